@@ -1,0 +1,89 @@
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ConfigError } from "./errors.ts";
+
+/** Where the session's `.env` is, or will be created. */
+export interface EnvLocation {
+  /** Absolute path; `undefined`: memory only. */
+  readonly path: string | undefined;
+  /** What the user should know about the choice. */
+  readonly notes: readonly string[];
+}
+
+/** The path that an `envFile` option or `AUTH_ENV_FILE` names, against the working folder. */
+export function namedEnvFile(name: string | URL | false): EnvLocation {
+  if (name === false || name === "false") return { path: undefined, notes: [] };
+  const isUrl = name instanceof URL || name.startsWith("file:");
+  if (name instanceof URL && name.protocol !== "file:") {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot use envFile: a ${name.protocol} URL is not a file; give a path, a file URL, or false for memory only`,
+    );
+  }
+  const path = isUrl ? fileURLToPath(name) : fileURLToPath(pathToFileURL(String(name)));
+  return { path, notes: [] };
+}
+
+/**
+ * The nearest `.env` from the working folder up to the project root (the folder with `.git` or
+ * `deno.json`); without such a root only the working folder is looked at. Folders that may not be
+ * read without asking are not looked at, and a file of another owner is passed over.
+ */
+export function nearestEnvFile(): EnvLocation {
+  const here = pathToFileURL(`${Deno.cwd()}/`);
+  const notes: string[] = [];
+  for (const folder of foldersUpToRoot(here)) {
+    const path = fileURLToPath(new URL(".env", folder));
+    const info = lookAt(path);
+    if (info === undefined || (info.isDirectory && folder.href !== here.href)) continue;
+    if (isForeign(info)) {
+      notes.push(
+        `${path} belongs to another user and is ignored; name it in AUTH_ENV_FILE to use it all the same`,
+      );
+      continue;
+    }
+    return { path, notes };
+  }
+  const path = fileURLToPath(new URL(".env", here));
+  // A session must not replace somebody else's file, so there is none to keep it in.
+  return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
+}
+
+function foldersUpToRoot(here: URL): URL[] {
+  const folders: URL[] = [];
+  for (let folder = here;; folder = new URL("..", folder)) {
+    if (!mayRead(fileURLToPath(folder))) break;
+    folders.push(folder);
+    if ([".git", "deno.json", "deno.jsonc"].some((name) => exists(new URL(name, folder)))) {
+      return folders;
+    }
+    if (new URL("..", folder).href === folder.href) break;
+  }
+  return [here];
+}
+
+function exists(url: URL): boolean {
+  return lookAt(fileURLToPath(url)) !== undefined;
+}
+
+/** What is at a path; `undefined` if nothing, or if looking is not allowed without asking. */
+function lookAt(path: string): Deno.FileInfo | undefined {
+  if (!mayRead(path)) return undefined;
+  try {
+    return Deno.statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path may be read without a permission prompt. */
+export function mayRead(path: string): boolean {
+  return Deno.permissions.querySync({ name: "read", path }).state === "granted";
+}
+
+function isForeign(info: Deno.FileInfo): boolean {
+  if (info.uid === null) return false;
+  const mine = Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted"
+    ? Deno.uid()
+    : Deno.statSync(".").uid;
+  return mine !== null && info.uid !== mine;
+}

@@ -1,0 +1,158 @@
+/** The stable codes of {@linkcode ConfigError}: something on this side is missing or wrong; nothing was sent. */
+export type ConfigErrorCode =
+  | "MISSING_SETTINGS"
+  | "INVALID_SETTING"
+  | "INVALID_PORTAL_TOKEN"
+  | "ENV_FILE"
+  | "PERMISSION"
+  | "UNTRUSTED_ORIGIN"
+  | "PROMPT_UNAVAILABLE";
+
+/** The stable codes of {@linkcode ProviderError}: the identity provider said no, spoke oddly or was not there. */
+export type ProviderErrorCode =
+  | "INVALID_CREDENTIALS"
+  | "LOCKED_OUT"
+  | "SECRET_HASH_REJECTED"
+  | "CLIENT_UNKNOWN"
+  | "FLOW_DISABLED"
+  | "PASSWORD_RESET_REQUIRED"
+  | "USER_NOT_CONFIRMED"
+  | "THROTTLED"
+  | "REJECTED"
+  | "UNEXPECTED_RESPONSE"
+  | "UNREACHABLE"
+  | "TIMEOUT"
+  | "SERVER_ERROR";
+
+/** The stable codes of {@linkcode SessionExpiredError}: only a new login helps. */
+export type SessionExpiredErrorCode =
+  | "NO_SESSION"
+  | "REFRESH_REJECTED"
+  | "REFRESH_WINDOW_OVER"
+  | "CANNOT_REFRESH";
+
+/** Every `code` that an {@linkcode AuthError} can carry. `INTERRUPTED` is a Stop pressed in a notebook. */
+export type AuthErrorCode =
+  | ConfigErrorCode
+  | ProviderErrorCode
+  | SessionExpiredErrorCode
+  | "CHALLENGE_REQUIRED"
+  | "INTERRUPTED";
+
+/** Each code has a section there. */
+const SECTIONS = "docs/troubleshooting.md#";
+
+/**
+ * The family of errors that this module throws. The message stands alone and ends with what to do
+ * next and the section that tells more; `code` is stable and meant for programs. Neither holds a
+ * token, a password or a secret.
+ *
+ * @example Tell the causes apart
+ * ```ts
+ * import { AuthError, createSession } from "@platform-auth/platform-auth";
+ *
+ * const session = createSession({ envFile: false });
+ * try {
+ *   await session.accessToken();
+ * } catch (error) {
+ *   if (!(error instanceof AuthError && error.code === "NO_SESSION")) throw error;
+ * }
+ * ```
+ */
+export class AuthError extends Error {
+  /** The class, as a notebook shows it. */
+  override name = "AuthError";
+  /** Stable name of the cause. */
+  readonly code: AuthErrorCode;
+
+  /** Made by this module. */
+  constructor(code: AuthErrorCode, message: string) {
+    super(`${message} (${SECTIONS}${code.toLowerCase()})`);
+    this.code = code;
+  }
+}
+
+/** The message of an error without the section that it names, to be part of another text. */
+export function sentenceOf({ code, message }: AuthError): string {
+  const section = ` (${SECTIONS}${code.toLowerCase()})`;
+  return message.endsWith(section) ? message.slice(0, -section.length) : message;
+}
+
+/** A setting, a file, a permission or an argument is missing or wrong. Nothing was sent. */
+export class ConfigError extends AuthError {
+  /** The class, as a notebook shows it. */
+  override name = "ConfigError";
+
+  /** Made by this module. */
+  constructor(code: ConfigErrorCode, message: string) {
+    super(code, message);
+  }
+}
+
+/** What is known of the provider's answer behind a {@linkcode ProviderError}. */
+export interface ProviderErrorDetails {
+  /** HTTP status, when there was an answer. */
+  status?: number;
+  /** The provider's own name for the error, such as `NotAuthorizedException`. */
+  providerCode?: string;
+  /** The provider's id of the request, for its support. */
+  requestId?: string;
+  /** How many requests were sent. */
+  attempts?: number;
+  /** Seconds the provider asked to wait, when it said so. */
+  retryAfterSeconds?: number;
+}
+
+/** The identity provider said no, spoke oddly or was not there. */
+export class ProviderError extends AuthError {
+  /** The class, as a notebook shows it. */
+  override name = "ProviderError";
+  /** HTTP status, when there was an answer. */
+  readonly status: number | undefined;
+  /** The provider's own name for the error, such as `NotAuthorizedException`. */
+  readonly providerCode: string | undefined;
+  /** The provider's id of the request, for its support. */
+  readonly requestId: string | undefined;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** Seconds the provider asked to wait, when it said so. */
+  readonly retryAfterSeconds: number | undefined;
+
+  /** Made by this module. */
+  constructor(code: ProviderErrorCode, message: string, details: ProviderErrorDetails = {}) {
+    super(code, message);
+    this.status = details.status;
+    this.providerCode = details.providerCode;
+    this.requestId = details.requestId;
+    this.attempts = details.attempts ?? 0;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+/** The provider asks for a further step, such as a new password or a one-time code. */
+export class ChallengeError extends AuthError {
+  /** The class, as a notebook shows it. */
+  override name = "ChallengeError";
+  /** The provider's name of the step, such as `NEW_PASSWORD_REQUIRED`. */
+  readonly challengeName: string;
+  /** What the provider said about the step (section 2.2). */
+  readonly challengeParameters: Readonly<Record<string, string>>;
+
+  /** Made by this module. */
+  constructor(name: string, parameters: Readonly<Record<string, string>>, message: string) {
+    super("CHALLENGE_REQUIRED", message);
+    this.challengeName = name;
+    this.challengeParameters = parameters;
+  }
+}
+
+/** There is no usable session, and only a new login helps. */
+export class SessionExpiredError extends AuthError {
+  /** The class, as a notebook shows it. */
+  override name = "SessionExpiredError";
+
+  /** Made by this module. */
+  constructor(code: SessionExpiredErrorCode, message: string) {
+    super(code, message);
+  }
+}

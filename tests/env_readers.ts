@@ -1,0 +1,186 @@
+/** Reads `.env` files with the programs that people read theirs with. */
+import { parse } from "dotenv";
+import { parseEnv } from "node:util";
+import { assertInert } from "./env_inert.ts";
+
+export type EnvReader = "deno" | "node" | "bash" | "python-dotenv" | "npm-dotenv" | "parse-env";
+
+/** What a reader found, or `null` when it refused the file. */
+export type EnvReading = Record<string, string> | null;
+
+export const ENV_READERS: readonly EnvReader[] = [
+  ...["deno", "node", "bash", "python-dotenv", "npm-dotenv", "parse-env"] as const,
+];
+
+type ReadFiles = (paths: string[]) => Promise<EnvReading[]>;
+
+// `null` for readers which this machine does not have.
+const found = new Map<EnvReader, Promise<ReadFiles | null>>();
+
+/** The readers this machine has; says once which are not there. */
+export async function availableReaders(): Promise<EnvReader[]> {
+  const there: EnvReader[] = [];
+  for (const reader of ENV_READERS) if (await find(reader)) there.push(reader);
+  return there;
+}
+
+/**
+ * Reads one file. {@linkcode readAllWith} is faster for many.
+ *
+ * @throws {Error} when the reader is not on this machine
+ * @throws {RangeError} when bash would run something of the file
+ */
+export async function readWith(reader: EnvReader, path: string): Promise<EnvReading> {
+  const [reading = null] = await readAllWith(reader, [path]);
+  return reading;
+}
+
+/** Reads many files, in as few processes as the reader allows. Throws as {@linkcode readWith}. */
+export async function readAllWith(reader: EnvReader, paths: string[]): Promise<EnvReading[]> {
+  const read = await find(reader);
+  if (read === null) throw new Error(`Cannot read with ${reader}: it is not on this machine`);
+  return await read(paths);
+}
+
+function find(reader: EnvReader): Promise<ReadFiles | null> {
+  const known = found.get(reader);
+  if (known) return known;
+  const looking = finders[reader]().then((read) => {
+    if (read === null) console.warn(`${reader} is not on this machine: nothing is read with it`);
+    return read;
+  });
+  found.set(reader, looking);
+  return looking;
+}
+
+const finders: Record<EnvReader, () => Promise<ReadFiles | null>> = {
+  deno: async () => {
+    const given = await denoEnvironment([]);
+    return (paths) =>
+      twoAtATime(paths, async (path) => {
+        const all = await denoEnvironment([`--env-file=${path}`]);
+        return all && without(all, (name, value) => given?.[name] === value);
+      });
+  },
+  // `process.loadEnvFile` is what `node --env-file` does, and takes one file after the other. Where
+  // there is no node, Deno puts a `node` of its own on the path of its children.
+  node: () =>
+    batchReader([["node", "-e"]], {
+      probe: "process.exit(process.loadEnvFile && !process.versions.deno ? 0 : 1)",
+      script: `
+        const clear = () => { for (const name of Object.keys(process.env)) delete process.env[name]; };
+        const read = (path) => {
+          clear();
+          try { process.loadEnvFile(path); } catch { return null; }
+          return { ...process.env };
+        };
+        const paths = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+        console.log(JSON.stringify(paths.map(read)));`,
+    }),
+  "python-dotenv": () =>
+    batchReader([["python3", "-c"], ["/usr/bin/python3", "-c"], ["python", "-c"]], {
+      probe: "import dotenv",
+      script: `
+import dotenv, json, os, sys
+paths = json.load(sys.stdin)
+os.environ.clear()
+def read(path):
+    return {k: v for k, v in dotenv.dotenv_values(path).items() if v is not None}
+print(json.dumps([read(path) for path in paths]))`,
+    }),
+  bash: async () => {
+    if (await run(["bash", "--version"]) === null) return null;
+    return (paths) => twoAtATime(paths, readWithBash);
+  },
+  "npm-dotenv": () => Promise.resolve((paths) => Promise.all(paths.map(readWithDotenv))),
+  "parse-env": () => Promise.resolve((paths) => Promise.all(paths.map(readWithParseEnv))),
+};
+
+async function denoEnvironment(flags: string[]): Promise<EnvReading> {
+  const print = "console.log(JSON.stringify(Deno.env.toObject()))";
+  const result = await run([
+    ...[Deno.execPath(), "run", "--quiet", "--no-config", "--no-lock", "--no-prompt"],
+    ...["--allow-env", ...flags, `data:application/javascript,${print}`],
+  ], { clearEnv: true });
+  return result && JSON.parse(result.stdout);
+}
+
+async function batchReader(
+  interpreters: string[][],
+  { probe, script }: { probe: string; script: string },
+): Promise<ReadFiles | null> {
+  for (const interpreter of interpreters) {
+    if (await run([...interpreter, probe]) === null) continue;
+    return async (paths) => {
+      const result = await run([...interpreter, script], { input: JSON.stringify(paths) });
+      if (result === null) throw new Error(`Cannot read with ${interpreter[0]}: it failed`);
+      return JSON.parse(result.stdout);
+    };
+  }
+  return null;
+}
+
+async function readWithBash(path: string): Promise<EnvReading> {
+  assertInert(await Deno.readTextFile(path));
+  const script = 'set -a; . "$1"; exec /usr/bin/env -0';
+  const result = await run(["bash", "--norc", "--noprofile", "-c", script, "bash", path], {
+    clearEnv: true,
+  });
+  if (result === null || result.stderr !== "") return null;
+  const entries = result.stdout.split("\0").filter((entry) => entry !== "").map(
+    (entry): [string, string] => {
+      const equals = entry.indexOf("=");
+      return [entry.slice(0, equals), entry.slice(equals + 1)];
+    },
+  );
+  return without(Object.fromEntries(entries), (name) => /^(_|PWD|OLDPWD|SHLVL)$/.test(name));
+}
+
+async function readWithDotenv(path: string): Promise<EnvReading> {
+  return parse(await Deno.readTextFile(path));
+}
+
+async function readWithParseEnv(path: string): Promise<EnvReading> {
+  const entries = Object.entries(parseEnv(await Deno.readTextFile(path)));
+  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? ""]));
+}
+
+/** `null` when the program is not there or fails. */
+async function run(
+  [program = "", ...args]: string[],
+  { clearEnv = false, input = "" } = {},
+): Promise<{ stdout: string; stderr: string } | null> {
+  try {
+    const child = new Deno.Command(program, {
+      ...{ args, clearEnv, stdin: "piped", stdout: "piped", stderr: "piped" },
+    }).spawn();
+    const output = child.output();
+    await new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
+    const { success, stdout, stderr } = await output;
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return success ? { stdout: text(stdout), stderr: text(stderr) } : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+async function twoAtATime<Item, Result>(
+  items: Item[],
+  use: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const remaining = items.entries();
+  const work = async () => {
+    for (const [at, item] of remaining) results[at] = await use(item);
+  };
+  await Promise.all([work(), work()]);
+  return results;
+}
+
+function without(
+  record: Record<string, string>,
+  drop: (name: string, value: string) => boolean,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).filter((entry) => !drop(...entry)));
+}

@@ -1,0 +1,137 @@
+import { parseArgs } from "node:util";
+import type { StartSandboxOptions } from "./options.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { startSandbox } from "./start_sandbox.ts";
+
+const FIRST_PORT = 8410;
+
+const HELP = `Runs the identity provider, the portal and the data platform API on this machine.
+
+Usage: deno task sandbox [options]
+
+  --port N                    first of three ports in a row (default ${FIRST_PORT}; 0: any free ones)
+  --access-token-seconds N    lifetime of an access token (default 1800)
+  --refresh-days N            lifetime of a refresh token (default 30)
+  --words vendor|aws          wire words of the token endpoint (default vendor)
+  --rotate initiate-auth|get-tokens
+                              each refresh replaces the refresh token
+  --grace-seconds N           how long a replaced refresh token stays good (default 0)
+  --alias                     log in by e-mail; the provider knows the user by a UUID
+  --public-client             a client without secret
+  --lockout-after N           lock a user after N wrong passwords
+  --throttle-per-second N     requests the token endpoint takes in a second
+  --challenge NAME            answer every login with this challenge
+  --latency-ms N              delay before each answer
+  --help                      this text
+
+Ctrl+C stops it.
+`;
+
+/** Reads the command line; `undefined` when it asks for the help text. */
+export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      "port": { type: "string" },
+      "access-token-seconds": { type: "string" },
+      "refresh-days": { type: "string" },
+      "words": { type: "string" },
+      "rotate": { type: "string" },
+      "grace-seconds": { type: "string" },
+      "alias": { type: "boolean" },
+      "public-client": { type: "boolean" },
+      "lockout-after": { type: "string" },
+      "throttle-per-second": { type: "string" },
+      "challenge": { type: "string" },
+      "latency-ms": { type: "string" },
+      "help": { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) return undefined;
+  const { words, rotate, challenge } = values;
+  const options: StartSandboxOptions = { port: FIRST_PORT };
+  const numbers = {
+    port: values.port,
+    accessTokenSeconds: values["access-token-seconds"],
+    refreshDays: values["refresh-days"],
+    graceSeconds: values["grace-seconds"],
+    lockoutAfter: values["lockout-after"],
+    throttlePerSecond: values["throttle-per-second"],
+    latencyMs: values["latency-ms"],
+  };
+  for (const [name, text] of Object.entries(numbers) as [keyof typeof numbers, string?][]) {
+    if (text === undefined) continue;
+    const value = text.trim() === "" ? NaN : Number(text);
+    if (Number.isNaN(value)) throw new TypeError(`"${name}" must be a number, got "${text}"`);
+    options[name] = value;
+  }
+  if (words !== undefined) options.words = choice("words", words, ["vendor", "aws"]);
+  if (rotate !== undefined) {
+    options.rotateRefreshTokens = choice<"initiate-auth" | "get-tokens">("rotate", rotate, [
+      "initiate-auth",
+      "get-tokens",
+    ]);
+  }
+  if (challenge !== undefined) options.challenge = challenge;
+  if (values.alias) options.aliasSignIn = true;
+  if (values["public-client"]) options.clientSecret = false;
+  return options;
+}
+
+/** The lines that a person pastes into `.env`, with where to look. */
+export function describeSandbox({ settings, portalUrl, authUrl, apiUrl }: Sandbox): string {
+  return `The sandbox runs.
+
+  identity provider  ${authUrl}
+  portal             ${portalUrl}
+  data platform API  ${apiUrl}
+
+Paste this into a .env. The secrets are the sandbox's own and open nothing else,
+so it shows them; never print those of a real account.
+
+AUTH_URL=${settings.authUrl}
+AUTH_PROVIDER=${settings.provider}
+APP_CLIENT_ID=${settings.clientId}
+APP_CLIENT_SECRET=${settings.clientSecret}
+USER_POOL_ID=${settings.userPoolId}
+USERNAME=${settings.username}
+PASSWORD=${settings.password}
+API_BASE_URL=${settings.apiBaseUrl}
+
+Ctrl+C stops it; tokens of this run are then good for nothing.
+`;
+}
+
+/** Runs the sandbox until it is interrupted and returns the exit status: 0, 1 failed, 2 wrong usage. */
+export async function runSandbox(args: string[]): Promise<number> {
+  let sandbox: Sandbox;
+  try {
+    const options = parseSandboxArgs(args);
+    if (options === undefined) {
+      console.log(HELP);
+      return 0;
+    }
+    sandbox = await startSandbox(options);
+  } catch (error) {
+    const usage = error instanceof TypeError || error instanceof RangeError;
+    const text = error instanceof Error ? error.message : String(error);
+    console.error(usage ? `${text}\nSee deno task sandbox --help` : text);
+    return usage ? 2 : 1;
+  }
+  await using _ = sandbox;
+  const stopped = Promise.withResolvers<void>();
+  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);
+  console.log(describeSandbox(sandbox));
+  await stopped.promise;
+  for (const signal of signals) Deno.removeSignalListener(signal, stopped.resolve);
+  return 0;
+}
+
+function choice<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw new TypeError(`--${name} must be ${allowed.join(" or ")}, got "${value}"`);
+}
+
+if (import.meta.main) Deno.exit(await runSandbox(Deno.args));

@@ -1,0 +1,139 @@
+import { DATA_END, DATA_START, hoursBetween, type Observation, observe } from "./weather.ts";
+import type { Station } from "./weather.ts";
+
+/** A question to the API that it cannot answer; the message says what is wrong with it. */
+export class QueryError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(message: string, status = 400, code = "bad_request") {
+    super(message);
+    this.name = "QueryError";
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** One page of observations. */
+export interface ObservationPage {
+  readonly station: string;
+  readonly from: string;
+  /** First instant that is not included. */
+  readonly to: string;
+  readonly total: number;
+  readonly page: number;
+  readonly pages: number;
+  /** Path of the next page, or `null` on the last one. */
+  readonly next: string | null;
+  readonly items: Observation[];
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+const COLUMNS = [
+  "time",
+  "temperatureC",
+  "precipitationMm",
+  "windSpeedMs",
+  "windDirectionDeg",
+  "pressureHpa",
+] as const satisfies readonly (keyof Observation)[];
+
+const DEFAULT_LIMIT = 1000;
+const LARGEST_LIMIT = 5000;
+
+/**
+ * Reads `from` (included) and `to` (not included) and refuses parameters beside `known`.
+ *
+ * @throws {QueryError} A parameter is unknown, given twice or malformed.
+ */
+export function parseRange(query: URLSearchParams, known: readonly string[]): Range {
+  for (const name of new Set(query.keys())) {
+    if (!known.includes(name)) {
+      throw new QueryError(`Unknown parameter "${name}"; known are ${known.join(", ")}.`);
+    }
+    if (query.getAll(name).length > 1) throw new QueryError(`"${name}" is given more than once.`);
+  }
+  const from = instant(query, "from") ?? DATA_START;
+  const to = instant(query, "to") ?? DATA_END;
+  if (from >= to) {
+    throw new QueryError('"from" must be earlier than "to", which is not included itself.');
+  }
+  return { from, to };
+}
+
+/**
+ * Answers `from`, `to`, `limit` and `page`.
+ *
+ * @throws {QueryError} A parameter is unknown or malformed, or the page does not exist.
+ */
+export function observationPage(station: Station, url: URL): ObservationPage {
+  const query = url.searchParams;
+  const { from, to } = parseRange(query, ["from", "to", "limit", "page"]);
+  const limit = count(query, "limit", DEFAULT_LIMIT, LARGEST_LIMIT);
+  const page = count(query, "page", 1, Number.MAX_SAFE_INTEGER);
+  const times = [...hoursBetween(from, to)];
+  const pages = Math.max(1, Math.ceil(times.length / limit));
+  if (page > pages) {
+    throw new QueryError(`"page" must be 1 to ${pages} for this question, got ${page}.`);
+  }
+  const nextQuery = new URLSearchParams(query);
+  nextQuery.set("page", String(page + 1));
+  return {
+    station: station.id,
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    total: times.length,
+    page,
+    pages,
+    next: page < pages ? `${url.pathname}?${nextQuery}` : null,
+    items: times.slice((page - 1) * limit, page * limit).map((time) => observe(station.id, time)),
+  };
+}
+
+/** The observations as comma-separated text with a header line. */
+export function csvTable(station: Station, range: Range): string {
+  const lines = [COLUMNS.join(",")];
+  for (const time of hoursBetween(range.from, range.to)) {
+    const row = observe(station.id, time);
+    lines.push(COLUMNS.map((column) => row[column]).join(","));
+  }
+  return lines.join("\n") + "\n";
+}
+
+function instant(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const shape = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
+    .exec(text);
+  // A time without a zone is UTC here, whatever the zone of the machine.
+  const zoned = shape?.[2] === undefined || shape[5] !== undefined ? text : `${text}Z`;
+  const time = shape === null ? NaN : Date.parse(zoned);
+  const dayExists = shape !== null &&
+    isSameDay(shape[1] ?? "", Date.parse(`${shape[1]}T00:00:00Z`));
+  if (Number.isNaN(time) || !dayExists) {
+    throw new QueryError(
+      `"${name}" must be a date such as 2025-06-01 or a time such as 2025-06-01T12:00:00Z, ` +
+        `got "${text}".`,
+    );
+  }
+  return time;
+}
+
+function isSameDay(text: string, time: number): boolean {
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+function count(query: URLSearchParams, name: string, missing: number, max: number): number {
+  const text = query.get(name);
+  if (text === null) return missing;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= 1 && value <= max)) {
+    const range = max === Number.MAX_SAFE_INTEGER ? "1 or more" : `1 to ${max}`;
+    throw new QueryError(`"${name}" must be a whole number, ${range}, got "${text}".`);
+  }
+  return value;
+}

@@ -1,0 +1,205 @@
+import { checkFailure, type Failure } from "./failures.ts";
+import { WIRE_WORDS, type Words } from "./words.ts";
+
+/** What the sandbox imitates; every option has a default and is checked. */
+export interface SandboxOptions {
+  /** Lifetime of an access token in seconds, reported as `ExpiresIn`. Default 1800. */
+  accessTokenSeconds?: number;
+  /** Lifetime of a refresh token in days, counted from the login. Default 30. */
+  refreshDays?: number;
+  /** Wire words of the token endpoint. Default `"vendor"`, as the API document prints them. */
+  words?: Words;
+  /**
+   * What a refresh does with the refresh token. `false` (default): it stays. `true` or
+   * `"initiate-auth"`: the answer holds a new one and the old one dies. `"get-tokens"`: the same,
+   * but only the operation `GetTokensFromRefreshToken` refreshes.
+   */
+  rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
+  /** How long a replaced refresh token stays good, in seconds, 0 to 60. Default 0. */
+  graceSeconds?: number;
+  /** People log in by e-mail and the provider knows them by a UUID. Default false. */
+  aliasSignIn?: boolean;
+  /**
+   * Failed passwords before the user is locked, for 2^(n - limit) seconds, 900 at most. Default: no
+   * lock.
+   */
+  lockoutAfter?: number;
+  /** Requests the token endpoint takes in any one second. Default: no limit. */
+  throttlePerSecond?: number;
+  /** Name of a challenge that every login with a right password meets. Default: none. */
+  challenge?: string;
+  /** Whether a refresh may, must or must not carry SECRET_HASH. Default `"optional"`. */
+  refreshSecretHash?: "optional" | "required" | "forbidden";
+  /** `false`: a public client, without a secret and without SECRET_HASH. */
+  clientSecret?: string | false;
+  /** Clock in milliseconds since 1970. Default `Date.now`. */
+  now?: () => number;
+  /** Delay before each answer of the provider and the API, in milliseconds. Default 0. */
+  latencyMs?: number;
+  /** Faults to inject. Copied: the live list is `failures` of the sandbox. */
+  failures?: Failure[];
+}
+
+/** Options of `startSandbox()`: those of the sandbox and where to listen. */
+export interface StartSandboxOptions extends SandboxOptions {
+  /** First of three ports in a row: provider, portal, API. Default 0: any free ports. */
+  port?: number;
+}
+
+/** Checked options with their defaults filled in. */
+export interface SandboxConfig {
+  readonly accessTokenSeconds: number;
+  readonly refreshDays: number;
+  readonly words: Words;
+  readonly rotation: "off" | "initiate-auth" | "get-tokens";
+  readonly graceSeconds: number;
+  readonly aliasSignIn: boolean;
+  readonly lockoutAfter: number | undefined;
+  readonly throttlePerSecond: number | undefined;
+  readonly challenge: string | undefined;
+  readonly refreshSecretHash: "optional" | "required" | "forbidden";
+  readonly clientSecret: string | undefined;
+  readonly now: () => number;
+  readonly latencyMs: number;
+  readonly failures: Failure[];
+}
+
+/** Throwaway, the same in every sandbox, so that a class can keep one `.env` over restarts. */
+export const CLIENT_ID = "sandboxclient0000000000001";
+export const USER_POOL_ID = "sandbox-1_Classroom";
+const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
+
+const NAMES: readonly (keyof SandboxOptions)[] = [
+  "accessTokenSeconds",
+  "refreshDays",
+  "words",
+  "rotateRefreshTokens",
+  "graceSeconds",
+  "aliasSignIn",
+  "lockoutAfter",
+  "throttlePerSecond",
+  "challenge",
+  "refreshSecretHash",
+  "clientSecret",
+  "now",
+  "latencyMs",
+  "failures",
+];
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws {TypeError} An option is unknown or of the wrong type.
+ * @throws {RangeError} A number is out of its range.
+ */
+export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
+  for (const name of Object.keys(options)) {
+    if (!(NAMES as readonly string[]).includes(name)) {
+      throw new TypeError(`Unknown sandbox option "${name}"; known are ${NAMES.join(", ")}`);
+    }
+  }
+  return {
+    accessTokenSeconds: wholeNumber(
+      "accessTokenSeconds",
+      options.accessTokenSeconds ?? 1800,
+      1,
+      86400,
+    ),
+    refreshDays: inRange("refreshDays", options.refreshDays ?? 30, 0, 3650),
+    words: oneOf("words", options.words ?? "vendor", Object.keys(WIRE_WORDS) as Words[]),
+    rotation: rotation(options.rotateRefreshTokens ?? false),
+    graceSeconds: inRange("graceSeconds", options.graceSeconds ?? 0, 0, 60),
+    aliasSignIn: oneOf("aliasSignIn", options.aliasSignIn ?? false, [true, false]),
+    lockoutAfter: options.lockoutAfter === undefined
+      ? undefined
+      : wholeNumber("lockoutAfter", options.lockoutAfter, 1, 1000),
+    throttlePerSecond: options.throttlePerSecond === undefined
+      ? undefined
+      : wholeNumber("throttlePerSecond", options.throttlePerSecond, 1, 1_000_000),
+    challenge: options.challenge === undefined ? undefined : challengeName(options.challenge),
+    refreshSecretHash: oneOf("refreshSecretHash", options.refreshSecretHash ?? "optional", [
+      "optional",
+      "required",
+      "forbidden",
+    ]),
+    clientSecret: secret(options.clientSecret ?? CLIENT_SECRET),
+    now: clock(options.now ?? Date.now),
+    latencyMs: inRange("latencyMs", options.latencyMs ?? 0, 0, 600_000),
+    failures: failureList(options.failures ?? []),
+  };
+}
+
+/** Checks the first port; three in a row must fit. */
+export function checkPort(port: number): number {
+  return wholeNumber("port", port, 0, 65533);
+}
+
+function inRange(name: string, value: number, min: number, max: number): number {
+  if (typeof value !== "number") {
+    throw new TypeError(`Sandbox option "${name}" must be a number, got ${typeof value}`);
+  }
+  if (!(value >= min && value <= max)) {
+    throw new RangeError(`Sandbox option "${name}" must be ${min} to ${max}, got ${value}`);
+  }
+  return value;
+}
+
+function wholeNumber(name: string, value: number, min: number, max: number): number {
+  inRange(name, value, min, max);
+  if (!Number.isInteger(value)) {
+    throw new RangeError(`Sandbox option "${name}" must be a whole number, got ${value}`);
+  }
+  return value;
+}
+
+function oneOf<T>(name: string, value: T, allowed: readonly T[]): T {
+  if (!allowed.includes(value)) {
+    const list = allowed.map((each) => JSON.stringify(each)).join(", ");
+    throw new TypeError(
+      `Sandbox option "${name}" must be one of ${list}, got ${JSON.stringify(value)}`,
+    );
+  }
+  return value;
+}
+
+function rotation(
+  value: NonNullable<SandboxOptions["rotateRefreshTokens"]>,
+): SandboxConfig["rotation"] {
+  const allowed = [false, true, "initiate-auth", "get-tokens"] as const;
+  const checked = oneOf("rotateRefreshTokens", value, allowed);
+  return checked === false ? "off" : checked === true ? "initiate-auth" : checked;
+}
+
+function challengeName(value: string): string {
+  if (typeof value !== "string" || !/^[A-Z][A-Z0-9_]{2,40}$/.test(value)) {
+    throw new TypeError(
+      `Sandbox option "challenge" must be a challenge name such as "NEW_PASSWORD_REQUIRED", ` +
+        `got ${JSON.stringify(value)}`,
+    );
+  }
+  return value;
+}
+
+function secret(value: string | false): string | undefined {
+  if (value === false) return undefined;
+  if (typeof value !== "string" || value === "") {
+    throw new TypeError(
+      'Sandbox option "clientSecret" must be a text, not empty, or false for a public client',
+    );
+  }
+  return value;
+}
+
+function clock(value: () => number): () => number {
+  if (typeof value !== "function") {
+    throw new TypeError('Sandbox option "now" must be a function that returns milliseconds');
+  }
+  return value;
+}
+
+function failureList(value: Failure[]): Failure[] {
+  if (!Array.isArray(value)) {
+    throw new TypeError('Sandbox option "failures" must be an array');
+  }
+  return value.map((failure) => ({ ...checkFailure(failure) }));
+}

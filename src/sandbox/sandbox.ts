@@ -1,0 +1,234 @@
+import { Accounts, type NewUser } from "./accounts.ts";
+import { type ApiRequest, createDataApi } from "./data_api.ts";
+import { DATASETS, PLATFORM_NAME } from "./datasets.ts";
+import { Downloads } from "./downloads.ts";
+import type { Failure } from "./failures.ts";
+import { createIdentityProvider, type TokenRequest } from "./identity_provider.ts";
+import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./options.ts";
+import { createPortal } from "./portal.ts";
+import type { PortalWorld } from "./portal_world.ts";
+import { RefreshTokens } from "./refresh_tokens.ts";
+import { TokenIssuer } from "./tokens.ts";
+import type { Words } from "./words.ts";
+
+/** Settings for `configure()` or `createSession()`; everything in them is throwaway. */
+export interface SandboxSettings {
+  /** Token endpoint. */
+  authUrl: string;
+  /** Wire words of the token endpoint. */
+  provider: Words;
+  /** App client id. */
+  clientId: string;
+  /** Empty for a public client. */
+  clientSecret: string;
+  /** User pool id. */
+  userPoolId: string;
+  /** Name to log in with; an e-mail address with `aliasSignIn`. */
+  username: string;
+  /** Password of that user. */
+  password: string;
+  /** Origin of the data platform API. */
+  apiBaseUrl: string;
+  /** In a temporary folder, which goes with `close()`. */
+  envFile: string;
+  /** Keeps the tokens out of the process environment. */
+  exportEnv: "none";
+  /** No further origin, whatever the environment says. */
+  allowedOrigins: readonly string[];
+  /** Default of the document's variants, whatever the environment says. */
+  refreshSecretHash: "auto";
+  /** Deadline of a login or refresh in milliseconds. */
+  timeoutMs: number;
+}
+
+/** The three systems of the API document in this process. */
+export interface Sandbox extends AsyncDisposable {
+  /** The first reading makes the temporary folder of `envFile` (write permission). */
+  readonly settings: SandboxSettings;
+  /** Origin of the identity provider: the token endpoint. */
+  readonly authUrl: string;
+  /** Origin of the portal. */
+  readonly portalUrl: string;
+  /** Origin of the data platform API. */
+  readonly apiUrl: string;
+  /** What the token endpoint received, secrets removed. */
+  readonly requests: readonly Readonly<TokenRequest>[];
+  /** What the API received, secrets removed. */
+  readonly apiRequests: readonly Readonly<ApiRequest>[];
+  /** The live list of faults: push, empty or replace its members at any time. */
+  readonly failures: Failure[];
+  /** Answers a request to one of the three origins, without a port. */
+  handle(request: Request): Promise<Response>;
+  /** What "Copy Token" in the portal gives: `bearer <ACCESS_TOKEN>` (section 2.3). */
+  portalToken(): Promise<string>;
+  /** Adds a user beside the one in the settings. */
+  addUser(user: NewUser): void;
+  /** Ends every session: refresh tokens issued so far are refused. */
+  revokeRefreshTokens(): void;
+  /** The API answers 401 to every access token issued so far. */
+  expireAccessTokens(): void;
+  /** Ends waiting requests, removes the temporary folder and frees the ports. */
+  close(): Promise<void>;
+}
+
+/** Where the three systems are. */
+export interface Origins {
+  /** Identity provider. */
+  authUrl: string;
+  /** Portal. */
+  portalUrl: string;
+  /** Data platform API. */
+  apiUrl: string;
+}
+
+const NOWHERE: Origins = {
+  authUrl: "https://identity-provider.sandbox.example",
+  portalUrl: "https://portal.sandbox.example",
+  apiUrl: "https://api.sandbox.example",
+};
+
+const USER: NewUser = {
+  username: "student",
+  password: "Sandbox-Entry-1",
+  email: "student@sandbox.example",
+};
+
+/**
+ * Makes a sandbox without ports; its `handle` serves as the `fetch` of a client:
+ * `(input, init) => sandbox.handle(new Request(input, init))`.
+ *
+ * @throws {TypeError} An option is unknown or of the wrong type.
+ * @throws {RangeError} A number is out of its range.
+ */
+export function createSandbox(options: SandboxOptions = {}, origins: Origins = NOWHERE): Sandbox {
+  const config = checkOptions(options);
+  const { now } = config;
+  const accounts = new Accounts(config);
+  const student = accounts.add(USER);
+  const tokens = new TokenIssuer({
+    issuer: `${origins.authUrl}/${USER_POOL_ID}`,
+    clientId: CLIENT_ID,
+    accessTokenSeconds: config.accessTokenSeconds,
+    now,
+  });
+  const refreshTokens = new RefreshTokens({
+    lifetimeMs: config.refreshDays * 86_400_000,
+    graceMs: config.graceSeconds * 1000,
+    now,
+  });
+  const requests: TokenRequest[] = [];
+  const apiRequests: ApiRequest[] = [];
+  const closing = new AbortController();
+  const { failures } = config;
+
+  const provider = createIdentityProvider({
+    config,
+    accounts,
+    tokens,
+    refreshTokens,
+    failures,
+    requests,
+  });
+  // On the portal's origin, as a file store of its own would be one more port.
+  const downloads = new Downloads(origins.portalUrl, now);
+  const api = createDataApi({ config, tokens, downloads, failures, requests: apiRequests });
+  const world: PortalWorld = {
+    authenticate(username, password) {
+      const check = accounts.checkPassword(username, password);
+      if (check.outcome === "ok" && check.account.status === "confirmed") {
+        return Promise.resolve({ ok: true, username });
+      }
+      return Promise.resolve(
+        check.outcome === "locked" ? { ok: false, lockedSeconds: check.seconds } : { ok: false },
+      );
+    },
+    async issueAccessToken(username) {
+      const account = accounts.byLoginName(username);
+      if (account === undefined) throw new TypeError(`There is no user "${username}"`);
+      const { accessToken, expiresAt } = await tokens.issue(account, now(), crypto.randomUUID());
+      return { accessToken, expiresAt };
+    },
+    now,
+    platformName: PLATFORM_NAME,
+    datasets: DATASETS,
+    apiUrl: origins.apiUrl,
+  };
+  const portal = createPortal(world);
+
+  async function dispatch(request: Request): Promise<Response> {
+    const signal = AbortSignal.any([request.signal, closing.signal]);
+    signal.throwIfAborted();
+    switch (new URL(request.url).origin) {
+      case origins.authUrl:
+        return await provider(request, signal);
+      case origins.portalUrl:
+        return downloads.serve(request) ?? await portal(request);
+      case origins.apiUrl:
+        return await api(request, signal);
+      default:
+        throw new TypeError(`The sandbox has no system at ${new URL(request.url).origin}`);
+    }
+  }
+
+  let settings: SandboxSettings | undefined;
+  let folder: string | undefined;
+  const sandbox: Sandbox = {
+    ...origins,
+    requests,
+    apiRequests,
+    failures,
+    get settings() {
+      if (settings === undefined) {
+        folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
+        settings = {
+          authUrl: origins.authUrl,
+          provider: config.words,
+          clientId: CLIENT_ID,
+          clientSecret: config.clientSecret ?? "",
+          userPoolId: USER_POOL_ID,
+          username: (config.aliasSignIn ? USER.email : undefined) ?? USER.username,
+          password: USER.password,
+          apiBaseUrl: origins.apiUrl,
+          envFile: `${folder}/.env`,
+          exportEnv: "none",
+          allowedOrigins: [],
+          refreshSecretHash: "auto",
+          timeoutMs: 30_000,
+        };
+      }
+      return settings;
+    },
+    async handle(request) {
+      const answer = await dispatch(request);
+      request.signal.throwIfAborted();
+      const headers = new Headers(answer.headers);
+      if (!headers.has("date")) headers.set("date", new Date(now()).toUTCString());
+      const { status, statusText } = answer;
+      return new Response(answer.body, { status, statusText, headers });
+    },
+    async portalToken() {
+      const { accessToken } = await world.issueAccessToken(student.username);
+      return `bearer ${accessToken}`;
+    },
+    addUser(user) {
+      accounts.add(user);
+    },
+    revokeRefreshTokens: () => refreshTokens.revokeAll(),
+    expireAccessTokens: () => tokens.expireAll(),
+    async close() {
+      closing.abort(new TypeError("the sandbox is closed"));
+      if (folder !== undefined) {
+        await Deno.remove(folder, { recursive: true }).catch(ignoreMissing);
+        folder = undefined;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+    },
+  };
+  return sandbox;
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}

@@ -1,0 +1,53 @@
+import { bypassProxyForLoopback } from "./no_proxy.ts";
+import { checkOptions, checkPort, type StartSandboxOptions } from "./options.ts";
+import { createSandbox, type Sandbox } from "./sandbox.ts";
+import { type LoopbackServer, serveLoopback } from "./serve_loopback.ts";
+
+/**
+ * Starts identity provider, portal and data platform API on 127.0.0.1, in this process.
+ *
+ * Needs net permission; `settings` also write permission for a temporary folder. Adds loopback to
+ * `NO_PROXY` where env permission is given; a `fetch` made earlier in the process has not seen it.
+ *
+ * @throws {TypeError} An option is unknown or of the wrong type.
+ * @throws {RangeError} A number is out of its range.
+ *
+ * @example
+ * ```ts ignore
+ * await using sandbox = await startSandbox({ accessTokenSeconds: 300 });
+ * configure(sandbox.settings);
+ * ```
+ */
+export async function startSandbox(options: StartSandboxOptions = {}): Promise<Sandbox> {
+  const { port: firstPort = 0, ...rest } = options;
+  const port = checkPort(firstPort);
+  checkOptions(rest);
+  bypassProxyForLoopback();
+
+  const servers: LoopbackServer[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.close()));
+  };
+  // The servers come first because their ports are part of the settings and of each token's issuer.
+  const started = Promise.withResolvers<Sandbox>();
+  const handle = async (request: Request): Promise<Response> =>
+    await (await started.promise).handle(request);
+  try {
+    for (let index = 0; index < 3; index++) {
+      servers.push(await serveLoopback(port === 0 ? 0 : port + index, handle));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const [authUrl = "", portalUrl = "", apiUrl = ""] = servers.map((server) => server.origin);
+  const sandbox = createSandbox(rest, { authUrl, portalUrl, apiUrl });
+  started.resolve(sandbox);
+
+  const closeWorld = sandbox.close;
+  sandbox.close = async () => {
+    await stop();
+    await closeWorld();
+  };
+  return sandbox;
+}

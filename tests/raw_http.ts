@@ -1,0 +1,115 @@
+/** HTTP/1.1 messages as the bytes they are, for tests of what really goes over the wire. */
+
+export interface RawRequest {
+  /** Without its line end: `POST / HTTP/1.1`. */
+  requestLine: string;
+  /** In the order sent, names as sent, values trimmed. */
+  headers: [name: string, value: string][];
+  body: Uint8Array<ArrayBuffer>;
+}
+
+/** Takes one request apart. Throws when the bytes are not a request with CRLF line ends. */
+export function parseRaw(bytes: Uint8Array): RawRequest {
+  const end = bodyStart(bytes);
+  const [requestLine = "", ...lines] = latin1(bytes.subarray(0, end - 4)).split("\r\n");
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new TypeError(`Cannot parse the request: ${line} is not a header`);
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  return { requestLine, headers, body: bytes.slice(end) };
+}
+
+/** The value of a header, whatever the case of its name. */
+export function headerOf(request: RawRequest, name: string): string | undefined {
+  return request.headers.find(([sent]) => sent.toLowerCase() === name.toLowerCase())?.[1];
+}
+
+/** Gives the bytes that arrive next; `null` when the other side has nothing more to say. */
+export type NextBytes = () => Promise<Uint8Array | null>;
+
+export function bytesOf(connection: Deno.Conn): NextBytes {
+  return async () => {
+    const chunk = new Uint8Array(16_384);
+    const count = await connection.read(chunk);
+    return count === null ? null : chunk.subarray(0, count);
+  };
+}
+
+/**
+ * Reads one whole request; `null` when the connection ends before.
+ *
+ * @param started bytes of it that were read before
+ */
+export async function readRequest(
+  next: NextBytes,
+  started: Uint8Array = new Uint8Array(),
+): Promise<Uint8Array | null> {
+  let bytes = started;
+  while (!isWhole(bytes)) {
+    const chunk = await next();
+    if (chunk === null) return null;
+    bytes = concat(bytes, chunk);
+  }
+  return bytes;
+}
+
+/** Reads until the other side has nothing more to say. */
+export async function readToEnd(next: NextBytes): Promise<Uint8Array> {
+  let bytes = new Uint8Array();
+  for (let chunk; (chunk = await next()) !== null;) bytes = concat(bytes, chunk);
+  return bytes;
+}
+
+export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    written += await connection.write(bytes.subarray(written));
+  }
+}
+
+/** Where the body of a message begins. Throws when its head does not end. */
+export function bodyStart(bytes: Uint8Array): number {
+  const end = headEnd(bytes);
+  if (end === undefined) throw new TypeError("Cannot find the body: the head does not end");
+  return end;
+}
+
+/** The message with its `connection` headers taken out and, if a value is given, one put in. */
+export function withConnectionHeader(bytes: Uint8Array, value?: string): Uint8Array<ArrayBuffer> {
+  const end = bodyStart(bytes);
+  const lines = latin1(bytes.subarray(0, end - 4)).split("\r\n")
+    .filter((line) => !/^(connection|keep-alive):/i.test(line));
+  if (value !== undefined) lines.push(`connection: ${value}`);
+  const head = Uint8Array.from(`${lines.join("\r\n")}\r\n\r\n`, (char) => char.charCodeAt(0));
+  return concat(head, bytes.subarray(end));
+}
+
+function isWhole(bytes: Uint8Array): boolean {
+  const end = headEnd(bytes);
+  if (end === undefined) return false;
+  const request = parseRaw(bytes);
+  if (headerOf(request, "transfer-encoding") !== undefined) {
+    return latin1(bytes.subarray(end - 2)).endsWith("\r\n0\r\n\r\n");
+  }
+  return request.body.length >= Number(headerOf(request, "content-length") ?? 0);
+}
+
+function headEnd(bytes: Uint8Array): number | undefined {
+  const at = latin1(bytes).indexOf("\r\n\r\n");
+  return at < 0 ? undefined : at + 4;
+}
+
+// One character for each byte, so that positions in the text are positions in the bytes. The decoder
+// called "latin1" is windows-1252 in truth, and differs from 0x80 to 0x9f.
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}

@@ -1,0 +1,47 @@
+/**
+ * Signs data scientists in to the data platform, from a notebook or a script.
+ *
+ * ```ts ignore
+ * import { authFetch, login } from "./mod.ts";
+ * await login(); // settings and credentials from .env, the environment, or a prompt
+ * const rows = await (await authFetch("/v1/stations")).json();
+ * ```
+ *
+ * The session lives across cells and is kept in the `.env`, so the next process finds it again.
+ * Importing this module does nothing: no file, no environment, no network, no prompt.
+ *
+ * @module
+ */
+export {
+  accessToken,
+  authFetch,
+  configure,
+  createSession,
+  doctor,
+  login,
+  logout,
+  refresh,
+  status,
+} from "./src/default_session.ts";
+export type { Check, Diagnosis } from "./src/diagnosis.ts";
+export type { DoctorOptions } from "./src/doctor.ts";
+export {
+  AuthError,
+  type AuthErrorCode,
+  ChallengeError,
+  ConfigError,
+  type ConfigErrorCode,
+  ProviderError,
+  type ProviderErrorCode,
+  type ProviderErrorDetails,
+  SessionExpiredError,
+  type SessionExpiredErrorCode,
+} from "./src/errors.ts";
+export type { LoginOptions } from "./src/login.ts";
+export type { Ask, ProviderWords, SessionOptions } from "./src/options.ts";
+export { parsePortalToken } from "./src/portal_token.ts";
+export { computeSecretHash } from "./src/secret_hash.ts";
+export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
+export type { SettingOrigin } from "./src/settings.ts";
+export type { SessionStatus } from "./src/status.ts";
+export type { TokenSource } from "./src/tokens.ts";

@@ -1,0 +1,221 @@
+import type { Diagnosis } from "./diagnosis.ts";
+import type { DoctorOptions } from "./doctor.ts";
+import type { LoginOptions } from "./login.ts";
+import type { SessionOptions } from "./options.ts";
+import {
+  type AccessTokenOptions,
+  type ConfigurableSession,
+  type LogoutOptions,
+  makeSession,
+  type RefreshOptions,
+  type Session,
+} from "./session.ts";
+import type { SessionStatus } from "./status.ts";
+
+/** One session a process, also where a notebook imports the module a second time under another URL. */
+const KEY = Symbol.for("platform-auth default session 0");
+
+function defaultSession(): ConfigurableSession {
+  const shared = globalThis as { [KEY]?: ConfigurableSession };
+  return shared[KEY] ??= makeSession({}, true);
+}
+
+/**
+ * Sets the options of the default session, in place of those set before; may be called again, as a
+ * cell that is run twice does. If provider, client or file change, tokens in memory are dropped,
+ * never those in a file.
+ *
+ * @throws {TypeError} If an option is not known or has another type.
+ * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
+ *
+ * @example
+ * ```ts
+ * import { configure, status } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * console.log(status().state); // none
+ * ```
+ */
+export function configure(options: SessionOptions): void {
+  defaultSession().configure(options);
+}
+
+/**
+ * Gets tokens (section 5.2 of the API document): from a portal string, from user name and password,
+ * or by asking. A session that is good is kept, unless an option asks for something else. The tokens
+ * are kept in the `.env`.
+ *
+ * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
+ * `.env`, and `--allow-env` for settings in the environment.
+ *
+ * @returns Who, until when; never a token.
+ * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`: nothing was sent.
+ * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the provider said.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if the provider asks for a further step.
+ *
+ * @example
+ * ```ts
+ * import { configure, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * const status = await login();
+ * console.log(status.state); // valid
+ * ```
+ */
+export function login(options?: LoginOptions): Promise<SessionStatus> {
+  return defaultSession().login(options);
+}
+
+/**
+ * Refreshes the session now, whatever time is left (section 5.2.3 of the API document). Rarely
+ * needed: {@linkcode authFetch} keeps the token current. Joins a refresh that is under way.
+ *
+ * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`: log in again.
+ * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`: nothing was sent.
+ * @throws {ProviderError} What else the provider said.
+ *
+ * @example
+ * ```ts
+ * import { configure, login, refresh } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * console.log((await refresh()).source); // refresh
+ * ```
+ */
+export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
+  return defaultSession().refresh(options);
+}
+
+/**
+ * `fetch` with the same signature; adds `authorization: bearer <token>` (section 5.1 of the API
+ * document), current before every call. A relative path is resolved against `API_BASE_URL`. When the
+ * API answers 401 the token is refreshed and the call sent again, once, if its body can be sent twice.
+ * The token goes only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
+ *
+ * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
+ * @throws {TypeError} Where `fetch` throws one, and on an `authorization` header of the caller's own.
+ *
+ * @example
+ * ```ts
+ * import { authFetch, configure, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * const answer = await authFetch("/v1/stations");
+ * console.log(answer.status, (await answer.json()).length);
+ * ```
+ */
+export function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  return defaultSession().authFetch(input, init);
+}
+
+/**
+ * A current bare access token, for other clients: a database driver, `curl`, a child process. Treat
+ * it as a password.
+ *
+ * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`: log in.
+ * @throws {ProviderError} If it had to be refreshed and that failed.
+ *
+ * @example
+ * ```ts
+ * import { accessToken, configure, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * const token = await accessToken({ minValidSeconds: 60 });
+ * console.log(token.split(".").length); // 3
+ * ```
+ */
+export function accessToken(options?: AccessTokenOptions): Promise<string> {
+  return defaultSession().accessToken(options);
+}
+
+/**
+ * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody; reads
+ * the `.env` on first use.
+ *
+ * @example
+ * ```ts
+ * import { configure, status } from "@platform-auth/platform-auth";
+ *
+ * configure({ envFile: false, exportEnv: "none" });
+ * console.log(status().state); // none
+ * ```
+ */
+export function status(): SessionStatus {
+  return defaultSession().status();
+}
+
+/**
+ * Looks at everything that a login and a call need: settings and where they came from, the `.env`,
+ * the clock, the provider, the API, proxies, permissions. Changes nothing and shows nothing secret.
+ *
+ * @example
+ * ```ts
+ * import { configure, doctor } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * console.log((await doctor()).ok); // true
+ * ```
+ */
+export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
+  return defaultSession().doctor(options);
+}
+
+/**
+ * Forgets the tokens in memory, in the process environment and in the `.env`. The provider is not
+ * told: the document shows no way to.
+ *
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
+ *
+ * @example
+ * ```ts
+ * import { configure, login, logout, status } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * await logout();
+ * console.log(status().state); // none
+ * ```
+ */
+export function logout(options?: LogoutOptions): Promise<void> {
+  return defaultSession().logout(options);
+}
+
+/**
+ * Another account beside the default one, with the same methods. It is kept in memory only unless
+ * `envFile` is given, never mirrors to the process environment and takes no token from it.
+ *
+ * @throws {TypeError} If an option is not known or has another type.
+ *
+ * @example
+ * ```ts
+ * import { createSession } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * const session = createSession(sandbox.settings);
+ * await session.login();
+ * console.log((await session.authFetch("/v1/whoami")).status); // 200
+ * ```
+ */
+export function createSession(options: SessionOptions = {}): Session {
+  const { configure: _, ...session } = makeSession(options, false);
+  return Object.freeze(session);
+}

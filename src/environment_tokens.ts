@@ -1,0 +1,54 @@
+import { readStored, type StoredTokens } from "./stored_tokens.ts";
+import type { SessionContext } from "./session_context.ts";
+import { environment, mayUseVariable } from "./settings.ts";
+import { accountOf, makeTokens, type Tokens } from "./tokens.ts";
+
+/**
+ * The newer of the file's tokens and those in the process environment: a `.env` that was loaded into
+ * the environment is a stale copy of itself.
+ */
+export function newerOf(context: SessionContext, file: Tokens | undefined): Tokens | undefined {
+  if (context.exportEnv === "none") return file;
+  const { settings, world, warnings } = context;
+  const found: StoredTokens = readStored(
+    environment,
+    "environment",
+    settings.text("clientId"),
+    world.now(),
+  );
+  if (found.note) warnings.set("environment", found.note);
+  if (!found.parts) return file;
+  const own = makeTokens(found.parts, world);
+  if (!file) return own;
+  if ((own.claims.iat ?? 0) <= (file.claims.iat ?? 0)) return file;
+  const account = accountOf(own.claims);
+  const sameAccount = account !== undefined && account === accountOf(file.claims) &&
+    own.claims.clientId === file.claims.clientId;
+  if (own.refreshToken || !sameAccount) return own;
+  return { ...own, refreshToken: file.refreshToken, authenticatedAt: file.authenticatedAt };
+}
+
+/** Mirrors the tokens to the process environment, where the permission is there. */
+export function exportTokens(context: SessionContext, tokens: Tokens): void {
+  if (context.exportEnv === "none") return;
+  set("ACCESS_TOKEN", tokens.accessToken.reveal());
+  if (context.exportEnv === "both") set("REFRESH_TOKEN", tokens.refreshToken?.reveal());
+}
+
+/** Takes tokens out of the process environment that are there because this session put them there. */
+export function withdrawTokens(context: SessionContext, tokens: Tokens): void {
+  if (environment("ACCESS_TOKEN") === tokens.accessToken.reveal()) clearEnvironment(context);
+}
+
+/** Takes the tokens out of the process environment. */
+export function clearEnvironment(context: SessionContext): void {
+  if (context.exportEnv === "none") return;
+  set("ACCESS_TOKEN", undefined);
+  set("REFRESH_TOKEN", undefined);
+}
+
+function set(variable: string, value: string | undefined): void {
+  if (!mayUseVariable(variable)) return;
+  if (value) Deno.env.set(variable, value);
+  else Deno.env.delete(variable);
+}

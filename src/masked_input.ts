@@ -1,0 +1,81 @@
+/** Pasted text comes between these two, once the terminal was asked to tell (bracketed paste). */
+const PASTE_BEGINS = "\u001b[200~";
+const PASTE_ENDS = "\u001b[201~";
+const TELL_PASTES = "\u001b[?2004h";
+const STOP_TELLING = "\u001b[?2004l";
+// deno-lint-ignore no-control-regex -- keys that are no characters come as escape sequences
+const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
+/** A portal string has a thousand characters; more stars than this tell nothing. */
+const MAX_STARS = 24;
+
+/**
+ * Reads a secret from the terminal. Nothing of it is shown but a few stars; a pasted text of several
+ * lines is taken whole; backspace takes back the last character, Ctrl-U all of them.
+ *
+ * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
+ */
+export function readMasked(message: string): string | null {
+  const input = Deno.stdin;
+  // First, so that nothing typed ahead is echoed.
+  input.setRaw(true);
+  write(`${message} ${TELL_PASTES}`);
+  try {
+    return readLine();
+  } finally {
+    input.setRaw(false);
+    write(`${STOP_TELLING}\n`);
+  }
+}
+
+function readLine(): string | null {
+  const decoder = new TextDecoder();
+  const bytes = new Uint8Array(4_096);
+  let text = "";
+  let pasting = false;
+  let pending = "";
+  while (true) {
+    const count = Deno.stdin.readSync(bytes);
+    if (count === null) return null;
+    pending += decoder.decode(bytes.subarray(0, count), { stream: true });
+    while (pending !== "") {
+      if (pending.startsWith("\u001b[") && !SEQUENCE.test(pending)) break;
+      const piece = SEQUENCE.exec(pending)?.[0] ??
+        String.fromCodePoint(pending.codePointAt(0) ?? 0);
+      pending = pending.slice(piece.length);
+      if (piece === PASTE_BEGINS) pasting = true;
+      else if (piece === PASTE_ENDS) pasting = false;
+      else if (piece.startsWith("\u001b[")) continue;
+      else if (pasting) text = grow(text, piece);
+      else if (piece === "\r" || piece === "\n") return text;
+      else if (piece === "\u0003") leave();
+      else if (piece === "\u0004" || piece === "\u001b") return null;
+      else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
+      else if (piece === "\u0015") text = shrink(text, text.length);
+      else text = grow(text, piece);
+    }
+  }
+}
+
+function grow(text: string, piece: string): string {
+  if ([...text].length < MAX_STARS) write("*");
+  return text + piece;
+}
+
+function shrink(text: string, count: number): string {
+  const characters = [...text];
+  const left = characters.slice(0, Math.max(0, characters.length - count));
+  const stars = Math.min(characters.length, MAX_STARS) - Math.min(left.length, MAX_STARS);
+  write("\b \b".repeat(stars));
+  return left.join("");
+}
+
+/** Ctrl-C ends the script, as always, and leaves the terminal as it was. */
+function leave(): never {
+  Deno.stdin.setRaw(false);
+  write(`${STOP_TELLING}\n`);
+  Deno.exit(130);
+}
+
+function write(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(text));
+}

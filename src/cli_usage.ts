@@ -1,0 +1,4 @@
+/** A misuse of the command line. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}

@@ -1,0 +1,85 @@
+/** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
+
+const NO_PYTHON = "no python3 with pseudo-terminals found";
+
+/**
+ * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
+ * answer that belongs to it. Tells at the end whether the terminal still echoes and reads lines.
+ */
+const TYPIST = `
+import json, os, pty, select, sys, termios, time
+dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(command[0], command)
+screen, read, deadline = b"", 0, time.time() + 30
+while time.time() < deadline:
+    if dialog and dialog[0][0].encode() in screen[read:]:
+        read = len(screen)
+        os.write(terminal, dialog.pop(0)[1].encode())
+    if select.select([terminal], [], [], 0.1)[0]:
+        try:
+            screen += os.read(terminal, 65536)
+        except OSError:
+            break
+else:
+    os.kill(child, 9)
+mode = termios.tcgetattr(terminal)[3]
+status = os.waitpid(child, 0)[1]
+print(json.dumps({
+    "screen": screen.decode(errors="replace"),
+    "sane": bool(mode & termios.ECHO and mode & termios.ICANON),
+    "signal": status & 127,
+    "left": len(dialog),
+}))
+`;
+
+/** What came of it. */
+export interface Seen {
+  screen: string;
+  /** Whether the terminal echoes and reads lines, as before. */
+  sane: boolean;
+  /** Number of the signal that ended the program; 0: none. */
+  signal: number;
+  /** How many answers nobody asked for. */
+  left: number;
+}
+
+/**
+ * Runs a program in a pseudo-terminal and types each answer as soon as its awaited text is on the
+ * screen.
+ */
+export async function inTerminal(
+  command: string[],
+  dialog: [awaited: string, typed: string][],
+  options: { cwd: string; env: Record<string, string> },
+): Promise<Seen> {
+  const { stdout, stderr } = await new Deno.Command("python3", {
+    ...options,
+    args: ["-c", TYPIST, JSON.stringify(dialog), ...command],
+    env: { ...options.env, TERM: "xterm" },
+    stdin: "null",
+  }).output();
+  const [seen, problem] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
+  if (!seen) throw new Error(problem);
+  return JSON.parse(seen);
+}
+
+const python = Deno.build.os !== "windows" && await hasPython();
+
+async function hasPython(): Promise<boolean> {
+  try {
+    return (await new Deno.Command("python3", { args: ["-c", "import pty"] }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+/** Registers a test. Without Python it is ignored and its name says why. */
+export function terminalTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({
+    name: python ? name : `${name} (${NO_PYTHON})`,
+    ignore: !python,
+    fn,
+  });
+}

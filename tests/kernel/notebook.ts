@@ -1,0 +1,20 @@
+/** Everything about notebook files: read, write, compare, look for what must not be committed. */
+
+export { compareOutputs, describeOutputs } from "./compare_outputs.ts";
+export { endsInValue, missingOutputs } from "./missing_outputs.ts";
+export {
+  type Cell,
+  type CodeCell,
+  codeCells,
+  formatNotebook,
+  hasTag,
+  type Notebook,
+  type NumberedCodeCell,
+  parseNotebook,
+  readNotebook,
+  stripVolatile,
+  type TextCell,
+  writeNotebook,
+} from "./nbformat.ts";
+export type { Output } from "./outputs.ts";
+export { hideSecrets, scanForSecrets } from "./scan_for_secrets.ts";

@@ -1,0 +1,79 @@
+/** Finds what must not be committed with a notebook: tokens, and paths of one person's machine. */
+
+import { stripVTControlCharacters } from "node:util";
+import type { Cell, Notebook } from "./nbformat.ts";
+import type { Output } from "./outputs.ts";
+
+const OPAQUE_LENGTH = 100;
+const OPAQUE_DISTINCT_CHARACTERS = 12;
+
+// A shortened token counts too: the first letters of a header tell its algorithm and key. What
+// only illustrates, such as "bearer eyJ…", holds nothing.
+const JWT = /eyJ[\w-]{5,}\.{1,2}[\w-]{5,}(?:\.[\w-]*)*|\beyJ[\w-]{12,}/g;
+const BEARER = /\bbearer\s+eyJ[\w-][\w.-]*/gi;
+const OPAQUE = new RegExp(`[\\w+/-]{${OPAQUE_LENGTH},}`, "g");
+// Not in the middle of a URL or of a relative path.
+const PATHS = [
+  /(?<![\w.~/-])\/(?:home|root|tmp|Users|var\/folders)\/[^\s"'`<>)\\]+/g,
+  /\b[A-Z]:(?:\\{1,2}|\/)\w{2}[^\s"'`<>)]*/g,
+  /\bfile:\/\/\/[^\s"'`<>)\\]+/g,
+];
+const PICTURE_DATA = /\bdata:(?:image|font)\/[\w.+-]+;base64,[\w+/=-]+/g;
+
+/** What was found and where, one sentence each. Names the place and never repeats a secret. */
+export function scanForSecrets(notebook: Notebook): string[] {
+  const found = notebook.cells.flatMap((cell, index) =>
+    textsOf(cell).flatMap(([place, text]) =>
+      scanText(text).map((what) => `cell ${index + 1} of the file, ${place}: ${what}`)
+    )
+  );
+  const metadata = scanText(JSON.stringify(notebook.metadata)).map((what) => `metadata: ${what}`);
+  return [...found, ...metadata];
+}
+
+/** The text with every token replaced, fit for a report. */
+export function hideSecrets(text: string): string {
+  return text.replace(BEARER, "bearer [hidden]").replace(JWT, "[hidden]")
+    .replace(OPAQUE, (run) => isOpaque(run) ? "[hidden]" : run);
+}
+
+function scanText(raw: string): string[] {
+  const text = stripVTControlCharacters(raw).replace(PICTURE_DATA, "");
+  const bearers = text.match(BEARER) ?? [];
+  const tokens = text.replace(BEARER, "").match(JWT) ?? [];
+  const opaque = (text.replace(BEARER, "").replace(JWT, "").match(OPAQUE) ?? []).filter(isOpaque);
+  const paths = PATHS.flatMap((pattern) => text.match(pattern) ?? []);
+  return [
+    ...bearers.map((token) => `a bearer token of ${token.length} characters`),
+    ...tokens.map((token) => `a token (eyJ…) of ${token.length} characters`),
+    ...opaque.map((run) => `an opaque string of ${run.length} characters`),
+    ...new Set(paths.map((path) => `the absolute path ${path}`)),
+  ];
+}
+
+/** Letters and digits mixed without pattern: no ruler of dashes, no long name, no repeated letter. */
+function isOpaque(run: string): boolean {
+  return /\d/.test(run) && /[A-Za-z]/.test(run) && new Set(run).size >= OPAQUE_DISTINCT_CHARACTERS;
+}
+
+function textsOf(cell: Cell): [place: string, text: string][] {
+  const texts: [string, string][] = [
+    ["source", cell.source],
+    ["metadata", JSON.stringify(cell.metadata)],
+  ];
+  if (cell.cell_type !== "code") return texts;
+  const outputs = cell.outputs.flatMap((output, index) =>
+    outputTexts(output).map((text): [string, string] => [`output ${index + 1}`, text])
+  );
+  return [...texts, ...outputs];
+}
+
+function outputTexts(output: Output): string[] {
+  if (output.output_type === "stream") return [output.text];
+  if (output.output_type === "error") return [output.evalue, output.traceback.join("\n")];
+  // A picture is base64, and by chance "eyJ" too; an SVG is text.
+  const texts = Object.entries(output.data)
+    .filter(([mime]) => mime === "image/svg+xml" || !/^(image|audio|video|font)\//.test(mime))
+    .map(([, value]) => typeof value === "string" ? value : JSON.stringify(value));
+  return [...texts, JSON.stringify(output.metadata)];
+}

@@ -1,0 +1,79 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { formatNotebook, type Notebook, parseNotebook, scanForSecrets } from "./notebook.ts";
+import {
+  code,
+  notebookOf,
+  printed,
+  someOpaqueString,
+  someToken,
+  thrown,
+  value,
+} from "./notebook_builders.ts";
+
+Deno.test("scanForSecrets() finds tokens wherever they are, without repeating them", () => {
+  const token = someToken();
+  const opaque = someOpaqueString(90);
+  const planted: [string, Notebook["cells"][number], RegExp][] = [
+    ["printed", code("x", [printed(`bearer ${token}\n`)]), /output 1: a bearer token/],
+    [
+      "in two pieces",
+      code("x", [printed(opaque.slice(0, 60)), printed(opaque.slice(60))]),
+      /an opaque string of 120 characters/,
+    ],
+    [
+      "colored and cut",
+      code("x", [value({ "text/plain": `\u001b[32m${token.slice(0, 20)}\u001b[39m` })]),
+      /a token/,
+    ],
+    ["HTML", code("x", [printed("a\n"), value({ "text/html": `<b>${token}</b>` })]), /output 2/],
+    ["JSON", code("x", [value({ "application/json": { token } })]), /a token/],
+    ["an error", code("x", [thrown("TypeError", `Invalid header: ${token}`)]), /a token/],
+    ["cut", code("x", [printed(`${token.slice(0, 20)}…\n`)]), /a token/],
+    ["source", code(`const token = "${token}";`), /cell 1 of the file, source: a token/],
+    ["text", { cell_type: "markdown", id: "m", metadata: {}, source: token }, /source: a token/],
+    ["opaque", code("x", [printed(opaque)]), /an opaque string of 120 characters/],
+    ["metadata", { ...code("x"), metadata: { note: token } }, /metadata: a token/],
+  ];
+  for (const [name, cell, expected] of planted) {
+    const found = scanForSecrets(parseNotebook(formatNotebook(notebookOf(cell)))).join("\n");
+    assertMatch(found, expected, name);
+    assertEquals(found.includes(token.slice(0, 12)) || found.includes(opaque), false, name);
+  }
+});
+
+Deno.test("scanForSecrets() finds absolute paths", () => {
+  const paths = [
+    "/home/ada/data.csv",
+    "/tmp/out.json",
+    "/root/.env",
+    "/Users/ada/x",
+    "C:\\Users\\ada",
+    "C:/work/x",
+    "file:///srv/mod.ts",
+  ];
+  for (const path of paths) {
+    const printedPath = notebookOf(code("x", [printed(`read ${path}\n`)]));
+    assertStringIncludes(scanForSecrets(printedPath).join(), "output 1: the absolute path", path);
+    const shownPath = notebookOf(code("x", [value({ "application/json": { path } })]));
+    assertStringIncludes(scanForSecrets(shownPath).join(), "the absolute path", path);
+  }
+});
+
+Deno.test("scanForSecrets() lets through what only looks like it", () => {
+  const picture = btoa(someOpaqueString(600));
+  const harmless = [
+    code('import { login } from "../mod.ts";\nawait fetch("http://127.0.0.1:8000/home/rows");'),
+    code('await authFetch("/v1/stations?limit=5");', [printed(`${"-".repeat(120)}\n`)]),
+    code("x", [printed(`${"number_of_stations_by_height_".repeat(4)}\n`)]),
+    code("x", [value({ "image/png": picture, "text/plain": "a picture" })]),
+    code("x", [value({ "text/html": `<img src="data:image/png;base64,${picture}">` })]),
+    code("x", [value({ "image/svg+xml": `<path d="M${"10.5,20L".repeat(60)}0,0"/>` })]),
+    code("console.log('total:\\n', 3);", [printed("token of 812 characters\n")]),
+  ];
+  const text = "Paste `bearer eyJ…`, as the portal gives it; see ./tmp/notes and ~/home/x.";
+  const notebook = notebookOf(
+    { cell_type: "markdown", id: "m", metadata: {}, source: text },
+    ...harmless,
+  );
+  assertEquals(scanForSecrets(notebook), []);
+});

@@ -1,0 +1,10 @@
+/** Whether the promise settles in time; a rejection is passed on. Leaves no timer behind. */
+export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([promise.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import { type Machine, machineText } from "./machine.ts";
+import { markdownOf, type PartResult } from "./report.ts";
+
+/**
+ * Replaces the text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` by the tables of the part of
+ * that name, and of `machine` by what they were measured on. Parts that were not run stay.
+ */
+export async function writeTables(
+  path: string,
+  machine: Machine,
+  results: readonly PartResult[],
+): Promise<void> {
+  let text = await Deno.readTextFile(path);
+  text = replaceBlock(text, "machine", machineText(machine));
+  for (const result of results) text = replaceBlock(text, result.part, markdownOf(result));
+  await Deno.writeTextFile(path, text);
+}
+
+/** @throws {Error} If the text has no such block. */
+export function replaceBlock(text: string, name: string, content: string): string {
+  const [open, close] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
+  const start = text.indexOf(open);
+  const end = text.indexOf(close);
+  if (start < 0 || end < start) throw new Error(`There is no block ${name} to write to`);
+  return `${text.slice(0, start + open.length)}\n\n${content}\n\n${text.slice(end)}`;
+}

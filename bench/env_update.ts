@@ -1,0 +1,120 @@
+import { editEnvText } from "../src/env_text.ts";
+import { updateEnvFile } from "../src/env_file.ts";
+import { compare, interleave, timed } from "./interleave.ts";
+import { type Part, rounds, sizesUpTo } from "./part.ts";
+import { figure } from "./report.ts";
+import { fittedExponent, type Summary } from "./stats.ts";
+
+const SIZES = [1, 20, 100, 1_000, 10_000, 100_000];
+const ROUNDS = 15;
+/** A small file is written in so short a time that chance weighs more. */
+const ROUNDS_OF_SMALL = 150;
+
+/** What an update of the token lines of a `.env` costs, by its size, over the bare atomic write. */
+export const envUpdate: Part = async (effort) => {
+  const folder = await Deno.makeTempDir({ prefix: "bench-" });
+  try {
+    const points: { lines: number; bare: Summary; update: Summary; edit: Summary }[] = [];
+    for (const lines of sizesUpTo(SIZES, effort)) {
+      const ours = `${folder}/ours-${lines}.env`;
+      const bare = `${folder}/bare-${lines}.env`;
+      const text = textOf(lines);
+      await Deno.writeTextFile(ours, text, { mode: 0o600 });
+      const samples = await interleave(
+        [
+          { name: "bare", measure: () => timed(() => bareReplace(bare, text)) },
+          { name: "update", measure: () => timed(() => updateEnvFile(ours, newTokens(), true)) },
+          {
+            name: "edit",
+            measure: () => timed(() => Promise.resolve(editEnvText(text, newTokens()))),
+          },
+        ],
+        rounds(lines <= 1_000 ? ROUNDS_OF_SMALL : ROUNDS, effort),
+        2,
+      );
+      const compared = compare(samples, "bare");
+      const [bareOne, update, edit] = ["bare", "update", "edit"].map((it) => compared.get(it));
+      if (bareOne && update && edit) points.push({ lines, bare: bareOne, update, edit });
+    }
+    // Below a thousand lines the disk is what is measured.
+    const large = points.filter(({ lines }) => lines >= 1_000);
+    const exponent = fittedExponent(
+      large.map(({ lines }) => lines),
+      large.map(({ edit }) => edit.median),
+    );
+    const at = (lines: number) => points.find((point) => point.lines === lines)?.update;
+    return {
+      part: "env-update",
+      tables: [{
+        title: "Update of the `.env`",
+        columns: [
+          "lines",
+          "bare write, fsync, rename, fsync",
+          "update",
+          "ratio",
+          "middle half of ratios",
+          "of which the edit of the text",
+        ],
+        rows: points.map(({ lines, bare, update, edit }) => [
+          lines.toLocaleString("en-US"),
+          `${figure(bare.median)} ms`,
+          `${figure(update.median)} ms`,
+          update.ratio,
+          update.ratioQuartiles.map(figure).join(" to "),
+          `${figure(edit.median)} ms`,
+        ]),
+        notes: [`Growth of the edit from 1,000 lines on: lines^${exponent.toFixed(2)}.`],
+      }],
+      targets: [
+        target("update of 20 lines over the bare write", at(20)?.ratio, 1.5, " ×"),
+        target("update of 100,000 lines", at(100_000)?.median, 100, " ms"),
+        target("growth of the edit with the lines, exponent", exponent, 1.1, ""),
+      ].filter(({ measured }) => Number.isFinite(measured)),
+      data: { points, exponent },
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+};
+
+function target(claim: string, measured = NaN, limit: number, unit: string) {
+  return { claim, measured, limit, wanted: "at most" as const, unit };
+}
+
+/** A file that holds the token lines in its middle, so that these are replaced in place. */
+function textOf(lines: number): string {
+  const text = Array.from(
+    { length: lines },
+    (_, at) => at % 10 === 9 ? `# a remark in line ${at}` : `SETTING_${at}=value-of-${at}`,
+  );
+  text.splice(
+    Math.floor(lines / 2),
+    1,
+    ...[...newTokens()].map(([key, value]) => `${key}=${value}`),
+  );
+  return `${text.join("\n")}\n`;
+}
+
+function newTokens(): Map<string, string | undefined> {
+  const token = crypto.randomUUID().repeat(28);
+  return new Map([
+    ["ACCESS_TOKEN", token],
+    ["REFRESH_TOKEN", token],
+    ["ACCESS_TOKEN_EXPIRES_AT", new Date().toISOString()],
+    ["AUTHENTICATED_AT", new Date().toISOString()],
+  ]);
+}
+
+/** The least that an atomic write that lasts through a power cut takes. */
+async function bareReplace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  {
+    using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
+    const bytes = new TextEncoder().encode(text);
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await file.sync();
+  }
+  await Deno.rename(temporary, path);
+  using folder = await Deno.open(path.slice(0, path.lastIndexOf("/")), { read: true });
+  await folder.sync();
+}

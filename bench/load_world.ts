@@ -1,0 +1,47 @@
+import type { SessionOptions } from "../mod.ts";
+import { type Server, startServer } from "./processes.ts";
+
+/** The load server, and what a session needs to use it. */
+export interface LoadWorld extends AsyncDisposable {
+  readonly url: string;
+  /** The token that the API takes at first. */
+  readonly token: string;
+  readonly options: SessionOptions;
+  /** The same as lines of a `.env`. */
+  readonly lines: string;
+  /** How many requests the token endpoint has had. */
+  tokenRequests(): Promise<number>;
+}
+
+export async function startLoadWorld(): Promise<LoadWorld> {
+  const server: Server<{ url: string; token: string }> = await startServer("load_server.ts");
+  const { url, token } = server.hello;
+  const variables = {
+    AUTH_URL: url,
+    APP_CLIENT_ID: "bench-client",
+    APP_CLIENT_SECRET: "bench-secret-of-no-value",
+    USER_POOL_ID: "bench_Pool",
+    USERNAME: "bench",
+    PASSWORD: "bench-password",
+    API_BASE_URL: url,
+  };
+  return {
+    url,
+    token,
+    options: {
+      authUrl: url,
+      clientId: variables.APP_CLIENT_ID,
+      clientSecret: variables.APP_CLIENT_SECRET,
+      userPoolId: variables.USER_POOL_ID,
+      username: variables.USERNAME,
+      password: variables.PASSWORD,
+      apiBaseUrl: url,
+      envFile: false,
+    },
+    lines: Object.entries(variables).map(([name, value]) => `${name}=${value}\n`).join(""),
+    async tokenRequests() {
+      return (await (await fetch(`${url}/count`)).json()).tokenRequests;
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}

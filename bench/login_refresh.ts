@@ -1,0 +1,53 @@
+import { createSession } from "../mod.ts";
+import { compare, interleave, timed } from "./interleave.ts";
+import { startLoadWorld } from "./load_world.ts";
+import { type Part, rounds } from "./part.ts";
+import { summaryColumns, summaryRows } from "./report.ts";
+
+const ROUNDS = 60;
+
+/** What a login and a refresh take in a process that is warm, over the bare request. */
+export const loginRefresh: Part = async (effort) => {
+  await using world = await startLoadWorld();
+  const folder = await Deno.makeTempDir({ prefix: "bench-" });
+  try {
+    const inMemory = createSession(world.options);
+    const inFile = createSession({ ...world.options, envFile: `${folder}/.env` });
+    // Like ours, which reuses no connection, so that a login is never sent twice.
+    const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const post = async (init: RequestInit & { client?: Deno.HttpClient }) => {
+      const response = await fetch(world.url, { method: "POST", body: "{}", ...init });
+      await response.json();
+    };
+    await inMemory.login();
+    await inFile.login();
+    const subjects = {
+      "bare POST, new connection": () => post({ client }),
+      "bare POST, pooled connection": () => post({}),
+      "login, memory only": () => inMemory.login({ force: true }),
+      "refresh, memory only": () => inMemory.refresh(),
+      "login, saved": () => inFile.login({ force: true }),
+      "refresh, saved": () => inFile.refresh(),
+    };
+    const samples = await interleave(
+      Object.entries(subjects).map(([name, work]) => ({ name, measure: () => timed(work) })),
+      rounds(ROUNDS, effort),
+      5,
+    );
+    client.close();
+    const reference = "bare POST, new connection";
+    const summaries = compare(samples, reference);
+    return {
+      part: "login-refresh",
+      tables: [{
+        title: "Login and refresh in a warm process",
+        columns: summaryColumns("work", reference),
+        rows: summaryRows(summaries, "ms"),
+      }],
+      targets: [],
+      data: Object.fromEntries(summaries),
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+};

@@ -1,0 +1,67 @@
+/**
+ * Measures what the client costs beside bare requests and beside what people use today.
+ *
+ * `deno task bench [--only=PART]… [--quick] [--json] [--write]`: prints tables, or JSON; `--write` puts the
+ * tables into docs/performance.md, too.
+ */
+import { parseArgs } from "node:util";
+import { coldStart } from "./cold_start.ts";
+import { writeTables } from "./document.ts";
+import { envUpdate } from "./env_update.ts";
+import { importCost } from "./import_cost.ts";
+import { loginRefresh } from "./login_refresh.ts";
+import { describeMachine, machineText } from "./machine.ts";
+import { ownWork } from "./own_work.ts";
+import type { Effort, Part } from "./part.ts";
+import { perCall } from "./per_call.ts";
+import { pathOf } from "./processes.ts";
+import { markdownOf, type PartResult } from "./report.ts";
+import { stampede } from "./stampede.ts";
+
+const PARTS: Readonly<Record<string, Part>> = {
+  "import": importCost,
+  "cold-start": coldStart,
+  "per-call": perCall,
+  "own-work": ownWork,
+  "stampede": stampede,
+  "env-update": envUpdate,
+  "login-refresh": loginRefresh,
+};
+
+const FULL: Effort = { share: 1, largest: 1, peers: true };
+const QUICK: Effort = { share: 0.25, largest: 0.1, peers: true };
+/** One of each, to see that all parts run. */
+const SMOKE: Effort = { share: 0, largest: 0, peers: false };
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true },
+    quick: { type: "boolean" },
+    smoke: { type: "boolean" },
+    json: { type: "boolean" },
+    write: { type: "boolean" },
+  },
+});
+const names = values.only ?? Object.keys(PARTS);
+const effort = values.smoke ? SMOKE : values.quick ? QUICK : FULL;
+const unknown = names.find((name) => PARTS[name] === undefined);
+if (unknown !== undefined) {
+  console.error(`There is no part ${unknown}; there are ${Object.keys(PARTS).join(", ")}`);
+  Deno.exit(2);
+}
+const started = performance.now();
+const machine = describeMachine();
+const results: PartResult[] = [];
+if (!values.json) console.log(machineText(machine));
+for (const name of names) {
+  const part = PARTS[name];
+  if (part === undefined) continue;
+  const result = await part(effort);
+  results.push(result);
+  if (!values.json) console.log(`\n## ${name}\n\n${markdownOf(result)}`);
+}
+const seconds = Math.round((performance.now() - started) / 1_000);
+if (values.json) console.log(JSON.stringify({ machine, seconds, results }, null, 2));
+else console.log(`\nTook ${seconds} s.`);
+if (values.write) await writeTables(pathOf("../docs/performance.md"), machine, results);
+Deno.exit(0);

@@ -1,0 +1,93 @@
+import type { Summary } from "./stats.ts";
+
+/** A table of one part, as it is printed and kept. */
+export interface Table {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number)[])[];
+  /** How it was measured and what was left out. */
+  readonly notes?: readonly string[];
+}
+
+/** A figure that the project wants to reach. */
+export interface Target {
+  readonly claim: string;
+  readonly measured: number;
+  readonly limit: number;
+  /** Whether the figure must stay below the limit or reach it. */
+  readonly wanted: "at most" | "at least";
+  readonly unit: string;
+}
+
+/** What one part of the benchmark found. */
+export interface PartResult {
+  readonly part: string;
+  readonly tables: readonly Table[];
+  readonly targets: readonly Target[];
+  /** All samples or summaries, for JSON. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export function isMet({ measured, limit, wanted }: Target): boolean {
+  return wanted === "at most" ? measured <= limit : measured >= limit;
+}
+
+/** Rows of name, median, middle half and ratio, for a table of summaries. */
+export function summaryRows(
+  summaries: ReadonlyMap<string, Summary>,
+  unit: string,
+): (string | number)[][] {
+  return [...summaries].map(([name, one]) => [
+    name,
+    `${figure(one.median)} ${unit}`,
+    one.quartiles.map(figure).join(" to "),
+    figure(one.ratio),
+    one.ratioQuartiles.map(figure).join(" to "),
+  ]);
+}
+
+/** The heads of those columns. */
+export function summaryColumns(what: string, reference: string): string[] {
+  return [what, "median", "middle half", `ratio to ${reference}`, "middle half of ratios"];
+}
+
+/** Three significant digits, and never an exponent. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return "-";
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  return Number(value.toPrecision(3)).toString();
+}
+
+/** One part as Markdown, which reads well in a terminal too. */
+export function markdownOf({ tables, targets }: PartResult): string {
+  const blocks = tables.map(tableText);
+  if (targets.length > 0) blocks.push(tableText(targetTable(targets)));
+  return blocks.join("\n\n");
+}
+
+function targetTable(targets: readonly Target[]): Table {
+  return {
+    title: "Targets",
+    columns: ["figure", "wanted", "measured", ""],
+    rows: targets.map((target) => [
+      target.claim,
+      `${target.wanted} ${figure(target.limit)}${target.unit}`,
+      `${figure(target.measured)}${target.unit}`,
+      isMet(target) ? "met" : "missed",
+    ]),
+  };
+}
+
+function tableText({ title, columns, rows, notes = [] }: Table): string {
+  const cells = [columns, ...rows].map((row) =>
+    row.map((cell) => typeof cell === "number" ? figure(cell) : cell)
+  );
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0), 3));
+  const line = (row: readonly string[]) =>
+    `| ${widths.map((width, at) => (row[at] ?? "").padEnd(width)).join(" | ")} |`;
+  const [head = [], ...body] = cells;
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  const text = [`**${title}**`, "", line(head), rule, ...body.map(line)];
+  if (notes.length > 0) text.push("", ...notes);
+  return text.join("\n");
+}

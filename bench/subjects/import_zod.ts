@@ -1,0 +1,1 @@
+import "npm:zod@^4";

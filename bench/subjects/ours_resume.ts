@@ -1,0 +1,5 @@
+import { authFetch } from "../../mod.ts";
+
+const answer = await authFetch("/v1/whoami");
+await answer.json();
+if (!answer.ok) Deno.exit(1);

@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { startSandbox } from "../src/sandbox/mod.ts";
+
+const ROOT = new URL("..", import.meta.url);
+
+Deno.test("examples of README and docstrings run, with settings from the environment", async () => {
+  await using sandbox = await startSandbox();
+  const { settings } = sandbox;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--doc", "--quiet", "-A", "README.md", "mod.ts", ...await documentedFiles()],
+    cwd: ROOT,
+    env: {
+      AUTH_URL: settings.authUrl,
+      APP_CLIENT_ID: settings.clientId,
+      APP_CLIENT_SECRET: settings.clientSecret,
+      USER_POOL_ID: settings.userPoolId,
+      USERNAME: settings.username,
+      PASSWORD: settings.password,
+      API_BASE_URL: settings.apiBaseUrl,
+      AUTH_ENV_FILE: settings.envFile,
+      NO_COLOR: "1",
+    },
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+});
+
+Deno.test("every exported function has an example", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", "mod.ts"],
+    cwd: ROOT,
+  }).output();
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const without = Object.values(nodes as Record<string, { symbols: Symbol_[] }>)
+    .flatMap(({ symbols }) => symbols)
+    .filter((symbol) =>
+      symbol.declarations.some(({ kind, jsDoc }) =>
+        kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
+      )
+    ).map(({ name }) => name);
+  assertEquals(without, []);
+});
+
+interface Symbol_ {
+  name: string;
+  declarations: { kind: string; jsDoc?: { tags?: { kind: string }[] } }[];
+}
+
+async function documentedFiles(): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(new URL("src", ROOT))) {
+    if (!isFile || !name.endsWith(".ts")) continue;
+    const text = await Deno.readTextFile(new URL(`src/${name}`, ROOT));
+    if (text.includes("* @example")) files.push(`src/${name}`);
+  }
+  return files;
+}

@@ -1,0 +1,147 @@
+import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import * as mod from "../mod.ts";
+import { portless, rejection } from "./portless.ts";
+
+// Cells are not type-checked, so the tests go round the types as a cell does.
+// deno-lint-ignore no-explicit-any -- what a cell may pass
+type Anything = any;
+
+const NO_OPTIONS: Anything[] = [null, 5, "text", true, [], () => {}];
+
+Deno.test("login() with arguments of a wrong type is a TypeError", async () => {
+  await using world = portless();
+  const wrong: Anything[] = [
+    ...NO_OPTIONS,
+    { username: 5 },
+    { password: null },
+    { password: ["secret-word"] },
+    { portalToken: 5 },
+    { strategy: "guess" },
+    { strategy: 5 },
+    { force: "yes" },
+    { force: 1 },
+    { signal: {} },
+    { user: "typo" },
+    { portalToken: "bearer x", username: "student" },
+    { portalToken: "bearer x", password: "secret-word" },
+    { portalToken: "bearer x", strategy: "password" },
+  ];
+  for (const options of wrong) {
+    const error = await rejection(world.session.login(options));
+    assertInstanceOf(error, TypeError, Deno.inspect(options));
+    assert(error.message.startsWith("login()"), error.message);
+    assert(!error.message.includes("secret-word"), error.message);
+  }
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("refresh(), logout() and accessToken() with wrong arguments are a TypeError", async () => {
+  await using world = portless();
+  await world.session.login();
+  const { refresh, logout, accessToken } = world.session;
+  for (const method of [refresh, logout, accessToken]) {
+    for (const options of [...NO_OPTIONS, { signal: 5 }, { unknown: 1 }]) {
+      assertInstanceOf(await rejection(method(options)), TypeError, Deno.inspect(options));
+    }
+  }
+  for (const minValidSeconds of ["60", null, NaN, -1, Infinity] as Anything[]) {
+    assertInstanceOf(await rejection(accessToken({ minValidSeconds })), TypeError);
+  }
+  assertEquals(world.sent.length, 1);
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("authFetch() with wrong arguments is a TypeError", async () => {
+  await using world = portless();
+  await world.session.login();
+  const inputs: Anything[] = [undefined, null, 5, {}, ["/v1/x"], () => {}];
+  for (const input of inputs) {
+    assertInstanceOf(await rejection(world.session.authFetch(input)), TypeError);
+  }
+  const inits: Anything[] = ["POST", 5, { headers: 5 }, { headers: { "bad name": "x" } }];
+  for (const init of inits) {
+    const call = world.session.authFetch("/v1/x", init);
+    assertInstanceOf(await rejection(call), TypeError, Deno.inspect(init));
+  }
+  const error = await rejection(
+    world.session.authFetch("/v1/x", { headers: { "x-key": "secret-word\n" + "\u0000" } }),
+  );
+  assertInstanceOf(error, TypeError);
+  assert(!error.message.includes("secret-word"), error.message);
+  assertEquals(world.called.length, 0);
+});
+
+Deno.test("createSession() and configure() with wrong options are a TypeError", () => {
+  const wrong: Anything[] = [
+    ...NO_OPTIONS,
+    { envFile: true },
+    { envFile: 5 },
+    { clientId: 5 },
+    { clientSecret: null },
+    { provider: 5 },
+    { allowedOrigins: 5 },
+    { timeoutMs: "1000" },
+    { fetch: "fetch" },
+    { now: 5 },
+    { prompt: "ask" },
+    { clientID: "typo" },
+  ];
+  for (const options of wrong) {
+    assertThrows(() => mod.createSession(options), TypeError, undefined, Deno.inspect(options));
+    assertThrows(() => mod.configure(options), TypeError, undefined, Deno.inspect(options));
+  }
+  assertThrows(() => mod.configure(undefined as Anything), TypeError);
+});
+
+Deno.test("an unknown option is answered with those that are known", () => {
+  const error = assertThrows(() => mod.createSession({ clientID: "x" } as Anything), TypeError);
+  assert(error.message.includes("clientID") && error.message.includes("clientId"), error.message);
+});
+
+Deno.test("undefined is as good as left out", async () => {
+  await using world = portless();
+  const options: Anything = { username: undefined, portalToken: undefined, signal: undefined };
+  assertEquals((await world.session.login(options)).state, "valid");
+  await world.session.refresh(undefined);
+  const init: Anything = undefined;
+  assertEquals((await world.session.authFetch("/v1/whoami", init)).status, 200);
+});
+
+Deno.test("computeSecretHash() and parsePortalToken() with wrong arguments are a TypeError", async () => {
+  for (const value of [undefined, null, 5, {}] as Anything[]) {
+    assertThrows(() => mod.parsePortalToken(value), TypeError);
+    assertInstanceOf(await rejection(mod.computeSecretHash(value, "c", "s")), TypeError);
+    assertInstanceOf(await rejection(mod.computeSecretHash("u", value, "s")), TypeError);
+    assertInstanceOf(await rejection(mod.computeSecretHash("u", "c", value)), TypeError);
+  }
+});
+
+Deno.test("a prompt that gives something else is a TypeError", async () => {
+  await using world = portless();
+  const prompt: Anything = () => 5;
+  const { password: _, ...rest } = world.options;
+  const session = mod.createSession({ ...rest, prompt });
+  assertInstanceOf(await rejection(session.login({ strategy: "password" })), TypeError);
+});
+
+Deno.test("mod.ts exports what the contract names", () => {
+  const names = [
+    "AuthError",
+    "ChallengeError",
+    "ConfigError",
+    "ProviderError",
+    "SessionExpiredError",
+    "accessToken",
+    "authFetch",
+    "computeSecretHash",
+    "configure",
+    "createSession",
+    "doctor",
+    "login",
+    "logout",
+    "parsePortalToken",
+    "refresh",
+    "status",
+  ];
+  assertEquals(Object.keys(mod).sort(), names);
+});

@@ -1,0 +1,134 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/** A page and what went wrong in it. */
+export interface WatchedPage {
+  page: Page;
+  /** Errors, refusals by the content security policy, requests beyond loopback. */
+  problems: string[];
+}
+
+/** What a visit to the portal needs to know of a running sandbox. */
+export interface PortalAccess {
+  portalUrl: string;
+  settings: { username: string; password: string };
+}
+
+const MISSING = "no Chromium found on PATH; install chromium or set CHROMIUM_PATH";
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** Path of the Chromium to test with: `CHROMIUM_PATH`, else the first of the usual names on `PATH`. */
+export function findChromium(): string | undefined {
+  const given = Deno.env.get("CHROMIUM_PATH");
+  if (given) return isFile(given) ? given : undefined;
+  const folders = (Deno.env.get("PATH") ?? "").split(Deno.build.os === "windows" ? ";" : ":");
+  return ["chromium", "chromium-browser", "google-chrome"]
+    .flatMap((name) => folders.map((folder) => `${folder}/${name}`))
+    .find(isFile);
+}
+
+/**
+ * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
+ * which it takes for loopback.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error(`Cannot start the browser: ${MISSING}`);
+  return await chromium.launch({
+    executablePath,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-breakpad",
+      "--no-proxy-server",
+      "--host-resolver-rules=MAP portal.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    ],
+  });
+}
+
+/**
+ * Registers a test with a browser of its own. Without a Chromium it is ignored and its name says why;
+ * where `CI` is `true` it fails instead.
+ */
+export function chromiumTest(name: string, fn: (browser: Browser) => Promise<void>): void {
+  const missing = findChromium() === undefined;
+  Deno.test({
+    name: missing ? `${name} (${MISSING})` : name,
+    ignore: missing && Deno.env.get("CI") !== "true",
+    async fn() {
+      await using browser = await launchBrowser();
+      await fn(browser);
+    },
+  });
+}
+
+/** Opens a page with cookies and permissions of its own. */
+export async function openPage(
+  browser: Browser,
+  options: { javaScriptEnabled?: boolean } = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ locale: "en-US", ...options });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => {
+    const { hostname } = new URL(request.url());
+    if (!["127.0.0.1", "localhost", "portal.test"].includes(hostname)) problems.push(request.url());
+  });
+  return { page, problems };
+}
+
+/** Fills in the login form, sends it and waits for the page that follows. */
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  const answered = page.waitForResponse((response) => response.request().method() === "POST");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await answered;
+  await page.waitForLoadState();
+}
+
+/** Allows or refuses the page's origin the clipboard. */
+export async function setClipboard(page: Page, state: "granted" | "denied"): Promise<void> {
+  // Chromium refuses every permission that is not in the list, the ordinary one to write included.
+  const permissions = state === "granted" ? ["clipboard-read", "clipboard-write"] : [];
+  await page.context().clearPermissions();
+  await page.context().grantPermissions(permissions, { origin: new URL(page.url()).origin });
+}
+
+/** What the clipboard holds, read by the page itself. */
+export async function readClipboard(page: Page): Promise<string> {
+  return String(await page.evaluate("navigator.clipboard.readText()"));
+}
+
+/** Opens the user menu at the upper right and chooses one of its items. */
+export async function chooseFromMenu(page: Page, item: "Copy Token" | "Sign out"): Promise<void> {
+  await page.getByRole("button", { name: "User menu" }).click();
+  await page.getByRole("menuitem", { name: item }).click();
+}
+
+/** Does what a person does for a portal token: log in, "Copy Token", and paste. */
+export async function copyPortalToken(page: Page, sandbox: PortalAccess): Promise<string> {
+  await page.goto(sandbox.portalUrl);
+  await signIn(page, sandbox.settings.username, sandbox.settings.password);
+  await setClipboard(page, "granted");
+  await chooseFromMenu(page, "Copy Token");
+  await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+  return await readClipboard(page);
+}

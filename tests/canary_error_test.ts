@@ -1,0 +1,183 @@
+import { assert, assertEquals } from "@std/assert";
+import * as module from "../mod.ts";
+import { assertHides, canaries, SETTINGS, tokenLines } from "./canaries.ts";
+import {
+  brokenConnection,
+  type Canned,
+  cannedFetch,
+  errorAnswer,
+  jsonAnswer,
+  refusedConnection,
+  tokenAnswer,
+} from "./canned_fetch.ts";
+import { inFolder } from "./child_deno.ts";
+import { fakeTime } from "./fake_time.ts";
+
+const { AuthError, createSession } = module;
+
+const issued = () =>
+  tokenAnswer({ AccessToken: canaries.accessToken, RefreshToken: canaries.refreshToken });
+
+/** Repeats in an error everything secret that came with the request. */
+const echo: Canned = (asked) => {
+  const sent = Object.values<string>(JSON.parse(asked.body).AuthParameters);
+  const [secret = ""] = sent.filter((text) => text !== SETTINGS.username);
+  const headers = {
+    "x-amzn-requestid": encodeURIComponent(secret),
+    location: `https://${encodeURIComponent(secret)}.example`,
+  };
+  return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers)(asked);
+};
+
+type Scenario = (session: (...answers: Canned[]) => module.Session, folder: string) => unknown;
+
+const login = (...answers: Canned[]): Scenario => (session) => session(...answers).login();
+const refuse = (name: string, message: string) => login(errorAnswer(name, message));
+const refresh = (...answers: Canned[]): Scenario => async (session) => {
+  const one = session(issued(), ...answers);
+  await one.login();
+  await one.refresh();
+};
+const atFile =
+  (text: string | Uint8Array<ArrayBuffer>, work: (session: module.Session) => unknown): Scenario =>
+  async (_, folder) => {
+    const envFile = `${folder}/.env`;
+    if (typeof text === "string") await Deno.writeTextFile(envFile, text);
+    else await Deno.writeFile(envFile, text);
+    const gone = errorAnswer("NotAuthorizedException", "Refresh Token has expired");
+    await work(createSession({ ...SETTINGS, envFile, fetch: cannedFetch(gone).fetch }));
+  };
+
+const scenarios: [module.AuthErrorCode, Scenario][] = [
+  ["MISSING_SETTINGS", () => createSession({ password: canaries.password }).login()],
+  ["INVALID_SETTING", () => createSession({ ...SETTINGS, authUrl: canaries.password }).login()],
+  [
+    "INVALID_SETTING",
+    () =>
+      createSession({
+        ...SETTINGS,
+        authUrl: `https://a:${encodeURIComponent(canaries.password)}@b.example`,
+      }).login(),
+  ],
+  ["INVALID_SETTING", () => createSession({ ...SETTINGS, clientId: canaries.password }).login()],
+  [
+    "INVALID_SETTING",
+    () => createSession({ ...SETTINGS, clientSecret: `${canaries.clientSecret}\n1` }).login(),
+  ],
+  ["INVALID_SETTING", () => createSession({ ...SETTINGS, userPoolId: canaries.password }).login()],
+  [
+    "INVALID_SETTING",
+    () => createSession({ ...SETTINGS, provider: canaries.password as "aws" }).login(),
+  ],
+  [
+    "INVALID_SETTING",
+    () => createSession({ ...SETTINGS, exportEnv: canaries.password as "none" }).login(),
+  ],
+  ["INVALID_PORTAL_TOKEN", (session) => session().login({ portalToken: canaries.password })],
+  [
+    "INVALID_PORTAL_TOKEN",
+    () => module.parsePortalToken(`${canaries.accessToken}; ${canaries.refreshToken}`),
+  ],
+  [
+    "ENV_FILE",
+    atFile(
+      new TextEncoder().encode(tokenLines("É=1")).map((it) => it === 0xc3 ? 0xff : it),
+      (session) => session.logout(),
+    ),
+  ],
+  [
+    "UNTRUSTED_ORIGIN",
+    (session) => session().authFetch(`https://elsewhere.example/?token=${canaries.accessToken}`),
+  ],
+  [
+    "UNTRUSTED_ORIGIN",
+    (session) =>
+      session().authFetch(`https://ada:${encodeURIComponent(canaries.password)}@api.example/`),
+  ],
+  ["PROMPT_UNAVAILABLE", (session) => session().login({ strategy: "portal" })],
+  ["INVALID_CREDENTIALS", refuse("NotAuthorizedException", "Incorrect username or password.")],
+  ["LOCKED_OUT", refuse("NotAuthorizedException", "Password attempts exceeded")],
+  ["SECRET_HASH_REJECTED", refuse("NotAuthorizedException", "Unable to verify secret hash")],
+  ["CLIENT_UNKNOWN", refuse("ResourceNotFoundException", `no such client ${canaries.password}`)],
+  ["FLOW_DISABLED", refuse("InvalidParameterException", "Initiate Auth method not supported")],
+  ["PASSWORD_RESET_REQUIRED", refuse("PasswordResetRequiredException", "reset")],
+  ["USER_NOT_CONFIRMED", refuse("UserNotConfirmedException", "confirm")],
+  ["THROTTLED", refuse("TooManyRequestsException", "Rate exceeded")],
+  ["REJECTED", login(echo)],
+  ["REJECTED", refresh(echo)],
+  ["UNEXPECTED_RESPONSE", login(({ body }) => new Response(body))],
+  ["UNEXPECTED_RESPONSE", refresh(({ body }) => new Response(`<html>${body}`))],
+  [
+    "UNEXPECTED_RESPONSE",
+    login(jsonAnswer({ AuthenticationResult: { AccessToken: [canaries.password] } })),
+  ],
+  ["UNREACHABLE", login(brokenConnection)],
+  ["UNREACHABLE", refresh(refusedConnection)],
+  [
+    "UNREACHABLE",
+    login(({ body }) => {
+      throw new TypeError(`cannot send ${body}`, { cause: new Error(canaries.password) });
+    }),
+  ],
+  ["TIMEOUT", () => {
+    const { fetch } = cannedFetch(() => new Promise(() => {}));
+    return createSession({ ...SETTINGS, fetch, timeoutMs: 20 }).login();
+  }],
+  ["SERVER_ERROR", login(({ body }) => new Response(body, { status: 500 }))],
+  [
+    "CHALLENGE_REQUIRED",
+    login(({ body }) =>
+      Response.json({
+        ChallengeName: "SMS_MFA",
+        ChallengeParameters: { seen: body, [canaries.password]: "" },
+      })
+    ),
+  ],
+  [
+    "NO_SESSION",
+    (session) => session().authFetch("/", { headers: { "x-api-key": canaries.clientSecret } }),
+  ],
+  ["NO_SESSION", atFile(`ACCESS_TOKEN=${canaries.password}\n`, (session) => session.accessToken())],
+  ["REFRESH_REJECTED", atFile(tokenLines(), (session) => session.refresh())],
+  [
+    "REFRESH_WINDOW_OVER",
+    atFile(tokenLines("AUTHENTICATED_AT=2020-01-01T00:00:00Z"), (session) => session.refresh()),
+  ],
+  ["CANNOT_REFRESH", async (session) => {
+    const one = session();
+    await one.login({ portalToken: `bearer ${canaries.accessToken}` });
+    await one.refresh();
+  }],
+];
+
+for (const [at, [code, run]] of scenarios.entries()) {
+  Deno.test(`${code} (${at}) shows no secret`, () =>
+    inFolder(async (folder) => {
+      const { now, monotonic, sleep } = fakeTime();
+      const session = (...answers: Canned[]) => {
+        const [first = issued(), ...rest] = answers;
+        const { fetch } = cannedFetch(first, ...rest);
+        return createSession({ ...SETTINGS, now, monotonic, sleep, fetch, prompt: () => null });
+      };
+      let found: unknown;
+      try {
+        await run(session, folder);
+      } catch (error) {
+        found = error;
+      }
+      assert(found instanceof AuthError, `${found}`);
+      assertEquals((found as module.AuthError).code, code);
+      await assertHides(found, code);
+      assertEquals((found as Error).cause, undefined);
+    }));
+}
+
+Deno.test("each code that the module documents is provoked here, or where it belongs", async () => {
+  const text = await Deno.readTextFile(new URL("../src/errors.ts", import.meta.url));
+  const types = text.slice(0, text.indexOf("The family of errors"));
+  const documented = new Set([...types.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code ?? ""));
+  const provoked = new Set<string>(scenarios.map(([code]) => code));
+  // PERMISSION takes a process of its own (below), INTERRUPTED a notebook.
+  assertEquals([...documented.difference(provoked)].sort(), ["INTERRUPTED", "PERMISSION"]);
+  assertEquals([...provoked.difference(documented)], []);
+});

@@ -1,0 +1,114 @@
+import { assert, assertEquals } from "@std/assert";
+import * as module from "../mod.ts";
+import { createSandbox } from "../src/sandbox/mod.ts";
+import { assertHides, canaries, SETTINGS, tokenLines } from "./canaries.ts";
+import { cannedFetch, tokenAnswer } from "./canned_fetch.ts";
+import { inFolder, MOD_PATH, runScript } from "./child_deno.ts";
+
+const { createSession } = module;
+
+const issued = () =>
+  tokenAnswer({ AccessToken: canaries.accessToken, RefreshToken: canaries.refreshToken });
+
+Deno.test("no export shows a secret while a session is there, nor what its methods give", async () => {
+  const sandbox = createSandbox();
+  const { fetch } = cannedFetch(issued());
+  const { apiUrl, settings: { envFile } } = sandbox;
+  const options = { ...SETTINGS, apiBaseUrl: apiUrl, exportEnv: "none", fetch, envFile } as const;
+  try {
+    module.configure(options);
+    const session = module.createSession({ ...options, envFile: false });
+    const given = [
+      ...[await module.login(), await module.refresh(), module.status(), await module.doctor()],
+      ...[await session.login(), await session.refresh(), session.status(), session],
+    ];
+    for (const [at, value] of given.entries()) await assertHides(value, `value ${at}`);
+    for (const [name, value] of Object.entries(module)) await assertHides(value, name);
+    await assertHides(module, "the module");
+    await assertHides(
+      globalThis[Symbol.for("platform-auth default session 0") as never],
+      "session",
+    );
+    assertEquals(await module.accessToken(), canaries.accessToken);
+    await module.logout();
+    await assertHides(module.status(), "the status after logout");
+  } finally {
+    await sandbox.close();
+  }
+});
+
+Deno.test("misuse is a TypeError that shows no secret", async () => {
+  const { password, accessToken } = canaries;
+  const { fetch } = cannedFetch(issued());
+  const session = createSession({ ...SETTINGS, fetch });
+  await session.login();
+  const loose = { ...module, ...session } as unknown as Record<
+    string,
+    (...values: unknown[]) => unknown
+  >;
+  const misuse: [string, unknown[]][] = [
+    ["login", [password]],
+    ["login", [{ password: [password] }]],
+    ["login", [{ strategy: password }]],
+    ["login", [{ portalToken: { accessToken } }]],
+    ["login", [{ portalToken: accessToken, password }]],
+    ["createSession", [{ password: { password } }]],
+    ["configure", [{ clientSecret: [password] }]],
+    ["parsePortalToken", [[accessToken]]],
+    ["computeSecretHash", ["ada", "id", { password }]],
+    ["accessToken", [{ minValidSeconds: password }]],
+  ];
+  for (const [name, values] of misuse) {
+    let found: unknown;
+    try {
+      await loose[name]?.(...values);
+    } catch (error) {
+      found = error;
+    }
+    assert(found instanceof TypeError, `${name}: ${found}`);
+    await assertHides(found, name);
+  }
+  const calls: [string, RequestInit][] = [
+    ["/", { headers: { authorization: `bearer ${accessToken}` } }],
+    ["/", { headers: { "x-api-key": `${password}\n1` } }],
+    ["/", { headers: [["x-api-key", `${accessToken}\u0000`]] }],
+  ];
+  for (const [path, init] of calls) {
+    const found = await session.authFetch(path, init).catch((error: unknown) => error);
+    assert(found instanceof TypeError, `${found}`);
+    await assertHides(found, "authFetch");
+  }
+});
+
+Deno.test("a process prints no secret, whatever it prints of the session, and fails without one", () =>
+  inFolder(async (cwd) => {
+    const env = { password: canaries.password, clientSecret: canaries.clientSecret };
+    await Deno.writeTextFile(
+      `${cwd}/.env`,
+      tokenLines(
+        `APP_CLIENT_SECRET=${env.clientSecret}\nPASSWORD='${env.password}'\nAPP_CLIENT_ID=example-client\nUSERNAME=ada\n`,
+      ),
+    );
+    const script = (end: string) => `
+      import * as module from ${JSON.stringify(MOD_PATH)};
+      const { status, createSession, doctor } = module;
+      console.log(module, status(), { ...status() }, JSON.stringify(status()));
+      console.table(status());
+      console.dir(status, { depth: 100, showHidden: true });
+      console.log(createSession({ envFile: ".env" }), await doctor());
+      console.error(await module.refresh().catch((error) => error));
+      ${end}`;
+    const ends: [string, RegExp][] = [
+      ["await module.login({ force: true });", /ConfigError: Cannot keep/],
+      ["await module.logout();", /PERMISSION|--allow-write/],
+      [`await module.authFetch("https://elsewhere.example");`, /ConfigError: Cannot send/],
+    ];
+    for (const [end, said] of ends) {
+      const flags = ["--allow-read=.", "--allow-env"];
+      const { code, stdout, stderr } = await runScript(script(end), { cwd, flags });
+      assertEquals(code, 1, end);
+      assert(said.test(stderr), stderr);
+      assert(stdout.includes("Signed in"), stdout);
+      await assertHides(stdout + stderr, end);
+    }
+  }));

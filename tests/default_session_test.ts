@@ -1,0 +1,245 @@
+import { pathToFileURL } from "node:url";
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { configure, type SessionOptions } from "../mod.ts";
+import * as auth from "../mod.ts";
+import {
+  jwt,
+  linesOf,
+  portless,
+  type PortlessOptions,
+  rejection,
+  withEnvironment,
+} from "./portless.ts";
+
+/** Runs with the default session on a world of its own, and leaves process and session as they were. */
+async function withDefault(
+  given: PortlessOptions,
+  variables: Record<string, string | undefined>,
+  work: (world: ReturnType<typeof portless>, options: SessionOptions) => Promise<void>,
+): Promise<void> {
+  await using world = portless(given);
+  const { exportEnv: _, ...options } = world.options;
+  const unset = { ACCESS_TOKEN: undefined, REFRESH_TOKEN: undefined, AUTH_ENV_FILE: undefined };
+  await withEnvironment({ ...unset, ...variables }, async () => {
+    try {
+      configure(options);
+      await work(world, options);
+    } finally {
+      configure({ envFile: false, exportEnv: "none" });
+    }
+  });
+}
+
+const seconds = (world: ReturnType<typeof portless>) => Math.floor(world.clock.now() / 1_000);
+
+Deno.test("the default session mirrors ACCESS_TOKEN to the process environment", async () => {
+  await withDefault({ file: true }, {}, async () => {
+    await auth.login();
+    const token = await auth.accessToken();
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), token);
+    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
+    await auth.refresh();
+    assertNotEquals(Deno.env.get("ACCESS_TOKEN"), token);
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), await auth.accessToken());
+    await auth.logout();
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
+  });
+});
+
+Deno.test("a token that is found in the file is mirrored too", async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    await world.session.login();
+    assertEquals(Deno.env.has("ACCESS_TOKEN"), false);
+    configure(options);
+    assertEquals(auth.status().state, "valid");
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), linesOf(world.envFile).ACCESS_TOKEN);
+  });
+});
+
+Deno.test('exportEnv "both" mirrors the refresh token, and logout() takes both back', async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    configure({ ...options, exportEnv: "both" });
+    await auth.login();
+    const lines = linesOf(world.envFile);
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), lines.ACCESS_TOKEN);
+    assertEquals(Deno.env.get("REFRESH_TOKEN"), lines.REFRESH_TOKEN);
+    await auth.login({ portalToken: await world.sandbox.portalToken() });
+    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
+    await auth.login({ force: true });
+    await auth.logout();
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
+    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
+    assertEquals(linesOf(world.envFile), {});
+  });
+});
+
+Deno.test('exportEnv "none" leaves the environment alone', async () => {
+  await withDefault({ file: true }, { ACCESS_TOKEN: "somebody-else's" }, async (_, options) => {
+    configure({ ...options, exportEnv: "none" });
+    await auth.login();
+    await auth.logout();
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), "somebody-else's");
+  });
+});
+
+Deno.test("a session that is given up leaves no token in the environment", async () => {
+  await withDefault({ file: true }, {}, async (world) => {
+    await auth.login();
+    world.sandbox.revokeRefreshTokens();
+    world.clock.advance(3_000);
+    assertEquals((await rejection(auth.accessToken())).code, "REFRESH_REJECTED");
+    assertEquals(Deno.env.has("ACCESS_TOKEN"), false);
+  });
+});
+
+Deno.test("an ACCESS_TOKEN in the environment is a session of its own", async () => {
+  await withDefault({ file: true }, {}, async (world) => {
+    const token = await world.sandbox.portalToken();
+    await withEnvironment({ ACCESS_TOKEN: token }, async () => {
+      const { state, source } = auth.status();
+      assertEquals([state, source], ["valid", "environment"]);
+      assertEquals((await auth.authFetch("/v1/whoami")).status, 200);
+    });
+  });
+});
+
+Deno.test("of two access tokens the later iat wins, else the file", async () => {
+  const cases = [[-60, "file"], [0, "file"], [60, "environment"]] as const;
+  for (const [offset, source] of cases) {
+    await withDefault({ file: true }, {}, async (world) => {
+      const iat = seconds(world);
+      const inFile = jwt({ iat, exp: iat + 1_800 });
+      const inEnvironment = jwt({ iat: iat + offset, exp: iat + 1_800 });
+      Deno.writeTextFileSync(world.envFile, `ACCESS_TOKEN=${inFile}\n`);
+      configure({ ...world.options, exportEnv: "access", clientId: "so that it is read anew" });
+      await withEnvironment({ ACCESS_TOKEN: inEnvironment }, async () => {
+        assertEquals(auth.status().source, source, `${offset} seconds`);
+        const expected = source === "file" ? inFile : inEnvironment;
+        assertEquals(await auth.accessToken(), expected);
+      });
+    });
+  }
+});
+
+Deno.test("a later token in the environment of the same user keeps the file's refresh token", async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    await world.session.login();
+    configure(options);
+    world.clock.advance(60);
+    await withEnvironment({ ACCESS_TOKEN: await world.sandbox.portalToken() }, async () => {
+      const { source, canRefresh } = auth.status();
+      assertEquals([source, canRefresh], ["environment", true]);
+      assertEquals((await auth.refresh()).state, "valid");
+    });
+  });
+});
+
+Deno.test("configure() with the same provider, client and file keeps the session", async () => {
+  await withDefault({}, {}, async (world, options) => {
+    await auth.login();
+    const token = await auth.accessToken();
+    configure({ ...options });
+    configure({ ...options, apiBaseUrl: "https://other.example" });
+    assertEquals(await auth.accessToken(), token);
+    assertEquals(world.sent.length, 1);
+    assertEquals(
+      (await rejection(auth.authFetch("https://api.sandbox.example/"))).code,
+      "UNTRUSTED_ORIGIN",
+    );
+  });
+});
+
+Deno.test("configure() with another provider, client or file drops the tokens in memory", async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    await auth.login();
+    const before = Deno.readTextFileSync(world.envFile);
+    const changes: SessionOptions[] = [
+      { authUrl: "https://other.example" },
+      { clientId: "another-client" },
+      { envFile: false },
+      { envFile: `${world.envFile}.other` },
+    ];
+    for (const change of changes) {
+      configure({ ...options, ...change });
+      assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined, JSON.stringify(Object.keys(change)));
+      if (!change.authUrl) assertEquals(auth.status().state, "none", Deno.inspect(change));
+      assertEquals(Deno.readTextFileSync(world.envFile), before);
+      configure(options);
+      assertEquals(auth.status().source, "file");
+      assertEquals(await auth.accessToken(), linesOf(world.envFile).ACCESS_TOKEN);
+    }
+  });
+});
+
+Deno.test("configure() with something wrong changes nothing", async () => {
+  await withDefault({}, {}, async (_, options) => {
+    await auth.login();
+    const wrong = { ...options, clientId: 5 } as unknown as SessionOptions;
+    assertThrows(() => configure(wrong), TypeError);
+    assertThrows(() => configure({ ...options, clientId: "a\nb" }), auth.ConfigError);
+    assertThrows(
+      () => configure({ ...options, exportEnv: "all" as "both" }),
+      auth.ConfigError,
+      "exportEnv",
+    );
+    assertEquals(auth.status().state, "valid");
+  });
+});
+
+Deno.test("AUTH_ENV_FILE names the file of the default session, an option wins", async () => {
+  await withDefault({}, {}, async (world, options) => {
+    const { envFile: _, ...unnamed } = options;
+    await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
+      configure(unnamed);
+      assertEquals((await auth.login()).envFile, world.envFile);
+      assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await auth.accessToken());
+      configure({ ...unnamed, envFile: `${world.envFile}.other` });
+      assertEquals(auth.status().envFile, `${world.envFile}.other`);
+      configure({ ...unnamed, envFile: pathToFileURL(world.envFile) });
+      assertEquals(auth.status().envFile, world.envFile);
+    });
+    await withEnvironment({ AUTH_ENV_FILE: "false" }, () => {
+      configure(unnamed);
+      assertEquals(auth.status().envFile, undefined);
+    });
+  });
+});
+
+Deno.test("an envFile that is no file URL is refused", () => {
+  for (const url of ["https://a.example/.env", "data:,x"]) {
+    const error = assertThrows(() => configure({ envFile: new URL(url) }), auth.ConfigError);
+    assertEquals(error.code, "INVALID_SETTING");
+  }
+});
+
+Deno.test("a kernel restart finds the session again, with mod.ts under any of its addresses", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const mod = new URL("../mod.ts", import.meta.url).href;
+  const code = `
+    const one = await import(${JSON.stringify(mod)});
+    const two = await import(${JSON.stringify(mod + "?again")});
+    const now = () => ${world.clock.now()};
+    one.configure({ envFile: Deno.args[0], now, monotonic: () => 0 });
+    console.log(one.status().state, two.status().state, two.status().source);
+    console.log(Deno.env.get("ACCESS_TOKEN") === await two.accessToken());
+    await two.logout();
+    console.log(one.status().state, Deno.env.has("ACCESS_TOKEN"));`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", code, world.envFile],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  });
+  const { stdout, stderr } = await child.output();
+  const text = new TextDecoder().decode(stdout);
+  assertEquals(text, "valid valid file\ntrue\nnone false\n", new TextDecoder().decode(stderr));
+  assertEquals(linesOf(world.envFile), {});
+});
+
+Deno.test("status() after configure() reads the file on first use", async () => {
+  await withDefault({ file: true }, {}, async (world) => {
+    // Another process logs in between the two cells.
+    await world.session.login();
+    assertEquals(auth.status().state, "valid");
+  });
+});

@@ -1,0 +1,203 @@
+/** A proxy on loopback that does to connections what bad networks do. */
+import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  bodyStart,
+  bytesOf,
+  type NextBytes,
+  readRequest,
+  readToEnd,
+  withConnectionHeader,
+  writeAll,
+} from "./raw_http.ts";
+
+/**
+ * What happens to one request.
+ *
+ * - `pass`: it is answered by the target
+ * - `resetBefore`: the connection is reset before the target sees anything
+ * - `resetAfterRequest`: the target judges it, and the connection is reset without an answer
+ * - `closeAfterRequest`: the target judges it, and the connection ends in order without an answer
+ * - `closeMidAnswer`: the target judges it, and the connection ends after the answer's head and half
+ *   of its body
+ * - `never`: the target sees nothing, and the connection stays open and silent
+ * - `neverAfterRequest`: the target judges it, and the connection stays open and silent
+ * - `dripMs`: the answer comes byte by byte, with so many milliseconds between two
+ */
+export type Fault =
+  | "pass"
+  | "resetBefore"
+  | "resetAfterRequest"
+  | "closeAfterRequest"
+  | "closeMidAnswer"
+  | "never"
+  | "neverAfterRequest"
+  | { dripMs: number };
+
+export interface FaultProxyOptions {
+  target: { hostname: string; port: number };
+  /** Whether clients may use a connection again. Default: every connection ends after one answer. */
+  keepAlive?: boolean;
+}
+
+export interface FaultProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Replaces what happens to the next requests, one fault each; further ones pass. */
+  plan(faults: Fault | Fault[]): void;
+  /** Closes the port until {@linkcode accept}. Nobody can count refused connections here. */
+  refuse(): void;
+  accept(): Promise<void>;
+  readonly counts: {
+    /** Accepted connections. */
+    connections: number;
+    /** Requests of which at least a part arrived. */
+    requests: number;
+    /** Requests the target has answered, whether the client got to see that or not. */
+    judged: number;
+  };
+  close(): Promise<void>;
+}
+
+export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
+  const proxy = new Proxying(options);
+  await proxy.accept();
+  return proxy;
+}
+
+class Proxying implements FaultProxy {
+  readonly counts = { connections: 0, requests: 0, judged: 0 };
+  readonly #options: FaultProxyOptions;
+  readonly #closing = new AbortController();
+  readonly #sockets = new Set<Socket>();
+  readonly #targets = new Set<Deno.Conn>();
+  readonly #work: Promise<void>[] = [];
+  #server: Server | undefined;
+  #port = 0;
+  #faults: Fault[] = [];
+
+  constructor(options: FaultProxyOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/`;
+  }
+
+  plan(faults: Fault | Fault[]): void {
+    this.#faults = [faults].flat();
+  }
+
+  refuse(): void {
+    const server = this.#server;
+    this.#server = undefined;
+    // Ends when its last connection does.
+    if (server) this.#work.push(new Promise((done) => server.close(() => done())));
+  }
+
+  async accept(): Promise<void> {
+    if (this.#server) return;
+    const server = createServer({ noDelay: true }, (socket) => {
+      this.counts.connections++;
+      this.#work.push(this.#serve(socket));
+    });
+    this.#server = server;
+    await new Promise<void>((listening, failed) => {
+      server.once("error", failed).listen(this.#port, "127.0.0.1", listening);
+    });
+    const address = server.address();
+    if (address !== null && typeof address === "object") this.#port = address.port;
+  }
+
+  async close(): Promise<void> {
+    this.refuse();
+    this.#closing.abort();
+    for (const socket of this.#sockets) socket.destroy();
+    for (const target of this.#targets) this.#endTarget(target);
+    await Promise.all(this.#work);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    this.#sockets.add(socket);
+    // Also thrown by what waits for the socket at that moment, if anything does.
+    socket.on("error", () => {});
+    const chunks = socket.iterator({ destroyOnReturn: false });
+    const next = async () => (await chunks.next()).value ?? null;
+    try {
+      while (await this.#serveOne(socket, next));
+    } catch {
+      // Client or target went away, or close() was called: the connection ends, as it should.
+    } finally {
+      this.#sockets.delete(socket);
+      socket.destroySoon();
+    }
+  }
+
+  /** Whether the connection may carry another request. */
+  async #serveOne(socket: Socket, next: NextBytes): Promise<boolean> {
+    const start = await next();
+    if (start === null) return false;
+    this.counts.requests++;
+    const fault = this.#faults.shift() ?? "pass";
+    if (fault === "resetBefore") return reset(socket);
+    const request = await readRequest(next, start);
+    if (request === null) return false;
+    if (fault === "never") return await untilLeft(next);
+
+    const answer = await this.#judge(request);
+    if (fault === "resetAfterRequest") return reset(socket);
+    if (fault === "closeAfterRequest") return false;
+    if (fault === "neverAfterRequest") return await untilLeft(next);
+    if (fault === "closeMidAnswer") {
+      await write(socket, answer.subarray(0, (bodyStart(answer) + answer.length) / 2));
+      return false;
+    }
+    if (fault === "pass") await write(socket, answer);
+    else await this.#drip(socket, answer, fault.dripMs);
+    return this.#options.keepAlive ?? false;
+  }
+
+  async #judge(request: Uint8Array): Promise<Uint8Array> {
+    const target = await Deno.connect(this.#options.target);
+    this.#targets.add(target);
+    try {
+      await writeAll(target, withConnectionHeader(request, "close"));
+      const answer = await readToEnd(bytesOf(target));
+      this.counts.judged++;
+      return withConnectionHeader(answer, this.#options.keepAlive ? undefined : "close");
+    } finally {
+      this.#endTarget(target);
+    }
+  }
+
+  async #drip(socket: Socket, answer: Uint8Array, dripMs: number): Promise<void> {
+    const { signal } = this.#closing;
+    for (let at = 0; at < answer.length; at++) {
+      await write(socket, answer.subarray(at, at + 1));
+      await pause(dripMs, undefined, { signal });
+    }
+  }
+
+  #endTarget(target: Deno.Conn): void {
+    if (this.#targets.delete(target)) target.close();
+  }
+}
+
+function reset(socket: Socket): false {
+  socket.resetAndDestroy();
+  return false;
+}
+
+async function untilLeft(next: NextBytes): Promise<false> {
+  while (await next() !== null);
+  return false;
+}
+
+function write(socket: Socket, bytes: Uint8Array): Promise<void> {
+  return new Promise((done, failed) => {
+    socket.write(bytes, (error) => error ? failed(error) : done());
+  });
+}

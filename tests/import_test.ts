@@ -1,0 +1,134 @@
+import { assert, assertEquals } from "@std/assert";
+import { pathToFileURL } from "node:url";
+import { startSandbox } from "../src/sandbox/mod.ts";
+import { inFolder, MOD_PATH, runScript } from "./child_deno.ts";
+import { variablesOf, writeEnv } from "./sandbox_env.ts";
+
+const NO_PROXY = { NO_PROXY: "127.0.0.1" };
+
+/** A web server that gives the module's files as one on the internet would. */
+function serveModule(): Deno.HttpServer<Deno.NetAddr> {
+  const root = new URL("../", import.meta.url);
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const path = new URL(request.url).pathname.slice(1);
+    if (!/^(mod\.ts|src\/[\w/]+\.ts)$/.test(path)) return new Response(null, { status: 404 });
+    const text = await Deno.readTextFile(new URL(path, root));
+    return new Response(text, { headers: { "content-type": "application/typescript" } });
+  });
+}
+
+/** Logs in from an unrelated folder with the module imported under this specifier. */
+async function assertLogsIn(specifier: string, flags: string[]): Promise<void> {
+  await using sandbox = await startSandbox();
+  await inFolder(async (cwd) => {
+    await writeEnv(cwd, variablesOf(sandbox.settings));
+    const script = `
+      import { authFetch, login } from ${JSON.stringify(specifier)};
+      console.log((await login()).state, (await authFetch("/v1/whoami")).status);`;
+    const allowed = ["--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=.", "--allow-env"];
+    const { stdout, stderr } = await runScript(script, {
+      ...{ cwd, flags: [...allowed, ...flags], env: NO_PROXY },
+    });
+    assertEquals([stdout, stderr], ["valid 200\n", ""]);
+    assertEquals(sandbox.requests.map(({ status }) => status), [200]);
+  });
+}
+
+Deno.test("a script in any folder imports the module by its path", () =>
+  assertLogsIn(MOD_PATH, []));
+
+Deno.test("a script in any folder imports the module by its file URL", () =>
+  assertLogsIn(pathToFileURL(MOD_PATH).href, []));
+
+Deno.test("a script in any folder imports the module from a web server", async () => {
+  await using server = serveModule();
+  const { hostname, port } = server.addr;
+  const origin = `http://${hostname}:${port}`;
+  try {
+    await assertLogsIn(`${origin}/mod.ts`, [
+      ...[`--allow-import=${hostname}:${port}`, `--reload=${origin}/`],
+    ]);
+  } finally {
+    await forget(hostname, port);
+  }
+});
+
+/** Takes out of Deno's cache what a server on a port of chance gave, if anything. */
+async function forget(hostname: string, port: number): Promise<void> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { modulesCache } = JSON.parse(new TextDecoder().decode(stdout));
+  const cached = `${modulesCache}/http/${hostname}_PORT${port}`;
+  await Deno.remove(cached, { recursive: true }).catch(() => {});
+}
+
+Deno.test("importing the module needs no permission", () =>
+  inFolder(async (cwd) => {
+    const script = `
+      import * as module from ${JSON.stringify(MOD_PATH)};
+      console.log(typeof module.login);`;
+    const { code, stdout, stderr } = await runScript(script, { cwd });
+    assertEquals([code, stdout, stderr], [0, "function\n", ""]);
+  }));
+
+Deno.test("importing the module does nothing, even where everything is allowed", () =>
+  inFolder(async (cwd) => {
+    const script = `
+      const used = [];
+      const watch = (owner, name) => {
+        const real = owner[name];
+        Object.defineProperty(owner, name, {
+          value: (...values) => (used.push(name), real.apply(owner, values)),
+        });
+      };
+      for (const [name, value] of Object.entries(Deno)) {
+        if (typeof value === "function" && !/^[A-Z]/.test(name)) watch(Deno, name);
+      }
+      for (const name of Object.keys(Deno.env)) watch(Deno.env, name);
+      for (const name of Object.keys(Deno.permissions.constructor.prototype)) {
+        watch(Deno.permissions, name);
+      }
+      for (const name of ["fetch", "prompt", "confirm", "alert", "setTimeout", "setInterval"]) {
+        watch(globalThis, name);
+      }
+      const look = () => JSON.stringify([
+        Object.entries(Deno.env.toObject()).sort(),
+        Reflect.ownKeys(globalThis).map(String),
+      ]);
+      const before = look();
+      used.length = 0;
+      const module = await import(${JSON.stringify(MOD_PATH)});
+      const during = used.join();
+      const after = look();
+      Deno.readTextFileSync(import.meta.filename);
+      console.log(JSON.stringify([during, after === before, used.at(-1), typeof module.login]));`;
+    await writeEnv(cwd, { ACCESS_TOKEN: "not-read", AUTH_URL: "https://provider.example" });
+    const { stdout, stderr } = await runScript(script, { cwd, flags: ["-A"] });
+    assertEquals(stderr, "");
+    assertEquals(JSON.parse(stdout), ["", true, "readTextFileSync", "function"]);
+    assert(![...Deno.readDirSync(cwd)].some(({ name }) => name === ".env.lock"));
+  }));
+
+Deno.test("two imports of the module under other names share one default session", async () => {
+  await using server = serveModule();
+  const { hostname, port } = server.addr;
+  const origin = `http://${hostname}:${port}`;
+  try {
+    await inFolder(async (cwd) => {
+      const script = `
+        import { login, status } from ${JSON.stringify(MOD_PATH)};
+        import { status as again } from ${JSON.stringify(`${pathToFileURL(MOD_PATH)}?again`)};
+        import { logout } from "${origin}/mod.ts";
+        await login({ portalToken: "bearer some-opaque-token" });
+        console.log(status().state, again().state);
+        await logout();
+        console.log(status().state, again().state);`;
+      const { stdout, stderr } = await runScript(script, {
+        ...{ cwd, env: NO_PROXY },
+        flags: ["-A", `--reload=${origin}/`],
+      });
+      assertEquals([stdout, stderr], ["unknown unknown\nnone none\n", ""]);
+    });
+  } finally {
+    await forget(hostname, port);
+  }
+});

@@ -1,0 +1,142 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { startSandbox } from "../src/sandbox/mod.ts";
+import { type ChildResult, inFolder, MOD_PATH, runScript } from "./child_deno.ts";
+import { variablesOf, writeEnv } from "./sandbox_env.ts";
+
+const SCRIPT = `
+  import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
+  const { state } = await login();
+  const answer = await authFetch("/v1/stations");
+  console.log(state, answer.status, (await answer.json()).length > 0);
+  for (const warning of status().warnings) console.log("warning:", warning);`;
+
+interface World {
+  readonly folder: string;
+  /** Host and port of the identity provider and of the API. */
+  readonly hosts: readonly [string, string];
+  readonly variables: Record<string, string>;
+  run(flags: string[], env?: Record<string, string>): Promise<ChildResult>;
+}
+
+async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
+  await using sandbox = await startSandbox();
+  await inFolder(async (folder) => {
+    await use({
+      folder,
+      hosts: [new URL(sandbox.authUrl).host, new URL(sandbox.apiUrl).host],
+      variables: variablesOf(sandbox.settings),
+      run: (flags, env = {}) =>
+        runScript(SCRIPT, { cwd: folder, flags, env: { NO_PROXY: "127.0.0.1", ...env } }),
+    });
+  });
+}
+
+function all({ hosts }: World): { read: string; write: string; net: string; env: string } {
+  const [read, write, env] = ["--allow-read=.", "--allow-write=.", "--allow-env"];
+  return { read, write, net: `--allow-net=${hosts.join()}`, env };
+}
+
+function assertAsks({ code, stdout, stderr }: ChildResult, flag: RegExp): void {
+  assert(code !== 0, stdout);
+  assertMatch(stderr, /ConfigError: /);
+  assertMatch(stderr, flag);
+}
+
+Deno.test("four narrow permissions are enough to log in and to call the API", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    const { code, stdout, stderr } = await world.run(Object.values(all(world)));
+    assertEquals([code, stdout, stderr], [0, "valid 200 true\n", ""]);
+    assertMatch(await Deno.readTextFile(`${world.folder}/.env`), /^ACCESS_TOKEN=eyJ/m);
+    // A second process goes on from the file, without a login.
+    assertEquals((await world.run(Object.values(all(world)))).stdout, "valid 200 true\n");
+  }));
+
+Deno.test("without --allow-net the error names it with the provider's host", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    const { read, write, env } = all(world);
+    const [provider, api] = world.hosts;
+    assertAsks(await world.run([read, write, env]), new RegExp(`--allow-net=${provider}`));
+    const half = await world.run([read, write, env, `--allow-net=${provider}`]);
+    assertAsks(half, new RegExp(`--allow-net=${api}`));
+  }));
+
+Deno.test("without --allow-read the error names it", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    const { write, net, env } = all(world);
+    assertAsks(await world.run([write, net, env]), /--allow-read=\./);
+    assertAsks(await world.run([write, net, env], world.variables), /--allow-read=\./);
+  }));
+
+Deno.test("without --allow-write the error names it before a password is sent", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    const { read, net, env } = all(world);
+    assertAsks(await world.run([read, net, env]), /--allow-write=\./);
+    const text = await Deno.readTextFile(`${world.folder}/.env`);
+    assert(!text.includes("ACCESS_TOKEN"));
+  }));
+
+Deno.test("without --allow-env a .env is enough, and the status says what is missing", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    const { read, write, net } = all(world);
+    const { code, stdout } = await world.run([read, write, net]);
+    assertEquals(code, 0);
+    assertMatch(stdout, /^valid 200 true\nwarning: .*--allow-env/);
+  }));
+
+Deno.test("without --allow-env settings in the environment are missing, and the error names it", () =>
+  inWorld(async (world) => {
+    const { read, write, net, env } = all(world);
+    const missing = await world.run([read, write, net], world.variables);
+    assertAsks(missing, /--allow-env/);
+    assertMatch(missing.stderr, /APP_CLIENT_ID/);
+    const { stdout } = await world.run([read, write, net, env], world.variables);
+    assertEquals(stdout, "valid 200 true\n");
+  }));
+
+Deno.test("with AUTH_ENV_FILE=false neither read nor write permission is needed", () =>
+  inWorld(async (world) => {
+    const { net, env } = all(world);
+    const variables = { ...world.variables, AUTH_ENV_FILE: "false" };
+    const { stderr, stdout } = await world.run([net, env], variables);
+    assertEquals([stdout, stderr], ["valid 200 true\n", ""]);
+    assertEquals([...Deno.readDirSync(world.folder)], []);
+  }));
+
+Deno.test("without any permission every part of the API fails with an error of its own or works", () =>
+  inFolder(async (cwd) => {
+    const script = `
+      import * as module from ${JSON.stringify(MOD_PATH)};
+      const calls = {
+        login: () => module.login(),
+        portal: () => module.login({ portalToken: "bearer some-opaque-token" }),
+        refresh: () => module.refresh(),
+        authFetch: () => module.authFetch("https://api.example/"),
+        accessToken: () => module.accessToken(),
+        status: () => module.status(),
+        logout: () => module.logout(),
+      };
+      for (const [name, call] of Object.entries(calls)) {
+        try {
+          await call();
+          console.log(name, "ok");
+        } catch (error) {
+          console.log(name, error instanceof module.AuthError ? error.code : error);
+        }
+      }`;
+    const { stdout, stderr, code } = await runScript(script, { cwd });
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(stdout.trim().split("\n"), [
+      "login PERMISSION",
+      "portal PERMISSION",
+      "refresh NO_SESSION",
+      "authFetch UNTRUSTED_ORIGIN",
+      "accessToken NO_SESSION",
+      "status ok",
+      "logout PERMISSION",
+    ]);
+  }));

@@ -1,0 +1,186 @@
+/** What sessions on one `.env` should do, written down a second time and as simply as can be. */
+
+export interface Held {
+  readonly access: string;
+  readonly refresh: string | undefined;
+  readonly issuedAt: number;
+}
+
+/** What one session knows. */
+interface Memory {
+  held: Held | undefined;
+  /** The file as this session last read or wrote it. */
+  seen: Held | undefined;
+  /** Why it ended. */
+  ended: string | undefined;
+  replaced: string | undefined;
+  restUntil: number;
+}
+
+export const LIFETIME = 1_800;
+/** Before its end a token is replaced; the exact moment is left to chance, and the tests keep off it. */
+const LEAD = 180;
+const REST = 30;
+
+/** Outcome of a call: a status, or the code of an error. */
+export type Outcome = string;
+
+export class SessionModel {
+  now = 0;
+  file: Held | undefined;
+  readonly live = new Set<string>();
+  /** Refresh tokens that others took the place of. */
+  readonly spent = new Set<string>();
+  /** Tokens that the API rejects. */
+  readonly dead = new Set<string>();
+  readonly issued: string[] = [];
+  logins = 0;
+  refreshes = 0;
+  /** What happens to the next refresh. */
+  trouble: "none" | "down" | "lost" | "overtaken" = "none";
+  readonly #memories = new Map<number, Memory>();
+  readonly #rotating: boolean;
+  /** Gives the tokens that a real session just got: their names are the provider's choice. */
+  readonly #fresh: () => Held;
+
+  constructor(rotating: boolean, fresh: () => Held) {
+    this.#rotating = rotating;
+    this.#fresh = fresh;
+  }
+
+  login(session: number): Outcome {
+    const memory = this.#load(session);
+    this.logins++;
+    const held = this.#fresh();
+    this.live.add(held.refresh ?? "");
+    this.issued.push(held.access);
+    Object.assign(memory, { held, seen: held, ended: undefined, replaced: undefined });
+    memory.restUntil = 0;
+    this.file = held;
+    return "valid";
+  }
+
+  logout(session: number): Outcome {
+    const memory = this.#load(session);
+    Object.assign(memory, { held: undefined, ended: undefined, replaced: undefined });
+    memory.restUntil = 0;
+    if (this.file !== undefined) memory.seen = undefined;
+    this.file = undefined;
+    return "done";
+  }
+
+  crash(session: number): void {
+    this.#memories.delete(session);
+  }
+
+  refresh(session: number): Outcome {
+    const memory = this.#load(session);
+    this.#catchUp(memory);
+    const code = this.#renew(memory);
+    return code ?? "valid";
+  }
+
+  call(session: number): Outcome {
+    const memory = this.#load(session);
+    if (!this.#isFresh(memory.held)) {
+      this.#catchUp(memory);
+      if (!memory.held) return memory.ended ?? "NO_SESSION";
+      if (!this.#isFresh(memory.held)) {
+        const code = this.#renew(memory);
+        if (code !== undefined) return code;
+      }
+    }
+    const used = memory.held;
+    if (!this.dead.has(used?.access ?? "")) return "200";
+    return this.#replaceRejected(memory, used) ? "200" : "401";
+  }
+
+  stateOf(session: number): string {
+    const { held } = this.#load(session);
+    if (held === undefined) return "none";
+    if (this.#left(held) > 0) return "valid";
+    return held.refresh ? "refreshable" : "expired";
+  }
+
+  #replaceRejected(memory: Memory, used: Held | undefined): boolean {
+    this.#catchUp(memory);
+    const { held } = memory;
+    if (held && held.access !== used?.access) {
+      const helps = this.#left(held) > 0 && !this.dead.has(held.access);
+      // What another session got in the meantime helped as well as a refresh of its own.
+      if (helps) memory.restUntil = 0;
+      return helps;
+    }
+    if (!held?.refresh || memory.replaced === held.access || this.now < memory.restUntil) {
+      return false;
+    }
+    memory.replaced = held.access;
+    memory.restUntil = this.now + REST;
+    if (this.#renew(memory) !== undefined) return false;
+    memory.restUntil = 0;
+    return true;
+  }
+
+  /** A code if there are no new tokens. */
+  #renew(memory: Memory): string | undefined {
+    const { held } = memory;
+    if (!held) return memory.ended ?? "NO_SESSION";
+    if (!held.refresh) return memory.ended ?? "CANNOT_REFRESH";
+    const { trouble } = this;
+    this.trouble = "none";
+    this.refreshes += trouble === "down" ? 4 : trouble === "lost" ? 2 : 1;
+    if (trouble === "down") return "SERVER_ERROR";
+    const isLive = this.live.has(held.refresh);
+    if (this.#rotating && isLive) {
+      this.live.delete(held.refresh);
+      this.spent.add(held.refresh);
+    }
+    if (trouble === "overtaken") {
+      // What is not in the file any more is not given up but gone.
+      Object.assign(memory, { held: undefined, seen: undefined, ended: undefined });
+      return isLive ? "NO_SESSION" : "REFRESH_REJECTED";
+    }
+    // Where refresh tokens rotate, the new one went with the answer that was lost.
+    if (!isLive || (trouble === "lost" && this.#rotating)) {
+      memory.ended = "REFRESH_REJECTED";
+      memory.held = this.#left(held) > 0 ? { ...held, refresh: undefined } : undefined;
+      this.file = memory.seen = memory.held;
+      return memory.ended;
+    }
+    const next = this.#fresh();
+    this.live.add(next.refresh ?? "");
+    this.issued.push(next.access);
+    this.file = memory.seen = memory.held = next;
+    return undefined;
+  }
+
+  #catchUp(memory: Memory): void {
+    const { file } = this;
+    const same = file?.access === memory.seen?.access && file?.refresh === memory.seen?.refresh;
+    if (same) return;
+    memory.seen = file;
+    memory.ended = undefined;
+    if (file === undefined) memory.held = undefined;
+    else if (file.issuedAt >= (memory.held?.issuedAt ?? 0)) memory.held = file;
+  }
+
+  #load(session: number): Memory {
+    let memory = this.#memories.get(session);
+    if (memory === undefined) {
+      memory = {
+        ...{ held: this.file, seen: this.file, ended: undefined },
+        ...{ replaced: undefined, restUntil: 0 },
+      };
+      this.#memories.set(session, memory);
+    }
+    return memory;
+  }
+
+  #left(held: Held): number {
+    return held.issuedAt + LIFETIME - this.now;
+  }
+
+  #isFresh(held: Held | undefined): boolean {
+    return held !== undefined && this.#left(held) > LEAD;
+  }
+}

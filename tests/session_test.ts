@@ -1,0 +1,228 @@
+import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
+import { ConfigError, createSession } from "../mod.ts";
+import { jwt, linesOf, portless, rejection, withEnvironment } from "./portless.ts";
+
+Deno.test("status() without a session says none, and nothing is created by asking", async () => {
+  await using world = portless({ file: true });
+  const status = world.session.status();
+  assertEquals(status.state, "none");
+  assertEquals(status.source, "none");
+  assertEquals(status.canRefresh, false);
+  assertEquals(status.accessTokenExpiresAt, undefined);
+  assertEquals(status.asOf, new Date(world.clock.now()));
+  assertEquals(status.username, world.options.username);
+  assertEquals([...Deno.readDirSync(world.envFile.replace(/\/\.env$/, ""))], []);
+});
+
+Deno.test("status() is synchronous and reads the file on first use", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const status = world.another().status();
+  assertEquals(status.state, "valid");
+  assertEquals(status.source, "file");
+  assertEquals(status.username, "student");
+  assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+  assertEquals(status.refreshableUntil, new Date(world.clock.now() + 30 * 86_400_000));
+});
+
+Deno.test("nothing is read before the first use", async () => {
+  await using world = portless({ file: true });
+  const early = world.another();
+  await world.session.login();
+  assertEquals(early.status().state, "valid");
+});
+
+Deno.test("the first call after a restart resumes from the file, without a login", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.sent.length, 1);
+  world.clock.advance(3_000);
+  const next = world.another();
+  assertEquals(next.status().state, "refreshable");
+  assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+  assertEquals([world.logins(), world.refreshes()], [1, 1]);
+});
+
+Deno.test("a REFRESH_TOKEN alone in the file is a session", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const { REFRESH_TOKEN } = linesOf(world.envFile);
+  Deno.writeTextFileSync(world.envFile, `REFRESH_TOKEN=${REFRESH_TOKEN}\n`);
+  const next = world.another();
+  assertEquals(next.status().state, "refreshable");
+  assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+});
+
+Deno.test("a token kept by hand as the portal gives it is taken", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(
+    world.envFile,
+    `ACCESS_TOKEN="${await world.sandbox.portalToken()}"\n`,
+  );
+  const { state, canRefresh, accessTokenExpiresAt } = world.session.status();
+  assertEquals([state, canRefresh], ["valid", false]);
+  assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+});
+
+Deno.test("stored tokens of another client are ignored, and said", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const other = world.another({ clientId: "another-client" });
+  const { state, warnings } = other.status();
+  assertEquals(state, "none");
+  assertMatch(warnings.join(), /another app client.*APP_CLIENT_ID/);
+  const error = await rejection(other.authFetch("/v1/whoami"));
+  assertEquals(error.code, "NO_SESSION");
+  assertMatch(error.message, /another app client/);
+  assertEquals(world.another().status().state, "valid");
+});
+
+Deno.test("a stored token of another client without a refresh token is used", async () => {
+  await using world = portless({ file: true });
+  const iat = world.clock.now() / 1_000;
+  const token = jwt({ iat, exp: iat + 600, client_id: "portal-client" });
+  Deno.writeTextFileSync(world.envFile, `ACCESS_TOKEN=${token}\n`);
+  assertEquals(world.session.status().state, "valid");
+  assertEquals(await world.session.accessToken(), token);
+});
+
+Deno.test("what is no token in the file is ignored, and said", async () => {
+  for (const line of ["ACCESS_TOKEN=two words", "ACCESS_TOKEN=x\nREFRESH_TOKEN='a b'"]) {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, `${line}\n`);
+    const { state, warnings } = world.session.status();
+    assertEquals(state, "none");
+    assertMatch(warnings.join(), /_TOKEN in the \.env is not a token/);
+    assert(!warnings.join().includes("two words"));
+  }
+});
+
+Deno.test("logout() clears memory and file, and leaves the other lines", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, "# mine\r\nOTHER='1'\n");
+  await world.session.login();
+  const other = world.another();
+  assertEquals(other.status().state, "valid");
+  await world.session.logout();
+  assertEquals(Deno.readTextFileSync(world.envFile), "# mine\r\nOTHER='1'\n");
+  assertEquals(world.session.status().state, "none");
+  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
+  assertEquals((await rejection(world.session.accessToken())).code, "NO_SESSION");
+  assertEquals((await rejection(world.session.refresh())).code, "NO_SESSION");
+  await world.session.logout();
+  assertEquals((await world.session.login()).state, "valid");
+});
+
+Deno.test("logout() in another process ends this one's session when it needs the file next", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const other = world.another();
+  other.status();
+  await world.session.logout();
+  assertEquals((await rejection(other.refresh())).code, "NO_SESSION");
+  assertEquals(world.refreshes(), 0);
+  assertEquals(linesOf(world.envFile), {});
+});
+
+Deno.test("logout() that cannot clear the file says so; the tokens in memory are gone", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  Deno.removeSync(world.envFile);
+  Deno.mkdirSync(world.envFile);
+  const error = await rejection(world.session.logout());
+  assertInstanceOf(error, ConfigError);
+  assertEquals(error.code, "ENV_FILE");
+  assertEquals(world.session.status().state, "none");
+});
+
+Deno.test("a save that fails keeps the tokens in memory, with a warning, without a throw", async () => {
+  await using world = portless({ file: true });
+  const folder = `${world.envFile}-folder`;
+  Deno.mkdirSync(folder);
+  for (const envFile of [`${folder}/missing/.env`, folder]) {
+    const session = world.another({ envFile });
+    const status = await session.login();
+    assertEquals(status.state, "valid");
+    assertMatch(status.warnings.join("\n"), /kept in memory only.*/);
+    assert(status.warnings.join("\n").includes(envFile));
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+    assertEquals((await session.refresh()).state, "valid");
+  }
+});
+
+Deno.test("a save that works again ends the warning", async () => {
+  await using world = portless({ file: true });
+  Deno.mkdirSync(world.envFile);
+  assertNotEquals((await world.session.login()).warnings, []);
+  Deno.removeSync(world.envFile);
+  const { warnings } = await world.session.refresh();
+  assert(!warnings.join().includes("memory only"), warnings.join());
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
+});
+
+Deno.test("a file that others could read is private after a save, and that is said", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
+  Deno.chmodSync(world.envFile, 0o644);
+  const { warnings } = await world.session.login();
+  assertMatch(warnings.join(), /could be read by other users/);
+  assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
+  assertEquals(world.another().status().warnings, []);
+});
+
+Deno.test("createSession() is memory only unless a file is named", async () => {
+  await using world = portless();
+  const { envFile: _, ...unnamed } = world.options;
+  const before = [...Deno.readDirSync(".")].map((entry) => entry.name).sort();
+  await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
+    const session = createSession(unnamed);
+    const status = await session.login();
+    assertEquals(status.envFile, undefined);
+  });
+  assertEquals([...Deno.readDirSync(".")].map((entry) => entry.name).sort(), before);
+  assertEquals([...Deno.readDirSync(world.envFile.replace(/\/\.env$/, ""))], []);
+});
+
+Deno.test("createSession() takes no token from the environment and puts none there", async () => {
+  await using world = portless();
+  const planted = (await world.sandbox.portalToken()).replace("bearer ", "");
+  const variables = { ACCESS_TOKEN: planted, REFRESH_TOKEN: "planted" };
+  for (const exportEnv of ["access", "both", "none"] as const) {
+    await withEnvironment(variables, async () => {
+      const session = world.another({ exportEnv });
+      assertEquals(session.status().state, "none");
+      await session.login();
+      await session.refresh();
+      await session.logout();
+      assertEquals(Deno.env.get("ACCESS_TOKEN"), planted);
+      assertEquals(Deno.env.get("REFRESH_TOKEN"), "planted");
+    });
+  }
+});
+
+Deno.test("two sessions do not know of each other", async () => {
+  await using world = portless();
+  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
+  const grace = world.another({ username: "grace", password: "Another-Password-1" });
+  await world.session.login();
+  await grace.login();
+  await world.session.logout();
+  const answer = await grace.authFetch("/v1/whoami");
+  assertEquals((await answer.json()).username, "grace");
+  assertEquals(world.session.status().state, "none");
+});
+
+Deno.test("the methods of a session need no this", async () => {
+  await using world = portless();
+  const { login, status, authFetch, accessToken, refresh, logout } = world.session;
+  await login();
+  assertEquals((await authFetch("/v1/whoami")).status, 200);
+  assertEquals(typeof await accessToken(), "string");
+  await refresh();
+  await logout();
+  assertEquals(status().state, "none");
+});

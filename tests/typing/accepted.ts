@@ -1,0 +1,92 @@
+/** What the compiler must accept: this file is checked, never run. */
+import {
+  accessToken,
+  type Ask,
+  AuthError,
+  type AuthErrorCode,
+  authFetch,
+  ChallengeError,
+  computeSecretHash,
+  ConfigError,
+  configure,
+  createSession,
+  type Diagnosis,
+  doctor,
+  login,
+  type LoginOptions,
+  logout,
+  parsePortalToken,
+  ProviderError,
+  refresh,
+  type Session,
+  SessionExpiredError,
+  type SessionOptions,
+  type SessionStatus,
+  status,
+} from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+
+// authFetch goes wherever fetch goes.
+export const asFetch: typeof fetch = authFetch;
+export const session: Session = createSession();
+export const asFetchToo: typeof fetch = session.authFetch;
+export const answers: Promise<Response>[] = [
+  authFetch("/v1/stations"),
+  authFetch(new URL("https://api.example.com/"), { method: "POST", body: new FormData() }),
+  authFetch(new Request("https://api.example.com/"), { signal: AbortSignal.timeout(1) }),
+  createSession({}).authFetch("/"),
+];
+
+// Every option may be left out.
+export const waysIn: Promise<SessionStatus>[] = [
+  login(),
+  login({}),
+  login({ portalToken: "bearer eyJ" }),
+  login({ username: "ada", password: "" }),
+  login({ strategy: "portal", force: true, signal: new AbortController().signal }),
+  refresh(),
+  refresh({ signal: AbortSignal.timeout(1) }),
+];
+export const options: LoginOptions = { strategy: "environment" };
+export const token: Promise<string> = accessToken({ minValidSeconds: 60 });
+export const nothing: Promise<void>[] = [logout(), logout({ signal: AbortSignal.timeout(1) })];
+export const diagnosis: Promise<Diagnosis> = doctor({ login: true });
+export const hash: Promise<string> = computeSecretHash("user", "client", "secret");
+export const bare: string = parsePortalToken("bearer eyJ");
+
+const ask: Ask = (message, { secret }) => secret ? null : message;
+configure({
+  envFile: new URL("file:///tmp/.env"),
+  provider: { targetHeader: "X-Target", service: "Service", contentType: "application/json" },
+  apiBaseUrl: new URL("https://api.example.com"),
+  allowedOrigins: ["https://files.example.com"] as const,
+  exportEnv: "none",
+  prompt: ask,
+  fetch: (input, init) => fetch(input, init),
+  now: Date.now,
+});
+configure({ envFile: false, provider: "aws", prompt: () => Promise.resolve("answer") });
+
+// The settings of a sandbox are options.
+export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ settings }) => settings);
+
+// What is narrowed is known.
+export function explained(error: unknown): string {
+  if (error instanceof ProviderError) return `${error.status ?? "no answer"} ${error.attempts}`;
+  if (error instanceof ChallengeError) return error.challengeParameters["USER_ID"] ?? "";
+  if (error instanceof SessionExpiredError || error instanceof ConfigError) return error.code;
+  if (!(error instanceof AuthError)) throw error;
+  const code: AuthErrorCode = error.code;
+  return code === "INTERRUPTED" ? "stopped" : error.message;
+}
+export function stateText({ state, source, accessTokenExpiresAt }: SessionStatus): string {
+  switch (state) {
+    case "none":
+    case "valid":
+    case "refreshable":
+    case "expired":
+    case "unknown":
+      return `${source} ${accessTokenExpiresAt?.toISOString() ?? "-"}`;
+  }
+}
+export const firstWarning: string | undefined = status().warnings[0];

@@ -1,0 +1,66 @@
+/** What the compiler must refuse: each line below a `@ts-expect-error` is an error, or the check fails. */
+import {
+  accessToken,
+  AuthError,
+  authFetch,
+  computeSecretHash,
+  configure,
+  createSession,
+  doctor,
+  login,
+  parsePortalToken,
+  refresh,
+  status,
+} from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+
+// @ts-expect-error -- no such option
+login({ portal: 1 });
+// @ts-expect-error -- a token is text
+login({ portalToken: 1 });
+// @ts-expect-error -- no such strategy
+login({ strategy: "browser" });
+// @ts-expect-error -- options, not a token
+login("bearer eyJ");
+// @ts-expect-error -- force is no text
+login({ force: "yes" });
+// @ts-expect-error -- refresh takes no token
+refresh({ refreshToken: "x" });
+// @ts-expect-error -- a number of seconds
+accessToken({ minValidSeconds: "60" });
+// @ts-expect-error -- no such option
+doctor({ logIn: true });
+// @ts-expect-error -- options are needed
+configure();
+// @ts-expect-error -- wire words have a name or are an object
+configure({ provider: "azure" });
+// @ts-expect-error -- an object of wire words is whole
+configure({ provider: { service: "Service" } });
+// @ts-expect-error -- true is no file
+configure({ envFile: true });
+// @ts-expect-error -- milliseconds are a number
+createSession({ timeoutMs: "30s" });
+// @ts-expect-error -- one session more is not configured anew
+createSession().configure({});
+// @ts-expect-error -- a path or URL is needed
+authFetch();
+// @ts-expect-error -- not a number
+authFetch(1);
+// @ts-expect-error -- the three belong together
+computeSecretHash("user", "client");
+// @ts-expect-error -- a string is needed
+parsePortalToken(undefined);
+// @ts-expect-error -- a status holds no token
+status().accessToken;
+// @ts-expect-error -- there is no such state
+status().state === "refreshing";
+// @ts-expect-error -- what may be absent is not used as if it were there
+status().accessTokenExpiresAt.getTime();
+// @ts-expect-error -- a promise has no state
+login().state;
+// @ts-expect-error -- there is no such code
+new AuthError("NO_TOKEN", "message");
+// @ts-expect-error -- codes are read only
+new AuthError("NO_SESSION", "message").code = "TIMEOUT";
+// @ts-expect-error -- no such option of the sandbox
+startSandbox({ expiresIn: 5 });

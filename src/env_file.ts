@@ -1,7 +1,7 @@
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { mayRead } from "./env_location.ts";
 import { editEnvText, parseEnvText } from "./env_text.ts";
 import { ConfigError } from "./errors.ts";
+import { filePath, fileUrl, folderOf, workingFolder } from "./file_paths.ts";
 
 /** What a `.env` held when it was read. */
 export interface EnvSnapshot {
@@ -88,7 +88,7 @@ export function isWide(mode: number): boolean {
 
 /** The error for a file that may not be written without a permission prompt. */
 export function missingWritePermission(path: string): ConfigError | undefined {
-  const folder = fileURLToPath(new URL(".", pathToFileURL(path)));
+  const folder = folderOf(path);
   for (const name of ["read", "write"] as const) {
     if (Deno.permissions.querySync({ name, path: folder }).state !== "granted") {
       return new ConfigError(
@@ -116,9 +116,9 @@ export function realPath(path: string): string {
 function linkTarget(path: string): string | undefined {
   try {
     const target = Deno.readLinkSync(path);
-    const folder = fileURLToPath(new URL(".", pathToFileURL(path)));
+    const folder = folderOf(path);
     const isWhole = /^([\\/]|[A-Za-z]:)/.test(target);
-    return fileURLToPath(pathToFileURL(isWhole ? target : folder + target));
+    return filePath(fileUrl(isWhole ? target : folder + target));
   } catch {
     return undefined;
   }
@@ -162,7 +162,7 @@ async function replaceFile(
     remove(temporary);
     throw error;
   }
-  await syncFolder(fileURLToPath(new URL(".", pathToFileURL(path))));
+  await syncFolder(folderOf(path));
   return true;
 }
 
@@ -226,6 +226,6 @@ function reason(error: unknown): string {
 }
 
 function flagPath(path: string): string {
-  const here = fileURLToPath(pathToFileURL(`${Deno.cwd()}/`));
+  const here = workingFolder();
   return path.startsWith(here) ? "." : path;
 }

@@ -1,5 +1,5 @@
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { ConfigError } from "./errors.ts";
+import { filePath, fileUrl, workingFolder } from "./file_paths.ts";
 
 /** Where the session's `.env` is, or will be created. */
 export interface EnvLocation {
@@ -12,15 +12,27 @@ export interface EnvLocation {
 /** The path that an `envFile` option or `AUTH_ENV_FILE` names, against the working folder. */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (name === false || name === "false") return { path: undefined, notes: [] };
-  const isUrl = name instanceof URL || name.startsWith("file:");
   if (name instanceof URL && name.protocol !== "file:") {
     throw new ConfigError(
       "INVALID_SETTING",
       `Cannot use envFile: a ${name.protocol} URL is not a file; give a path, a file URL, or false for memory only`,
     );
   }
-  const path = isUrl ? fileURLToPath(name) : fileURLToPath(pathToFileURL(String(name)));
-  return { path, notes: [] };
+  const isUrl = name instanceof URL || name.startsWith("file:");
+  return { path: isUrl ? pathOfUrl(name) : filePath(fileUrl(name)), notes: [] };
+}
+
+function pathOfUrl(name: string | URL): string {
+  try {
+    const url = new URL(name);
+    if (url.hostname === "" || Deno.build.os === "windows") return filePath(url);
+  } catch {
+    // no URL, or a % that begins no character
+  }
+  throw new ConfigError(
+    "INVALID_SETTING",
+    `Cannot use envFile: ${name} names no file on this computer; give a path or a file URL like file:///home/me/.env`,
+  );
 }
 
 /**
@@ -29,10 +41,10 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
  * read without asking are not looked at, and a file of another owner is passed over.
  */
 export function nearestEnvFile(): EnvLocation {
-  const here = pathToFileURL(`${Deno.cwd()}/`);
+  const here = fileUrl(workingFolder());
   const notes: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
-    const path = fileURLToPath(new URL(".env", folder));
+    const path = filePath(new URL(".env", folder));
     const info = lookAt(path);
     if (info === undefined || (info.isDirectory && folder.href !== here.href)) continue;
     if (isForeign(info)) {
@@ -43,7 +55,7 @@ export function nearestEnvFile(): EnvLocation {
     }
     return { path, notes };
   }
-  const path = fileURLToPath(new URL(".env", here));
+  const path = filePath(new URL(".env", here));
   // A session must not replace somebody else's file, so there is none to keep it in.
   return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
 }
@@ -51,7 +63,7 @@ export function nearestEnvFile(): EnvLocation {
 function foldersUpToRoot(here: URL): URL[] {
   const folders: URL[] = [];
   for (let folder = here;; folder = new URL("..", folder)) {
-    if (!mayRead(fileURLToPath(folder))) break;
+    if (!mayRead(filePath(folder))) break;
     folders.push(folder);
     if ([".git", "deno.json", "deno.jsonc"].some((name) => exists(new URL(name, folder)))) {
       return folders;
@@ -62,7 +74,7 @@ function foldersUpToRoot(here: URL): URL[] {
 }
 
 function exists(url: URL): boolean {
-  return lookAt(fileURLToPath(url)) !== undefined;
+  return lookAt(filePath(url)) !== undefined;
 }
 
 /** What is at a path; `undefined` if nothing, or if looking is not allowed without asking. */

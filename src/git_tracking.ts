@@ -1,5 +1,5 @@
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { mayRead } from "./env_location.ts";
+import { filePath, fileUrl } from "./file_paths.ts";
 
 /** What git does with a file: `outside`: not in a work tree, or that cannot be seen. */
 export type GitTracking = "tracked" | "ignored" | "untracked" | "outside";
@@ -9,10 +9,10 @@ export type GitTracking = "tracked" | "ignored" | "untracked" | "outside";
  * files between the file and the root of the work tree.
  */
 export function gitTracking(path: string): GitTracking {
-  const file = pathToFileURL(path);
+  const file = fileUrl(path);
   const folders: URL[] = [];
   for (let folder = new URL(".", file);; folder = new URL("..", folder)) {
-    if (!mayRead(fileURLToPath(folder))) return "outside";
+    if (!mayRead(filePath(folder))) return "outside";
     folders.push(folder);
     const store = storeOf(folder);
     const index = read(new URL("index", store));
@@ -31,12 +31,12 @@ function storeOf(folder: URL): URL {
   const named = /^gitdir: (.+)$/m.exec(text)?.[1]?.trim();
   if (named === undefined) return new URL(".git/", folder);
   const whole = /^([\\/]|[A-Za-z]:)/.test(named);
-  return pathToFileURL(`${whole ? "" : fileURLToPath(folder)}${named}/`);
+  return fileUrl(`${whole ? "" : filePath(folder)}${named}/`);
 }
 
 function read(url: URL): Uint8Array | undefined {
   try {
-    return Deno.readFileSync(fileURLToPath(url));
+    return Deno.readFileSync(filePath(url));
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { folderOf, workingFolder } from "./file_paths.ts";
 import { endpointText } from "./provider_settings.ts";
 import type { SessionContext } from "./session_context.ts";
 
@@ -7,9 +7,8 @@ export function permissionFlags(context: SessionContext): string[] {
   const { envFile, options, settings } = context;
   const flags: string[] = [];
   if (envFile !== undefined) {
-    const folder = fileURLToPath(new URL(".", pathToFileURL(envFile)));
-    const here = fileURLToPath(pathToFileURL(`${Deno.cwd()}/`));
-    const place = folder === here ? "." : folder.replace(/[\\/]$/, "");
+    const folder = folderOf(envFile);
+    const place = folder === workingFolder() ? "." : folder.replace(/[\\/]$/, "");
     flags.push(`--allow-read=${place}`, `--allow-write=${place}`);
   }
   const urls = [endpointText(options, settings), settings.text("apiBaseUrl")];

@@ -1,4 +1,4 @@
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { filePath, fileUrl } from "./file_paths.ts";
 import { environment } from "./settings.ts";
 
 /** A duration in the two largest units that matter. */
@@ -39,7 +39,7 @@ export function placeName(envFile: string | undefined): string {
   ];
   for (const [folder, name] of folders) {
     if (!folder) continue;
-    const whole = fileURLToPath(new URL(`${pathToFileURL(folder).href.replace(/\/$/, "")}/`));
+    const whole = filePath(fileUrl(`${folder}/`));
     if (!envFile.startsWith(whole)) continue;
     const rest = envFile.slice(whole.length).replaceAll("\\", "/");
     return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;

@@ -1,5 +1,6 @@
 import { mayRead } from "./env_location.ts";
-import { editEnvText, parseEnvText } from "./env_text.ts";
+import { parseEnvText } from "./env_parser.ts";
+import { editEnvText } from "./env_text.ts";
 import { ConfigError } from "./errors.ts";
 import { filePath, fileUrl, folderOf, workingFolder } from "./file_paths.ts";
 

@@ -1,25 +1,6 @@
-import { parseEnv } from "node:util";
+import { type Assignment, parseEnvText, plainAssignments } from "./env_parser.ts";
 
 const BOM = "\ufeff";
-
-/** Reads the text of a `.env` with the runtime's own parser. */
-export function parseEnvText(text: string): Map<string, string> {
-  const values = new Map<string, string>();
-  for (const [key, value] of Object.entries(parseEnv(forParser(text)))) {
-    if (value !== undefined) values.set(key.replace(/^export\s+/, ""), value);
-  }
-  return values;
-}
-
-/**
- * The parser takes the line behind an empty value with trailing blanks for that value, so that a
- * token could be read as a password, and an indented comment for an assignment: those blanks are
- * taken out before.
- */
-function forParser(text: string): string {
-  return withoutBom(text).replace(/^([^\n=#"'`]+=)[ \t]+(?=\r?$)/gm, "$1")
-    .replace(/^[ \t]+(?=#)/gm, "");
-}
 
 /**
  * Sets or removes (`undefined`) keys in the text of a `.env`. Every other line stays byte for byte.
@@ -35,6 +16,30 @@ export function editEnvText(
   for (const value of changes.values()) {
     if (value !== undefined && formatValue(value) === undefined) return undefined;
   }
+  return editPlain(text, changes) ?? editAny(text, changes);
+}
+
+/** The edit of a text in which no line has a bearing on another: those of other keys need no second look. */
+function editPlain(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  const keys = [...changes.keys()];
+  const assignments = plainAssignments(text, keys);
+  if (assignments === undefined) return undefined;
+  const edited = apply(text, changes, assignments, "end");
+  const found = plainAssignments(edited, keys)?.map(({ key, value }) => [key, value] as const);
+  const wanted = [...changes].filter(([, value]) => value !== undefined);
+  const isAsWanted = found?.length === wanted.length &&
+    found.every(([key, value]) => changes.get(key) === value);
+  return isAsWanted ? edited : undefined;
+}
+
+/** The edit of a text in which quotes may be open, lines continued and values disguised as ours. */
+function editAny(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): string | undefined {
   const before = parseEnvText(text);
   const wanted = new Map(before);
   for (const [key, value] of changes) {
@@ -68,15 +73,6 @@ export function formatValue(value: string): string | undefined {
   if (/^[A-Za-z0-9_\-./+=:@%,]*$/.test(value)) return value;
   if (/['\r\n\u2028\u2029]|\\\\|\$\{|\\$/.test(value)) return undefined;
   return `'${value}'`;
-}
-
-/** The lines of one key, from `start` up to `end`, the line break included. */
-interface Assignment {
-  readonly key: string;
-  readonly start: number;
-  readonly end: number;
-  readonly exported: boolean;
-  readonly comment: string;
 }
 
 /**
@@ -187,8 +183,4 @@ function sameEntries(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, stri
 function endOfLine(text: string, from: number): number {
   const end = text.indexOf("\n", from);
   return end < 0 ? text.length : end;
-}
-
-function withoutBom(text: string): string {
-  return text.startsWith(BOM) ? text.slice(1) : text;
 }

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { editEnvText, parseEnvText } from "../src/env_text.ts";
+import { parseEnvText } from "../src/env_parser.ts";
+import { editEnvText } from "../src/env_text.ts";
 import { benignEnvText, hostileEnvText, OWN_KEYS } from "./env_arbitrary.ts";
 import { availableReaders, readAllWith } from "./env_readers.ts";
 

@@ -148,7 +148,7 @@ async function replaceFile(
     if (alone) remove(temporary);
     // Only what waits for the disk leaves this thread: that takes longer than the rest of the way.
     {
-      using file = await Deno.open(temporary, { write: true, createNew: true, mode: 0o600 });
+      using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
       const bytes = new TextEncoder().encode(text);
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
       await file.sync();

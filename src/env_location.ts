@@ -1,5 +1,5 @@
 import { ConfigError } from "./errors.ts";
-import { filePath, fileUrl, workingFolder } from "./file_paths.ts";
+import { filePath, fileUrl } from "./file_paths.ts";
 
 /** Where the session's `.env` is, or will be created. */
 export interface EnvLocation {
@@ -41,7 +41,7 @@ function pathOfUrl(name: string | URL): string {
  * read without asking are not looked at, and a file of another owner is passed over.
  */
 export function nearestEnvFile(): EnvLocation {
-  const here = fileUrl(workingFolder());
+  const here = fileUrl("./");
   const notes: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     const path = filePath(new URL(".env", folder));
@@ -60,17 +60,18 @@ export function nearestEnvFile(): EnvLocation {
   return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
 }
 
-function foldersUpToRoot(here: URL): URL[] {
-  const folders: URL[] = [];
+/** The working folder at once, as most have their `.env` there; those above only if there is a root. */
+function* foldersUpToRoot(here: URL): Generator<URL> {
+  yield here;
+  const above: URL[] = [];
   for (let folder = here;; folder = new URL("..", folder)) {
-    if (!mayRead(filePath(folder))) break;
-    folders.push(folder);
+    if (!mayRead(filePath(folder))) return;
+    if (folder !== here) above.push(folder);
     if ([".git", "deno.json", "deno.jsonc"].some((name) => exists(new URL(name, folder)))) {
-      return folders;
+      return yield* above;
     }
-    if (new URL("..", folder).href === folder.href) break;
+    if (new URL("..", folder).href === folder.href) return;
   }
-  return [here];
 }
 
 function exists(url: URL): boolean {

@@ -36,5 +36,5 @@ export function folderOf(path: string): string {
 
 /** The working folder, with the separator at its end. */
 export function workingFolder(): string {
-  return filePath(fileUrl(`${Deno.cwd()}/`));
+  return filePath(fileUrl("./"));
 }

@@ -1,6 +1,7 @@
 import { isWide, readEnvFile, removeLeftover, updateEnvFile } from "./env_file.ts";
 import { AuthError, sentenceOf } from "./errors.ts";
 import { type FileLock, lockBeside } from "./file_lock.ts";
+import { gitTracking } from "./git_tracking.ts";
 import { Secret } from "./secret.ts";
 import type { SessionContext } from "./session_context.ts";
 import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
@@ -95,7 +96,7 @@ export class SessionFile {
     const lines = linesOf(tokens);
     const mode = await updateEnvFile(path, lines, alone);
     this.#seen = tokenLines(lines);
-    await this.#warnIfTracked(path);
+    this.#warnIfTracked(path);
     if (mode !== undefined && isWide(mode)) {
       this.#context.warnings.set(
         "mode",
@@ -104,10 +105,9 @@ export class SessionFile {
     }
   }
 
-  async #warnIfTracked(path: string): Promise<void> {
+  #warnIfTracked(path: string): void {
     if (this.#gitChecked) return;
     this.#gitChecked = true;
-    const { gitTracking } = await import("./git_tracking.ts");
     if (gitTracking(path) !== "tracked") return;
     this.#context.warnings.set(
       "git",

@@ -148,11 +148,11 @@ Deno.test("an edit made by hand while a save is under way is kept", async () => 
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
   await world.session.login();
-  const open = Deno.open;
+  const open = Deno.openSync;
   let edits = 0;
   // The editor saves when the new text is made and not yet in its place.
-  Deno.open = async (path, options) => {
-    const file = await open(path, options);
+  Deno.openSync = (path, options) => {
+    const file = open(path, options);
     if (String(path).endsWith(".tmp") && edits++ === 0) {
       Deno.writeTextFileSync(world.envFile, "LATE=1\n", { append: true });
     }
@@ -161,7 +161,7 @@ Deno.test("an edit made by hand while a save is under way is kept", async () => 
   try {
     assertEquals((await world.session.refresh()).warnings, []);
   } finally {
-    Deno.open = open;
+    Deno.openSync = open;
   }
   assert(edits > 0);
   assertEquals(linesOf(world.envFile).LATE, "1");

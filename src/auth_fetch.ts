@@ -1,7 +1,7 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
-import { networkReason } from "./deliver.ts";
 import { directClient } from "./direct_client.ts";
 import { AuthError, ConfigError } from "./errors.ts";
+import { networkReason } from "./network_reason.ts";
 import type { SessionContext } from "./session_context.ts";
 import type { Settings } from "./settings.ts";
 import type { TokenKeeper } from "./token_keeper.ts";

@@ -2,6 +2,7 @@ import { directClient } from "./direct_client.ts";
 import { readAnswer } from "./initiate_auth.ts";
 import type { Outcome, ProviderRequest, Refused } from "./provider_exchange.ts";
 import { ConfigError } from "./errors.ts";
+import { networkReason } from "./network_reason.ts";
 import type { World } from "./world.ts";
 
 /** What became of a request to the provider. */
@@ -156,23 +157,6 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
     transient: reason.retry && (reason.unsent || request.flow === "refresh"),
     seen: `${host}: ${reason.words}`,
   };
-}
-
-/** What a failed `fetch` means, in words that hold neither URL nor header. */
-export function networkReason(message: string): { words: string; unsent: boolean; retry: boolean } {
-  const unsent = message.includes("(Connect)");
-  const known: [RegExp, string][] = [
-    [/connection refused/i, "the connection was refused"],
-    [/dns error|lookup address/i, "the host name was not found"],
-    [/certificate|UnknownIssuer|tls|corrupt message|handshake/i, "no trusted TLS connection"],
-    [/proxy|tunnel/i, "the proxy refused the connection"],
-    [/unreachable/i, "the network is unreachable"],
-    [/reset|closed|broken pipe|incomplete|SendRequest/i, "the connection broke"],
-    [/Requests to port/, "the runtime blocks this port"],
-  ];
-  const words = known.find(([pattern]) => pattern.test(message))?.[1] ?? "the request failed";
-  const hopeless = words.includes("TLS") || words.includes("blocks");
-  return { words, unsent, retry: !hopeless };
 }
 
 function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {

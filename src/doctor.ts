@@ -1,11 +1,11 @@
 import { apiAccessOf } from "./api_access.ts";
-import { networkReason } from "./deliver.ts";
 import type { Check, Diagnosis } from "./diagnosis.ts";
 import { directClient } from "./direct_client.ts";
 import { checkEnvFile } from "./doctor_file.ts";
 import { checkProxy } from "./doctor_proxy.ts";
 import { AuthError, sentenceOf } from "./errors.ts";
 import { obtainTokens } from "./login.ts";
+import { networkReason } from "./network_reason.ts";
 import { permissionFlags } from "./permissions.ts";
 import { inKernel } from "./prompt.ts";
 import { checkProviderSettings, chosenWords, endpointText } from "./provider_settings.ts";

@@ -7,9 +7,7 @@ import {
   SessionExpiredError,
 } from "./errors.ts";
 import type { ProviderRequest } from "./provider_exchange.ts";
-
-/** Days after a login in which it can typically be refreshed (section 8): an estimate. */
-export const REFRESH_DAYS = 30;
+import { REFRESH_DAYS } from "./tokens.ts";
 
 /** What each code means, and what to do next. */
 const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next: string]>> = {

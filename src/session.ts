@@ -4,7 +4,7 @@ import type { Diagnosis } from "./diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import { AuthError } from "./errors.ts";
-import { checkLoginOptions, type LoginOptions, obtainTokens } from "./login.ts";
+import type { LoginOptions } from "./login.ts";
 import { checkOptions, type SessionOptions } from "./options.ts";
 import { inKernel } from "./prompt.ts";
 import { chosenWords, endpointText } from "./provider_settings.ts";
@@ -79,10 +79,12 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       force: ["boolean", "false"],
       signal: ["AbortSignal"],
     });
-    checkLoginOptions(given);
     return await cancellable("login()", given.signal, async (signal) => {
       const { context, keeper } = use();
       const turn = keeper.takeTurn();
+      // What only a login needs is no part of every start.
+      const { checkLoginOptions, obtainTokens } = await import("./login.ts");
+      checkLoginOptions(given);
       context.reload();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);

@@ -1,8 +1,7 @@
-import { REFRESH_DAYS } from "./provider_errors.ts";
 import { endpointText } from "./provider_settings.ts";
 import type { SessionContext } from "./session_context.ts";
 import { mayUseVariable, type SettingName, type SettingOrigin, VARIABLES } from "./settings.ts";
-import { accountOf, remainingMs, type Tokens, type TokenSource } from "./tokens.ts";
+import { accountOf, REFRESH_DAYS, remainingMs, type Tokens, type TokenSource } from "./tokens.ts";
 import { spanText } from "./wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */

@@ -1,10 +1,9 @@
 import { AuthError, ProviderError, sentenceOf } from "./errors.ts";
-import { deliveryError } from "./provider_errors.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
 import { RefreshRests } from "./refresh_rests.ts";
 import type { Secret } from "./secret.ts";
 import type { SessionContext } from "./session_context.ts";
-import { type RefreshVariant, requestRefresh } from "./token_request.ts";
+import type { RefreshVariant } from "./token_request.ts";
 import { TokenStore } from "./token_store.ts";
 import { isGoodFor, issuedOffsetMs, sameAccess, type Tokens } from "./tokens.ts";
 
@@ -149,6 +148,11 @@ export class TokenKeeper {
     const store = this.#store;
     const era = store.era;
     const before = this.#refreshable(store.peek());
+    // What only a refresh needs is no part of every start.
+    const [{ requestRefresh }, { deliveryError }] = await Promise.all([
+      import("./token_request.ts"),
+      import("./provider_errors.ts"),
+    ]);
     const provider = await checkProviderSettings("refresh the session", options, settings);
     const longest = reason === "early" ? EARLY_DEADLINE_MS : Infinity;
     const totalMs = Math.min(provider.timeoutMs, longest);

@@ -2,6 +2,9 @@ import { type Claims, readClaims } from "./claims.ts";
 import type { Secret } from "./secret.ts";
 import type { World } from "./world.ts";
 
+/** Days after a login in which it can typically be refreshed (section 8): an estimate. */
+export const REFRESH_DAYS = 30;
+
 /** Where tokens came from. */
 export type TokenSource = "portal" | "password" | "refresh" | "file" | "environment";
 

@@ -180,7 +180,7 @@ async function runDoctor(alsoLogin: boolean, json: boolean): Promise<number> {
   if (json) console.log(JSON.stringify(diagnosis, null, 2));
   else {
     const { diagnosisText } = await import("./status_text.ts");
-    console.log(colored(diagnosisText(diagnosis)));
+    console.log(colored(asCommands(diagnosisText(diagnosis))));
   }
   return diagnosis.ok ? OK : FAILED;
 }
@@ -189,7 +189,7 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
   if (json) console.log(JSON.stringify(found, null, 2));
   else {
     const { statusText } = await import("./status_text.ts");
-    console.log(colored(statusText(found)));
+    console.log(colored(asCommands(statusText(found))));
   }
   const over = found.state === "none" || found.state === "expired";
   return always ?? (over ? LOGIN_NEEDED : OK);
@@ -197,7 +197,15 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
 
 /** Standard output belongs to the answer. */
 function warn(): void {
-  for (const warning of status().warnings) console.error(`platform-auth: warning: ${warning}`);
+  for (const warning of status().warnings) {
+    console.error(`platform-auth: warning: ${asCommands(warning)}`);
+  }
+}
+
+/** What the library says to call, as the command that does it. */
+function asCommands(text: string): string {
+  return text.replaceAll("login({ portalToken })", "platform-auth login --portal")
+    .replaceAll("login()", "platform-auth login");
 }
 
 /** Colors the marks at the line starts, on a terminal only. */
@@ -240,7 +248,7 @@ function report(error: unknown, json: boolean): number {
   console.error(
     json
       ? JSON.stringify({ error: { name, ...(code && { code }), message } })
-      : `platform-auth: ${message}${code ? ` [${code}]` : ""}`,
+      : `platform-auth: ${asCommands(message)}${code ? ` [${code}]` : ""}`,
   );
   if (error instanceof UsageError) return USAGE;
   return error instanceof SessionExpiredError ? LOGIN_NEEDED : FAILED;

@@ -165,11 +165,15 @@ Deno.test("without a session the exit status is 3, and the error says what to do
     for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
       const { code, stdout, stderr } = await run(args);
       assertEquals([code, stdout], [3, ""], args[0]);
-      assertMatch(stderr, /^platform-auth: There is no session.*run login\(\).*\[NO_SESSION\]\n$/);
+      assertMatch(
+        stderr,
+        /^platform-auth: There is no session.*run platform-auth login .*\[NO_SESSION\]\n$/,
+      );
     }
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
     assertMatch(error.message, /run login\(\)/);
+    assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
   }));
 
 Deno.test("without anybody to ask, login lists what is missing at once", () =>

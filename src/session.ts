@@ -82,13 +82,13 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("login()", given.signal, async (signal) => {
       const { context, keeper } = use();
       const turn = keeper.takeTurn();
-      // What only a login needs is no part of every start.
-      const { checkLoginOptions, obtainTokens } = await import("./login.ts");
-      checkLoginOptions(given);
       context.reload();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
       if (plain && force !== true && await isGood(keeper)) return show();
+      // What only a login needs is no part of every start.
+      const { checkLoginOptions, obtainTokens } = await import("./login.ts");
+      checkLoginOptions(given);
       const tokens = await obtainTokens(context, given, signal);
       signal?.throwIfAborted();
       // An answer that comes after a logout or a later login is dropped.

@@ -123,6 +123,9 @@ function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
 }
 
 async function readText(response: Response): Promise<string> {
+  const length = Number(response.headers.get("content-length") ?? Infinity);
+  const packed = response.headers.has("content-encoding");
+  if (!packed && length <= MAX_ANSWER_BYTES) return await response.text();
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;

@@ -4,7 +4,6 @@ import type {
   ProviderAnswer,
   ProviderRequest,
 } from "./provider_exchange.ts";
-import { refusalOf } from "./provider_refusal.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 import { quotable, Secret } from "./secret.ts";
 import { computeSecretHash } from "./secret_hash.ts";
@@ -146,9 +145,12 @@ export async function readAnswer(
   } catch {
     json = undefined;
   }
-  if (answer.status < 200 || answer.status > 299) return refusalOf(sent, answer, json);
-  const plain = plainTokens(json);
+  const succeeded = answer.status >= 200 && answer.status <= 299;
+  const plain = succeeded ? plainTokens(json) : undefined;
   if (plain !== undefined) return { kind: "tokens", tokens: plain };
+  // What only a refusal needs is no part of every login.
+  const { refusalOf } = await import("./provider_refusal.ts");
+  if (!succeeded) return refusalOf(sent, answer, json);
   const { z } = await import("npm:zod@^4");
   const token = z.string().regex(TOKEN, "expected a token of visible ASCII");
   const seconds = z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)])

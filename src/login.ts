@@ -4,7 +4,6 @@ import { ConfigError } from "./errors.ts";
 import { countFailures } from "./failed_logins.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { ask, askFor, canAsk } from "./prompt.ts";
-import { deliveryError } from "./provider_errors.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
 import { Secret } from "./secret.ts";
 import type { SessionContext } from "./session_context.ts";
@@ -107,7 +106,10 @@ async function fromPassword(
   const { delivery, tokens } = await requestLogin(provider, username, password, world, signal);
   context.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
   const advice = countFailures(provider, username, delivery.outcome);
-  if (!tokens) throw deliveryError("login", delivery, world.now(), undefined, advice);
+  if (!tokens) {
+    const { deliveryError } = await import("./provider_errors.ts");
+    throw deliveryError("login", delivery, world.now(), undefined, advice);
+  }
   context.loginName = username;
   return tokens;
 }

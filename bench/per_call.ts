@@ -5,12 +5,12 @@ import { type Part, rounds } from "./part.ts";
 import { type Caller, peerCallers } from "./peer_callers.ts";
 import { summaryColumns, summaryRows, type Table, type Target } from "./report.ts";
 
-const ROUNDS = 30;
+/** Many short rounds: what else the machine does comes in bursts, which then meet few of them. */
 const LOADS = [
-  { size: 1_024, concurrent: 1, calls: 300 },
-  { size: 1_024, concurrent: 64, calls: 1_280 },
-  { size: 1_048_576, concurrent: 1, calls: 20 },
-  { size: 1_048_576, concurrent: 64, calls: 64 },
+  { size: 1_024, concurrent: 1, calls: 100, times: 90 },
+  { size: 1_024, concurrent: 64, calls: 640, times: 60 },
+  { size: 1_048_576, concurrent: 1, calls: 10, times: 60 },
+  { size: 1_048_576, concurrent: 64, calls: 64, times: 30 },
 ];
 
 /** What a call costs over a bare `fetch` with the same header, beside other wrappers, over real connections. */
@@ -31,7 +31,7 @@ export const perCall: Part = async (effort) => {
   const tables: Table[] = [];
   const targets: Target[] = [];
   const data: Record<string, unknown> = {};
-  for (const { size, concurrent, calls } of LOADS) {
+  for (const { size, concurrent, calls, times } of LOADS) {
     const url = `${world.url}/bytes/${size}`;
     const samples = await interleave(
       all.map(({ name, get }) => ({
@@ -41,7 +41,7 @@ export const perCall: Part = async (effort) => {
           return milliseconds * 1_000 / calls;
         },
       })),
-      rounds(ROUNDS, effort),
+      rounds(times, effort),
       2,
     );
     const summaries = compare(samples, "bare fetch");

@@ -1,18 +1,20 @@
-const BOM = "\ufeff";
+/** What some editors put before a text. */
+export const BOM = "\ufeff";
 
-const HEAD =
+// No two runs of blanks meet in these, so that a line with thousands of them is passed in one go.
+const KEY =
   /(?<exported>export (?=\w+[ \t]*=[ \t]*[^\s#]))?(?<key>[A-Za-z_]\w*)[ \t]*=[ \t]*/.source;
-const VALUE =
-  /(?:"(?<double>[^"\\\r\n]*)"|'(?<single>[^'\r\n]*)'|(?<bare>[^\s"'`#\\](?:[^"'`#\\\r\n]*[^\s"'`#\\])?)?)/
-    .source;
-const COMMENT = /(?<comment>[ \t]*#[^"'`\r\n]*)/.source;
+const QUOTED = /"(?<double>[^"\\\r\n]*)"|'(?<single>[^'\r\n]*)'/.source;
+const BARE = /(?<bare>[^\s"'`#\\](?:[^"'`#\\\r\n]*[^\s"'`#\\])?)/.source;
+// Without a blank before it others take it for a part of the value.
+const COMMENT = /(?:(?<=[ \t])(?<comment>#[^"'`\r\n]*)|#[^"'`\r\n]*)/.source;
 
 /**
- * A line that means the same to every reader and has no bearing on another: blank, a comment, or an
- * assignment with its value bare or in quotes, and perhaps a comment behind it.
+ * A line that the runtime's parser reads alike whatever stands above and below it: blank, a comment,
+ * or an assignment with its value bare or in quotes, and perhaps a comment behind it.
  */
 const PLAIN_LINE = new RegExp(
-  `[ \\t]*(?:${HEAD}${VALUE})?${COMMENT}?[ \\t]*(?:\\r?\\n|$)`,
+  `[ \\t]*(?:${KEY}(?:(?:${QUOTED}|${BARE})[ \\t]*)?)?${COMMENT}?(?:\\r?\\n|$)`,
   "y",
 );
 
@@ -56,8 +58,7 @@ export function plainAssignments(
       start,
       end,
       exported: exported !== undefined,
-      // Without a blank before it others take it for a part of the value.
-      comment: /^[ \t]/.test(comment) ? comment.trim() : "",
+      comment: comment.trimEnd(),
     });
   }
   return found;

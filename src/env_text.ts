@@ -1,6 +1,4 @@
-import { type Assignment, parseEnvText, plainAssignments } from "./env_parser.ts";
-
-const BOM = "\ufeff";
+import { type Assignment, BOM, parseEnvText, plainAssignments } from "./env_parser.ts";
 
 /**
  * Sets or removes (`undefined`) keys in the text of a `.env`. Every other line stays byte for byte.

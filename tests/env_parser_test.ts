@@ -42,3 +42,11 @@ for (const [what, text, wanted] of cases) {
     assertEquals(Object.fromEntries(parseEnvText(text)), wanted);
   });
 }
+
+Deno.test("parseEnvText() passes lines of many thousand blanks in one go", () => {
+  const blanks = " \t".repeat(100_000);
+  for (const line of [blanks, `A=${blanks}`, `A=x${blanks}`, `A${blanks}=x`, `A=x${blanks}# `]) {
+    assertEquals(plainAssignments(`${line}"\n`), undefined);
+    assert(plainAssignments(`${line}\n`) !== undefined);
+  }
+});

@@ -51,6 +51,12 @@ const cases: [string, string, Changes, string | undefined][] = [
     "# from the portal\nACCESS_TOKEN=new\nA=1\n",
   ],
   [
+    "moves a comment behind an empty value",
+    "ACCESS_TOKEN= # from the portal\nA=1\n",
+    new Map([["ACCESS_TOKEN", "new"]]),
+    "# from the portal\nACCESS_TOKEN=new\nA=1\n",
+  ],
+  [
     "moves a comment behind quotes",
     "ACCESS_TOKEN='a # b'  # note\n",
     new Map([["ACCESS_TOKEN", "new"]]),

@@ -110,14 +110,15 @@ function findAssignments(text: string, keys: readonly string[], wide: boolean): 
 
 /**
  * Where new lines go: behind all others, but before comments and blanks at the end if one of them is
- * indented, as `node --env-file` would take that one for the beginning of the next key.
+ * indented, as `node --env-file` would take that one for the beginning of the next key, and before a
+ * value of blanks alone, as most would take the next line for it.
  */
 function endOfEntries(text: string): number {
   let at = text.length;
   for (let start = at, end = at; end >= 0; end = start - 1) {
     start = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
     const line = text.slice(start, end);
-    if (/^[ \t]+(#[^=]*)?\r?$/.test(line)) at = start;
+    if (/^[ \t]+(#[^=]*)?\r?$|^[^#=]*=[ \t]+\r?$/.test(line)) at = start;
     else if (!/^\r?$|^#/.test(line)) break;
   }
   return at;

@@ -15,6 +15,8 @@ export class TokenStore {
   readonly #context: SessionContext;
   readonly #file: SessionFile;
   #loaded = false;
+  /** Logins and logouts that the file does not know of yet: what it holds is older. */
+  #unwritten = 0;
   #tokens: Tokens | undefined;
   #era = new AbortController();
   /** Why the session ended, for the calls that come after. */
@@ -53,6 +55,7 @@ export class TokenStore {
   /** Takes over what other processes wrote to the file since it was last looked at. */
   catchUp(): Tokens | undefined {
     this.peek();
+    if (this.#unwritten > 0) return this.#tokens;
     const news = this.#file.news();
     if (news.kind === "same") return this.#tokens;
     this.#ended = undefined;
@@ -71,7 +74,7 @@ export class TokenStore {
   async adopt(tokens: Tokens): Promise<void> {
     this.#supersede(tokens);
     exportTokens(this.#context, tokens);
-    await this.withLock(timeoutOf(this.#context.settings) / 2, async (lock) => {
+    await this.#write(timeoutOf(this.#context.settings) / 2, async (lock) => {
       if (this.#tokens === tokens) await this.#file.save(tokens, lock.held);
     });
   }
@@ -108,7 +111,7 @@ export class TokenStore {
     this.#supersede(undefined);
     clearEnvironment(this.#context);
     const era = this.#era;
-    await this.withLock(timeoutOf(this.#context.settings), async (lock) => {
+    await this.#write(timeoutOf(this.#context.settings), async (lock) => {
       if (era === this.#era) await this.#file.clear(lock.held);
     });
   }
@@ -127,8 +130,18 @@ export class TokenStore {
     return this.#file.withLock(waitMs, work);
   }
 
+  async #write(waitMs: number, work: (lock: FileLock) => Promise<void>): Promise<void> {
+    this.#unwritten++;
+    try {
+      await this.withLock(waitMs, work);
+    } finally {
+      this.#unwritten--;
+    }
+  }
+
   #supersede(tokens: Tokens | undefined): void {
-    this.#loaded = true;
+    // What the file holds until now is no news, even if it cannot be written.
+    this.peek();
     this.#tokens = tokens;
     this.#ended = undefined;
     this.#era.abort();

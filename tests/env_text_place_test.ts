@@ -10,6 +10,7 @@ const cases: [text: string, edited: string][] = [
   ["A=1\n# b\n \t\n\n# c\n", "A=1\n# b\nACCESS_TOKEN=new\n \t\n\n# c\n"],
   ["  # note\n", "ACCESS_TOKEN=new\n  # note\n"],
   ["  # note\nA=1\n \n", "  # note\nA=1\nACCESS_TOKEN=new\n \n"],
+  ["A=1\nB= \n", "A=1\nACCESS_TOKEN=new\nB= \n"],
   ["A=1\n# note\n", "A=1\n# note\nACCESS_TOKEN=new\n"],
 ];
 for (const [text, edited] of cases) {

@@ -142,6 +142,50 @@ Deno.test("logout() during a login drops the answer", async () => {
   assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
 });
 
+Deno.test("a call made beside logout() does not bring the session back", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  for (const call of ["authFetch", "accessToken", "refresh"] as const) {
+    await world.session.login({ force: true });
+    // One that has not looked at the file yet.
+    const session = world.another();
+    const out = session.logout();
+    const made = call === "authFetch" ? session.authFetch("/v1/whoami") : session[call]();
+    assertEquals((await rejection(made)).code, "NO_SESSION", call);
+    await out;
+    assertEquals(session.status().state, "none");
+    assertEquals(linesOf(world.envFile), {});
+    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+  }
+});
+
+Deno.test("a login() behind a logout() asks the provider", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const next = world.another();
+  const [, status] = await Promise.all([next.logout(), next.login()]);
+  assertEquals([status.state, status.source, world.logins()], ["valid", "password", 2]);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await next.accessToken());
+});
+
+Deno.test("a login that waits for the lock does not lose to what the file still holds", async () => {
+  const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
+  await using world = portless({ file: true, session: { sleep } });
+  const portalToken = await world.sandbox.portalToken();
+  world.clock.advance(60);
+  await world.session.login();
+  const next = world.another();
+  using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
+  lock.lockSync(true);
+  const login = next.login({ portalToken });
+  await sleep();
+  const current = await next.accessToken({ minValidSeconds: 1_799 });
+  assertEquals(current, portalToken.replace("bearer ", ""));
+  lock.unlockSync();
+  assertEquals((await login).source, "portal");
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+});
+
 Deno.test("of two logins the one asked for last wins, when it is answered first", async () => {
   await using world = portless();
   const held = world.hold();

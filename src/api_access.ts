@@ -78,7 +78,7 @@ export function targetOf(input: string | URL | Request, access: ApiAccess): URL 
     throw new ConfigError(
       "MISSING_SETTINGS",
       `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}; set it in the ` +
-        ".env, in the environment or as an option, or give a whole URL",
+        ".env, in the environment or as an option",
     );
   }
   if (url.username !== "" || url.password !== "") {
@@ -88,7 +88,10 @@ export function targetOf(input: string | URL | Request, access: ApiAccess): URL 
     throw refusal(url, "the token travels over https: only (http: on this machine's loopback)");
   }
   if (!access.origins.has(url.origin)) {
-    throw refusal(url, `to allow it, add ${url.origin} to API_ALLOWED_ORIGINS (allowedOrigins)`);
+    const setting = access.base === undefined
+      ? `set API_BASE_URL (apiBaseUrl) to ${url.origin}, or add it`
+      : `add ${url.origin}`;
+    throw refusal(url, `to allow it, ${setting} to API_ALLOWED_ORIGINS (allowedOrigins)`);
   }
   return url;
 }

@@ -205,6 +205,7 @@ function warn(): void {
 /** What the library says to call, as the command that does it. */
 function asCommands(text: string): string {
   return text.replaceAll("login({ portalToken })", "platform-auth login --portal")
+    .replaceAll("login({ force: true })", "platform-auth login --force")
     .replaceAll("login()", "platform-auth login");
 }
 

@@ -33,7 +33,8 @@ export async function runFetch(target: string, options: FetchCommandOptions): Pr
   }
   if (!response.ok) {
     const unsaved = options.output === undefined ? "" : "; nothing was saved";
-    console.error(`platform-auth: the API answered ${response.status}${unsaved}`);
+    const next = response.status === 401 ? "; run platform-auth login --force" : "";
+    console.error(`platform-auth: the API answered ${response.status}${unsaved}${next}`);
   }
   return status;
 }

@@ -1,4 +1,5 @@
 import { readStored, type StoredTokens } from "./stored_tokens.ts";
+import type { Secret } from "./secret.ts";
 import type { SessionContext } from "./session_context.ts";
 import { environment, mayUseVariable } from "./settings.ts";
 import { accountOf, makeTokens, type Tokens } from "./tokens.ts";
@@ -30,21 +31,35 @@ export function newerOf(context: SessionContext, file: Tokens | undefined): Toke
 
 /** Mirrors the tokens to the process environment, where the permission is there. */
 export function exportTokens(context: SessionContext, tokens: Tokens): void {
-  if (context.exportEnv === "none") return;
-  set("ACCESS_TOKEN", tokens.accessToken.reveal());
-  if (context.exportEnv === "both") set("REFRESH_TOKEN", tokens.refreshToken?.reveal());
+  const { exportEnv } = context;
+  if (exportEnv === "none") return;
+  mirror(context, "ACCESS_TOKEN", tokens.accessToken);
+  if (exportEnv === "both") mirror(context, "REFRESH_TOKEN", tokens.refreshToken);
 }
 
-/** Takes tokens out of the process environment that are there because this session put them there. */
-export function withdrawTokens(context: SessionContext, tokens: Tokens): void {
-  if (environment("ACCESS_TOKEN") === tokens.accessToken.reveal()) clearEnvironment(context);
+/** Takes out of the process environment what this session put there. */
+export function withdrawTokens(context: SessionContext): void {
+  for (const [variable, value] of context.mirrored) {
+    if (environment(variable) === value.reveal()) set(variable, undefined);
+  }
+  context.mirrored.clear();
 }
 
-/** Takes the tokens out of the process environment. */
+/** Takes the tokens out of the process environment, unless the session keeps out of it. */
 export function clearEnvironment(context: SessionContext): void {
+  withdrawTokens(context);
   if (context.exportEnv === "none") return;
   set("ACCESS_TOKEN", undefined);
   set("REFRESH_TOKEN", undefined);
+}
+
+function mirror(context: SessionContext, variable: string, value: Secret | undefined): void {
+  const text = value?.reveal() || undefined;
+  // What is there already was put there by somebody else, or was noted then.
+  if (!mayUseVariable(variable) || Deno.env.get(variable) === text) return;
+  set(variable, text);
+  if (value !== undefined && text !== undefined) context.mirrored.set(variable, value);
+  else context.mirrored.delete(variable);
 }
 
 function set(variable: string, value: string | undefined): void {

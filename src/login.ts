@@ -81,6 +81,7 @@ export async function obtainTokens(
   if (strategy === "auto" && !complete && !named && canAsk(context.world)) {
     const way = await askWay(context);
     if (way === "portal") return fromPortal(context, await askPortalToken(context));
+    if (typeof way === "object") return fromPortal(context, way.portalToken);
     return await fromPassword(context, settings, way === "password", signal);
   }
   return await fromPassword(context, settings, strategy !== "environment", signal);
@@ -118,6 +119,13 @@ async function fromPassword(
 function fromPortal(context: SessionContext, text: string): Tokens {
   const { world } = context;
   const token = parsePortalToken(text);
+  if (token.startsWith("eyJ") && token.split(".").length < 3) {
+    throw new ConfigError(
+      "INVALID_PORTAL_TOKEN",
+      'Cannot log in: this is the beginning of a token, not all of it; choose "Copy Token" in the ' +
+        "user menu of the portal and paste the whole string",
+    );
+  }
   const { exp, iat, tokenUse } = readClaims(token);
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw new ConfigError(
@@ -149,14 +157,18 @@ async function askPortalToken(context: SessionContext): Promise<string> {
   );
 }
 
-/** Which way in; `undefined` if nobody can be asked after all. */
-async function askWay(context: SessionContext): Promise<"portal" | "password" | undefined> {
+/** Which way in, or the portal string itself; `undefined` if nobody can be asked after all. */
+async function askWay(
+  context: SessionContext,
+): Promise<"portal" | "password" | { portalToken: string } | undefined> {
   const message = "Sign in with 1 = the portal's Copy Token, 2 = user name and password (1/2):";
-  const answer = await ask(context.world, message, false);
+  // Masked, because some paste the token at once, and a notebook keeps what was typed openly.
+  const answer = await ask(context.world, message, true);
   if (answer === null) return undefined;
   const way = answer.trim().toLowerCase();
   if (["1", "portal", "token"].includes(way)) return "portal";
   if (["2", "password"].includes(way)) return "password";
+  if (/^bearer\s|^eyj/.test(way)) return { portalToken: answer };
   throw new ConfigError(
     "PROMPT_UNAVAILABLE",
     "Cannot log in: neither 1 nor 2 was entered; run login() again, or login({ portalToken })",

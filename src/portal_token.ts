@@ -25,6 +25,8 @@ export function parsePortalToken(text: string): string {
   }
   const trimmed = text.replace(/^[\s"'`“”‘’«»\u200b\ufeff]+|[\s"'`“”‘’«»\u200b\ufeff]+$/g, "");
   const token = trimmed
+    // A line of a .env.
+    .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
     .replace(/[ \t]*[\r\n]+[ \t]*/g, "");
   if (token === "") {

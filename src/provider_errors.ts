@@ -85,11 +85,11 @@ export function deliveryError(
       ? new SessionExpiredError(
         "REFRESH_WINDOW_OVER",
         `${cannot}: the login is ${Math.floor(days)} days old and the provider no longer accepts ` +
-          "its refresh token; run login() again",
+          "its refresh token; run login({ force: true })",
       )
       : new SessionExpiredError(
         "REFRESH_REJECTED",
-        `${cannot}: the provider rejected the refresh token (${outcome.seen}); run login() again`,
+        `${cannot}: the provider rejected the refresh token (${outcome.seen}); run login({ force: true })`,
       );
   }
   const [problem, next] = TEXTS[outcome.code];

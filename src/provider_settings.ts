@@ -181,13 +181,15 @@ function missingSettings(doing: string, missing: readonly string[], settings: Se
   }
   const unreadable = problem ? `; ${sentenceOf(problem)}` : "";
   const place = settings.envFile ?? "a .env";
+  const ticket = missing.some((name) => /^(AUTH|APP|USER_POOL)_/.test(name))
+    ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
+      "ticket with its support channel to obtain them"
+    : "";
   return new ConfigError(
     "MISSING_SETTINGS",
     `Cannot ${doing}: missing ${
       missing.join(", ")
-    }${unread}${unreadable}; set them in ${place}, in the ` +
-      "environment or as options. The app client id, its secret and the user pool id belong to your " +
-      "subscription: open a ticket with its support channel to obtain them",
+    }${unread}${unreadable}; set them in ${place}, in the environment or as options${ticket}`,
   );
 }
 

@@ -65,6 +65,16 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return current ??= start(new SessionContext(caller, options, isDefault));
   }
 
+  /** With the settings as they are now. If the `.env` names another account, its tokens in memory go. */
+  function useAnew(): { context: SessionContext; keeper: TokenKeeper } {
+    const { context, keeper } = use();
+    const before = identityOf(context);
+    context.reload();
+    if (identityOf(context) === before) return { context, keeper };
+    keeper.leave();
+    return current = start(new SessionContext(caller, context.options, isDefault));
+  }
+
   function show(): SessionStatus {
     const { context, keeper } = use();
     return displayable(statusOf(context, keeper.peek()));
@@ -80,15 +90,15 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       signal: ["AbortSignal"],
     });
     return await cancellable("login()", given.signal, async (signal) => {
-      const { context, keeper } = use();
+      const { context, keeper } = useAnew();
       const turn = keeper.takeTurn();
-      context.reload();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
       if (plain && force !== true && await isGood(keeper)) return show();
       // What only a login needs is no part of every start.
       const { checkLoginOptions, obtainTokens } = await import("./login.ts");
       checkLoginOptions(given);
+      signal?.throwIfAborted();
       const tokens = await obtainTokens(context, given, signal);
       signal?.throwIfAborted();
       // An answer that comes after a logout or a later login is dropped.
@@ -100,9 +110,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
     checkOptions("refresh()", given, { signal: ["AbortSignal"] });
     return await cancellable("refresh()", given.signal, async () => {
-      const { context, keeper } = use();
-      context.reload();
-      await keeper.refresh();
+      await useAnew().keeper.refresh();
       return show();
     });
   }
@@ -115,7 +123,10 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     }
     return cancellable("authFetch()", caller, (signal) => {
       const { context, keeper } = use();
-      const bound = signal === caller || signal === undefined ? init : { ...init, signal };
+      // What is no object is told by the check of the arguments.
+      const bound = signal === caller || signal === undefined || typeof (init ?? {}) !== "object"
+        ? init
+        : { ...init, signal };
       return fetchWithToken(context, keeper, input, bound);
     });
   }
@@ -141,8 +152,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     checkOptions("doctor()", given, { login: ["boolean", "false"], signal: ["AbortSignal"] });
     return await cancellable("doctor()", given.signal, async (signal) => {
       const { diagnose } = await import("./doctor.ts");
-      const { context } = use();
-      context.reload();
+      const { context } = useAnew();
       return displayableDiagnosis(await diagnose(context, show(), given, signal));
     });
   }
@@ -152,6 +162,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     const context = new SessionContext("configure()", next, isDefault);
     if (current && identityOf(current.context) === identityOf(context)) {
       current.context.become(context);
+      current.keeper.mirrorAnew();
       return;
     }
     current?.keeper.leave();
@@ -187,11 +198,10 @@ function identityOf(context: SessionContext): string {
   ]);
 }
 
-/** Whether the session needs no login: the access token is valid, or a refresh succeeds. */
+/** Whether the session needs no login: the access token is valid, and not refused by the API, or a refresh succeeds. */
 async function isGood(keeper: TokenKeeper): Promise<boolean> {
   try {
-    await keeper.current();
-    return true;
+    return !keeper.isRefused(await keeper.current());
   } catch (error) {
     // A provider that is not there now will not answer a login either.
     const transient = ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"];

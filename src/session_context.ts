@@ -1,5 +1,6 @@
 import { checkOptions, type SessionOptions } from "./options.ts";
 import { ConfigError } from "./errors.ts";
+import type { Secret } from "./secret.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 import { spanText } from "./wording.ts";
 import { type World, worldOf } from "./world.ts";
@@ -10,6 +11,8 @@ export class SessionContext {
   readonly isDefault: boolean;
   /** What the user should know, by cause, so that each is said once. */
   readonly warnings = new Map<string, string>();
+  /** What this session put into the process environment, by variable. */
+  readonly mirrored = new Map<string, Secret>();
   /** The provider's clock minus this machine's, in milliseconds, once an answer told. */
   clockOffsetMs: number | undefined;
   /** The name that the user last logged in with. */

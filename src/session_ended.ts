@@ -19,7 +19,7 @@ export function cannotRefresh(tokens: Tokens, now: number): SessionExpiredError 
   const { expiresAt, source } = tokens;
   const how = source === "portal"
     ? 'copy a new one in the portal ("Copy Token") and run login({ portalToken })'
-    : "run login() again";
+    : "run login({ force: true })";
   return new SessionExpiredError(
     "CANNOT_REFRESH",
     `Cannot refresh the session: there is no refresh token, and the access token ${

@@ -121,6 +121,7 @@ export class SessionFile {
     const clientId = settings.text("clientId");
     const { parts, note } = readStored((key) => values.get(key), "file", clientId, world.now());
     if (note) warnings.set("stored", note);
+    else warnings.delete("stored");
     const tokens = parts && makeTokens(parts, world);
     this.#context.learnIssued(tokens?.claims.iat);
     return tokens;

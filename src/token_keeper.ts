@@ -20,6 +20,8 @@ export class TokenKeeper {
   readonly #rests: RefreshRests;
   #refreshing: Promise<Tokens> | undefined;
   #variant: RefreshVariant | undefined;
+  /** The token that the API last answered 401 to. */
+  #refused: Tokens | undefined;
   #turn = 0;
   #settled = 0;
 
@@ -71,6 +73,11 @@ export class TokenKeeper {
     }
   }
 
+  /** Whether the API answered 401 to these, whatever their time. */
+  isRefused(tokens: Tokens): boolean {
+    return this.#refused !== undefined && sameAccess(tokens, this.#refused);
+  }
+
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(): Promise<Tokens> {
     this.#store.catchUp();
@@ -80,6 +87,7 @@ export class TokenKeeper {
   /** Other tokens than those that the API just rejected; `undefined` if there are none to be had. */
   async replaceRejected(rejected: Tokens): Promise<Tokens | undefined> {
     const { world } = this.#context;
+    this.#refused = rejected;
     if (!this.#refreshing) {
       const tokens = this.#store.catchUp();
       if (tokens && !sameAccess(tokens, rejected)) {
@@ -117,6 +125,11 @@ export class TokenKeeper {
     this.#settled = this.takeTurn();
     this.#reset();
     await this.#store.clear();
+  }
+
+  /** Mirrors the tokens anew, because the session's options are others now. */
+  mirrorAnew(): void {
+    this.#store.mirrorAnew();
   }
 
   /** Ends the session's life in this process, because it is now another one; the file stays. */

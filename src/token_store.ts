@@ -102,7 +102,7 @@ export class TokenStore {
       ? { ...held, refreshToken: undefined, authenticatedAt: undefined }
       : undefined;
     if (this.#tokens) exportTokens(this.#context, this.#tokens);
-    else withdrawTokens(this.#context, held);
+    else withdrawTokens(this.#context);
     await this.#file.save(this.#tokens, alone);
   }
 
@@ -121,8 +121,14 @@ export class TokenStore {
    * stay, and a refresh under way ends there: its refresh token may have been replaced.
    */
   leave(): void {
-    if (this.#tokens) withdrawTokens(this.#context, this.#tokens);
+    withdrawTokens(this.#context);
     this.#context.retire();
+  }
+
+  /** Mirrors the tokens anew, because the session's options are others now. */
+  mirrorAnew(): void {
+    withdrawTokens(this.#context);
+    if (this.#tokens) exportTokens(this.#context, this.#tokens);
   }
 
   /** Works under the lock that processes on the same file share, waiting for it at most that long. */

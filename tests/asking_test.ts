@@ -23,7 +23,7 @@ async function atDesk(
   await withDesk(async (desk) => {
     const env = { ...desk.env, ...Object.fromEntries(leaveOut.map((name) => [name, ""])) };
     await using kernel = await startKernel({ cwd: desk.folder, env });
-    const imported = await kernel.execute(importing("login, status"));
+    const imported = await kernel.execute(importing("authFetch, login, status"));
     assertEquals(imported.status, "ok");
     await use({ ...desk, kernel });
   });
@@ -70,7 +70,7 @@ function assertHides(text: string, { portalString, password, sandbox }: Desk): v
 Deno.test("in a notebook login() takes a portal string, masked", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
     const result = await kernel.execute("await login()", typing("1", `"${desk.portalString}"\n`));
-    assertEquals(masks(result), [false, true]);
+    assertEquals(masks(result), [true, true]);
     assertMatch(result.inputs[0]?.prompt ?? "", /1 = .*Copy Token.*2 = user name and password/);
     assertMatch(result.inputs[1]?.prompt ?? "", /Portal string/);
     assertStringIncludes(kept(result), "Signed in as student");
@@ -81,16 +81,18 @@ Deno.test("in a notebook login() takes a portal string, masked", async () => {
   });
 });
 
-Deno.test("in a notebook login() takes user name and password, only the latter masked", async () => {
+Deno.test("in a notebook login() takes user name and password, the former openly", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
     const answers = typing("2", " ada ", desk.password);
     const result = await kernel.execute("await login()", answers);
-    assertEquals(masks(result), [false, false, true]);
+    assertEquals(masks(result), [true, false, true]);
     assertMatch(result.inputs[2]?.prompt ?? "", /Password of ada/);
     assertStringIncludes(kept(result), "Signed in as ada");
     assertHides(kept(result), desk);
     const again = await kernel.execute("await login()", typing());
     assertEquals([again.status, again.inputs], ["ok", []]);
+    const wrong = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
+    assertEquals([wrong.status, wrong.ename], ["error", "TypeError"], "cells are not type-checked");
   });
 });
 

@@ -73,6 +73,32 @@ Deno.test('exportEnv "both" mirrors the refresh token, and logout() takes both b
   });
 });
 
+Deno.test("what was mirrored goes when the session is told to keep out of the environment", async () => {
+  await withDefault({ file: true }, {}, async (_, options) => {
+    configure({ ...options, exportEnv: "both" });
+    await auth.login();
+    configure({ ...options, exportEnv: "access" });
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), await auth.accessToken());
+    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
+    configure({ ...options, exportEnv: "none" });
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
+    assertEquals(auth.status().state, "valid");
+  });
+});
+
+Deno.test("configure() leaves tokens in the environment that the user put there", async () => {
+  const ACCESS_TOKEN = jwt({ iat: 1, exp: 4_000_000_000, client_id: "mine" });
+  await withDefault({}, { ACCESS_TOKEN, REFRESH_TOKEN: "refresh-of-the-user" }, () => {
+    configure({ envFile: false, clientId: "mine" });
+    assertEquals(auth.status().source, "environment");
+    configure({ envFile: false, clientId: "another" });
+    assertEquals(auth.status().state, "none");
+    const { ACCESS_TOKEN: access, REFRESH_TOKEN: refresh } = Deno.env.toObject();
+    assertEquals([access, refresh], [ACCESS_TOKEN, "refresh-of-the-user"]);
+    return Promise.resolve();
+  });
+});
+
 Deno.test('exportEnv "none" leaves the environment alone', async () => {
   await withDefault({ file: true }, { ACCESS_TOKEN: "somebody-else's" }, async (_, options) => {
     configure({ ...options, exportEnv: "none" });

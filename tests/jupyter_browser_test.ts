@@ -50,9 +50,12 @@ class NotebookPage {
   /** Types into the box that the cell asks with, which has this type. */
   async answer(index: number, type: "text" | "password", value: string): Promise<void> {
     const box = this.cell(index).locator(`input.raw_input[type=${type}]`);
+    await box.waitFor();
+    // The next question may come with a box of the same type.
+    const asked = await box.elementHandle();
     await box.fill(value);
     await box.press("Enter");
-    await box.waitFor({ state: "detached" });
+    await asked?.waitForElementState("hidden");
   }
 
   /** The card that a cell shows. */
@@ -110,7 +113,7 @@ jupyterTest(
     assertMatch(none.text, /Not signed in .*run login\(\)/);
 
     await notebook.start(1);
-    await notebook.answer(1, "text", "1");
+    await notebook.answer(1, "password", "1");
     await notebook.answer(1, "password", portalString);
     await notebook.ended(1);
     const amber = await notebook.card(1, "amber");

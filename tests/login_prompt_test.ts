@@ -30,7 +30,7 @@ Deno.test("login() asks which way, then for the portal string, masked", async ()
   const { prompt, asked } = answering("1", await world.sandbox.portalToken());
   const status = await asking(world, prompt).login();
   assertEquals(status.source, "portal");
-  assertEquals(asked.map((it) => it.secret), [false, true]);
+  assertEquals(asked.map((it) => it.secret), [true, true]);
   assertMatch(asked[1]?.message ?? "", /Copy Token/);
   assertEquals(world.sent.length, 0);
 });
@@ -40,8 +40,19 @@ Deno.test("login() asks which way, then for user name and password, the latter m
   const { prompt, asked } = answering("2", " student ", world.options.password ?? "");
   const status = await asking(world, prompt).login();
   assertEquals(status.source, "password");
-  assertEquals(asked.map((it) => it.secret), [false, false, true]);
+  assertEquals(asked.map((it) => it.secret), [true, false, true]);
   assertEquals(world.sent[0]?.parameters.USERNAME, "student");
+});
+
+Deno.test("login() takes a portal string that is pasted at its first question", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering(await world.sandbox.portalToken());
+  assertEquals((await asking(world, prompt).login()).source, "portal");
+  assertEquals(
+    asked.map((it) => it.secret),
+    [true],
+    "nothing that was typed is kept in the notebook",
+  );
 });
 
 Deno.test("a prompt that answers later is waited for", async () => {

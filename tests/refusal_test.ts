@@ -233,5 +233,5 @@ Deno.test("a login older than 30 days whose refresh is rejected is REFRESH_WINDO
   await time.sleep(31 * 86_400_000);
   const error = await assertRejects(() => session.refresh(), SessionExpiredError);
   assertEquals(error.code, "REFRESH_WINDOW_OVER");
-  assertMatch(error.message, /31 days old.*; run login\(\) again/s);
+  assertMatch(error.message, /31 days old.*; run login\({ force: true }\)/s);
 });

@@ -226,3 +226,28 @@ Deno.test("the methods of a session need no this", async () => {
   await logout();
   assertEquals(status().state, "none");
 });
+
+Deno.test("login() behind another client id in the .env drops the tokens of the first", async () => {
+  await using world = portless({ file: true });
+  const { clientId = "", ...options } = world.options;
+  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
+  const session = createSession(options);
+  await session.login();
+  const text = Deno.readTextFileSync(world.envFile);
+  Deno.writeTextFileSync(world.envFile, text.replace(clientId, "another-client"));
+  assertEquals((await rejection(session.login())).code, "CLIENT_UNKNOWN");
+  assertEquals(session.status().state, "none");
+  assertMatch(session.status().warnings.join(), /another app client/);
+});
+
+Deno.test("login() asks anew when the API refused the token, though its time is not over", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.sandbox.expireAccessTokens();
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  world.clock.advance(1);
+  await world.session.login();
+  assertEquals(world.logins(), 2);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+});

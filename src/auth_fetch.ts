@@ -187,8 +187,8 @@ async function followWithin(
         "UNTRUSTED_ORIGIN",
         `Cannot follow the redirect of ${method} ${url.origin}${url.pathname} to ${
           target?.origin ?? "an address that cannot be parsed"
-        }: a request with a body is not sent on to another origin; call that address itself, with ` +
-          "fetch() or after adding it to API_ALLOWED_ORIGINS",
+        }: the request was sent, its redirect to another origin is not followed; call that address ` +
+          "itself, with fetch() or after adding it to API_ALLOWED_ORIGINS",
       );
     }
     if (status === 303 || (status < 303 && method === "POST")) {

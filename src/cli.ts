@@ -119,10 +119,12 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return await show(await refresh(), json);
     case "status":
       return await show(status(), json);
-    case "token":
-      console.log(await accessToken({ minValidSeconds: seconds(values["min-valid"]) }));
+    case "token": {
+      const token = await accessToken({ minValidSeconds: seconds(values["min-valid"]) });
+      console.log(json ? JSON.stringify({ accessToken: token }) : token);
       warn();
       return OK;
+    }
     case "logout":
       await logout();
       return await show(status(), json, OK);

@@ -51,6 +51,13 @@ export async function diagnose(
   return { ok: checks.every(({ level }) => level !== "fail"), checks };
 }
 
+/** What can be said where the settings cannot even be read. */
+export function undiagnosed(error: AuthError): Diagnosis {
+  const [message = "", ...fix] = sentenceOf(error).split("; ");
+  const settings: Check = { name: "settings", level: "fail", message, fix: fix.join("; ") };
+  return { ok: false, checks: [checkRuntime(), settings] };
+}
+
 function checkRuntime(): Check {
   const { deno } = Deno.version;
   const [major = 0, minor = 0, patch = 0] = deno.split(/[.-]/).map(Number);

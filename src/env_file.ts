@@ -89,7 +89,10 @@ export function isWide(mode: number): boolean {
 
 /** The error for a file that may not be written without a permission prompt. */
 export function missingWritePermission(path: string): ConfigError | undefined {
-  const folder = folderOf(path);
+  return missingIn(folderOf(path), path) ?? missingIn(folderBehind(path), path);
+}
+
+function missingIn(folder: string, path: string): ConfigError | undefined {
   for (const name of ["read", "write"] as const) {
     if (Deno.permissions.querySync({ name, path: folder }).state !== "granted") {
       return new ConfigError(
@@ -101,6 +104,15 @@ export function missingWritePermission(path: string): ConfigError | undefined {
     }
   }
   return undefined;
+}
+
+/** The folder in which a file is written: where it is a link, another one than its own. */
+function folderBehind(path: string): string {
+  try {
+    return folderOf(realPath(path));
+  } catch {
+    return folderOf(path);
+  }
 }
 
 /** The file itself, behind any symbolic links, so that a link stays a link. */
@@ -228,5 +240,5 @@ function reason(error: unknown): string {
 
 function flagPath(path: string): string {
   const here = workingFolder();
-  return path.startsWith(here) ? "." : path;
+  return here !== undefined && path.startsWith(here) ? "." : path;
 }

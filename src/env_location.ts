@@ -1,5 +1,5 @@
 import { ConfigError } from "./errors.ts";
-import { filePath, fileUrl } from "./file_paths.ts";
+import { filePath, fileUrl, workingFolder } from "./file_paths.ts";
 
 /** Where the session's `.env` is, or will be created. */
 export interface EnvLocation {
@@ -12,26 +12,42 @@ export interface EnvLocation {
 /** The path that an `envFile` option or `AUTH_ENV_FILE` names, against the working folder. */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (name === false || name === "false") return { path: undefined, notes: [] };
-  if (name instanceof URL && name.protocol !== "file:") {
-    throw new ConfigError(
-      "INVALID_SETTING",
-      `Cannot use envFile: a ${name.protocol} URL is not a file; give a path, a file URL, or false for memory only`,
-    );
+  if (name === "") throw notAFile("an empty text");
+  if (name instanceof URL || /^(file:|[a-z][a-z\d+.-]+:\/\/)/i.test(name)) {
+    return { path: pathOfUrl(String(name)), notes: [] };
   }
-  const isUrl = name instanceof URL || name.startsWith("file:");
-  return { path: isUrl ? pathOfUrl(name) : filePath(fileUrl(name)), notes: [] };
+  try {
+    return { path: filePath(fileUrl(name)), notes: [] };
+  } catch {
+    // Only a relative path needs the working folder.
+    throw workingFolder() === undefined ? folderGone() : notAFile(name);
+  }
 }
 
-function pathOfUrl(name: string | URL): string {
+function pathOfUrl(text: string): string {
   try {
-    const url = new URL(name);
-    if (url.hostname === "" || Deno.build.os === "windows") return filePath(url);
+    const url = new URL(text);
+    const local = url.hostname === "" || Deno.build.os === "windows";
+    if (url.protocol === "file:" && local) return filePath(url);
   } catch {
     // no URL, or a % that begins no character
   }
-  throw new ConfigError(
+  throw notAFile(text);
+}
+
+function notAFile(name: string): ConfigError {
+  return new ConfigError(
     "INVALID_SETTING",
-    `Cannot use envFile: ${name} names no file on this computer; give a path or a file URL like file:///home/me/.env`,
+    `Cannot use envFile: ${name} names no file on this computer; give a path, a file URL like ` +
+      "file:///home/me/.env, or false for memory only",
+  );
+}
+
+function folderGone(): ConfigError {
+  return new ConfigError(
+    "ENV_FILE",
+    "Cannot look for the .env: the working folder was removed; change to another one, or name the " +
+      "file with its whole path in AUTH_ENV_FILE (envFile)",
   );
 }
 
@@ -41,7 +57,9 @@ function pathOfUrl(name: string | URL): string {
  * read without asking are not looked at, and a file of another owner is passed over.
  */
 export function nearestEnvFile(): EnvLocation {
-  const here = fileUrl("./");
+  const folder = workingFolder();
+  if (folder === undefined) throw folderGone();
+  const here = fileUrl(folder);
   const notes: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     const path = filePath(new URL(".env", folder));

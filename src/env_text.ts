@@ -88,7 +88,7 @@ function findAssignments(text: string, keys: readonly string[], wide: boolean): 
     if (match !== null) {
       const from = head.lastIndex;
       const quote = text.charAt(from);
-      let behind = from;
+      let behind = start + match[0].trimEnd().length;
       if (quote === '"' || quote === "'" || quote === "`") {
         const closing = text.indexOf(quote, from + 1);
         if (closing >= 0 && (closing < last || wide)) {

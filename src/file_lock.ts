@@ -1,4 +1,4 @@
-import { realPath } from "./env_file.ts";
+import { missingWritePermission, realPath } from "./env_file.ts";
 import type { World } from "./world.ts";
 
 /** A lock held, or why there is none. */
@@ -22,6 +22,8 @@ export async function lockBeside(
   world: Pick<World, "monotonic" | "sleep">,
 ): Promise<FileLock> {
   const started = world.monotonic();
+  const none = { held: false, reason: "impossible", release() {} } as const;
+  if (missingWritePermission(path)) return none;
   let file: Deno.FsFile | undefined;
   try {
     // None of this waits for a disk or for others: a thread of its own would take longer.
@@ -44,6 +46,6 @@ export async function lockBeside(
   } catch {
     // A read-only folder, or a file system without locks.
     file?.close();
-    return { held: false, reason: "impossible", release() {} };
+    return none;
   }
 }

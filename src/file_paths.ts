@@ -34,7 +34,11 @@ export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
-/** The working folder, with the separator at its end. */
-export function workingFolder(): string {
-  return filePath(fileUrl("./"));
+/** The working folder, with the separator at its end; `undefined` if it was removed. */
+export function workingFolder(): string | undefined {
+  try {
+    return filePath(fileUrl("./"));
+  } catch {
+    return undefined;
+  }
 }

@@ -151,9 +151,15 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   async function doctor(given: DoctorOptions = {}): Promise<Diagnosis> {
     checkOptions("doctor()", given, { login: ["boolean", "false"], signal: ["AbortSignal"] });
     return await cancellable("doctor()", given.signal, async (signal) => {
-      const { diagnose } = await import("./doctor.ts");
-      const { context } = useAnew();
-      return displayableDiagnosis(await diagnose(context, show(), given, signal));
+      const { diagnose, undiagnosed } = await import("./doctor.ts");
+      try {
+        const { context } = useAnew();
+        return displayableDiagnosis(await diagnose(context, show(), given, signal));
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof AuthError)) throw error;
+        return displayableDiagnosis(undiagnosed(error));
+      }
     });
   }
 

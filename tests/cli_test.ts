@@ -95,6 +95,13 @@ Deno.test("token prints the token and nothing else, refreshed if needed", () =>
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200, 200]);
   }));
 
+Deno.test("token --json prints it as JSON", () =>
+  inCliWorld(async ({ run, envFile }) => {
+    await run(["login"]);
+    const { stdout } = await run(["token", "--json"]);
+    assertEquals(JSON.parse(stdout), { accessToken: linesOf(envFile).ACCESS_TOKEN });
+  }));
+
 Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>
   inCliWorld(async ({ run, flagsOf }) => {
     await run(["login"]);

@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { ConfigError, createSession } from "../mod.ts";
 
 /** A fresh folder with these files (text) and folders (`null`) in it. */
 function tree(entries: Record<string, string | null>): string {
@@ -169,4 +170,36 @@ Deno.test("the file is created in the working folder at the first save, not befo
       new TextDecoder().decode(stderr),
     );
   });
+});
+
+for (const name of ["", "https://example.org/.env", "file:///%zz/.env", "FILE://elsewhere/.env"]) {
+  Deno.test(`envFile: ${JSON.stringify(name)} is refused`, () => {
+    const session = createSession({ envFile: name });
+    const error = assertThrows(() => session.status(), ConfigError, "names no file");
+    assertEquals(error.code, "INVALID_SETTING");
+  });
+}
+
+Deno.test("a working folder that was removed is told, and doctor() tells it too", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  const code = `import { createSession, doctor, status } from ${
+    JSON.stringify(new URL("../mod.ts", import.meta.url).href)
+  };
+    const folder = Deno.makeTempDirSync();
+    Deno.chdir(folder);
+    Deno.removeSync(folder);
+    try { status(); } catch (error) { console.log(error.code, error.message); }
+    const { ok, checks } = await doctor();
+    console.log(ok, checks.at(-1).name, checks.at(-1).fix);
+    console.log(createSession({ envFile: "/nowhere/.env" }).status().state);`;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-config", "--no-lock", code],
+    env: { AUTH_ENV_FILE: "" },
+    stdin: "null",
+  }).output();
+  const lines = new TextDecoder().decode(stdout).split("\n");
+  assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
+  assertMatch(lines[1] ?? "", /^false settings change to another/);
+  assertEquals(lines[2], "none");
 });

@@ -57,6 +57,12 @@ const cases: [string, string, Changes, string | undefined][] = [
     "# from the portal\nACCESS_TOKEN=new\nA=1\n",
   ],
   [
+    "moves a comment behind an empty value beside a value of several lines",
+    "A='x\ny'\nACCESS_TOKEN= # from the portal\n",
+    new Map([["ACCESS_TOKEN", "new"]]),
+    "A='x\ny'\n# from the portal\nACCESS_TOKEN=new\n",
+  ],
+  [
     "moves a comment behind quotes",
     "ACCESS_TOKEN='a # b'  # note\n",
     new Map([["ACCESS_TOKEN", "new"]]),

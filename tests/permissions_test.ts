@@ -62,6 +62,23 @@ Deno.test("without --allow-net the error names it with the provider's host", () 
     assertAsks(half, new RegExp(`--allow-net=${api}`));
   }));
 
+Deno.test("where the .env is a link, the error names the folder behind it", {
+  ignore: Deno.build.os === "windows",
+}, () =>
+  inWorld(async (world) => {
+    await inFolder(async (behind) => {
+      await writeEnv(behind, world.variables);
+      await Deno.symlink(`${behind}/.env`, `${world.folder}/.env`);
+      const { read, write, net, env } = all(world);
+      const folder = await Deno.realPath(behind);
+      assertAsks(
+        await world.run([`${read},${folder}`, write, net, env]),
+        new RegExp(`--allow-write=${folder}`),
+      );
+      assertEquals([...Deno.readDirSync(behind)].map(({ name }) => name), [".env"]);
+    });
+  }));
+
 Deno.test("without --allow-read the error names it", () =>
   inWorld(async (world) => {
     await writeEnv(world.folder, world.variables);

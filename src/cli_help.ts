@@ -51,7 +51,7 @@ Usage: platform-auth token [--min-valid <seconds>]
   --min-valid <seconds>   how long it must still be good
 
 Examples:
-  curl -H "authorization: bearer $(platform-auth token)" https://api.example.com/v1/stations
+  platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations
   platform-auth token --min-valid 600`,
 
   fetch: `Calls the API with the token and prints the answer.

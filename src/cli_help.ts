@@ -48,7 +48,7 @@ Examples:
 
 Usage: platform-auth token [--min-valid <seconds>]
 
-  --min-valid <seconds>   how long it must still be good
+  --min-valid <seconds>   how long it must still be good; else a fresh one
 
 Examples:
   platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations

@@ -168,7 +168,7 @@ export function chosenWords(
   if (name !== undefined) return undefined;
   const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
     settings.text("providerDomain") ?? "";
-  return /(^|\.)amazonaws\.com$/.test(host) ? WORDS.aws : WORDS.vendor;
+  return /(^|\.)amazonaws\.com$/i.test(host) ? WORDS.aws : WORDS.vendor;
 }
 
 function missingSettings(doing: string, missing: readonly string[], settings: Settings): Error {

@@ -20,7 +20,7 @@ export interface RefreshOptions {
 
 /** Options of {@linkcode Session.accessToken}. */
 export interface AccessTokenOptions {
-  /** How long the token must still be good, in seconds. Default 0: good now. */
+  /** How long the token must still be good, in seconds; where the provider's live shorter, a fresh one is given. Default 0: good now. */
   minValidSeconds?: number;
   /** Ends this caller's wait; a refresh that others wait for goes on. */
   signal?: AbortSignal;

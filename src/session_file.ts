@@ -102,6 +102,8 @@ export class SessionFile {
         "mode",
         `${path} could be read by other users of this computer; it is private now`,
       );
+    } else {
+      this.#context.warnings.delete("mode");
     }
   }
 

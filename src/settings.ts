@@ -156,8 +156,9 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return value.join(",");
-  // An object of wire words is read where the words are chosen.
-  return value instanceof URL || typeof value === "number" ? String(value) : undefined;
+  if (value instanceof URL || typeof value === "number") return String(value);
+  // An object of wire words is read where the words are chosen; here it is only told where they came from.
+  return name === "provider" && typeof value === "object" ? "an object" : undefined;
 }
 
 function clean(name: SettingName, value: string): string {

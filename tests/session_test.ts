@@ -170,6 +170,7 @@ Deno.test("a file that others could read is private after a save, and that is sa
   Deno.chmodSync(world.envFile, 0o644);
   const { warnings } = await world.session.login();
   assertMatch(warnings.join(), /could be read by other users/);
+  assertEquals((await world.session.refresh()).warnings, [], "said once");
   assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
   assertEquals(world.another().status().warnings, []);
 });

@@ -98,6 +98,14 @@ Deno.test("an option wins over the environment, the environment over the .env", 
   });
 });
 
+Deno.test("wire words that are given as an object are told to come from the options", async () => {
+  const provider = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
+  await withEnvironment({ ...UNSET, AUTH_PROVIDER: "aws" }, () => {
+    const { settings } = createSession({ provider }).status();
+    assertEquals(settings.AUTH_PROVIDER, "option");
+  });
+});
+
 Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair", async () => {
   await using world = portless();
   const { username = "", password = "" } = world.options;

@@ -68,6 +68,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   /** With the settings as they are now. If the `.env` names another account, its tokens in memory go. */
   function useAnew(): { context: SessionContext; keeper: TokenKeeper } {
     const { context, keeper } = use();
+    if (!context.isRead) return { context, keeper };
     const before = identityOf(context);
     context.reload();
     if (identityOf(context) === before) return { context, keeper };
@@ -153,7 +154,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("doctor()", given.signal, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor.ts");
       try {
-        const { context } = useAnew();
+        const { context } = use();
+        context.reload();
         return displayableDiagnosis(await diagnose(context, show(), given, signal));
       } catch (error) {
         signal?.throwIfAborted();

@@ -50,6 +50,11 @@ export class SessionContext {
     return this.#settings ??= resolveSettings(this.#options, this.isDefault);
   }
 
+  /** Whether the settings were read. */
+  get isRead(): boolean {
+    return this.#settings !== undefined;
+  }
+
   /** Takes over the options of another context of the same provider, client and file. */
   become(other: SessionContext): void {
     this.#options = other.#options;

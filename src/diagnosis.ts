@@ -1,3 +1,5 @@
+import { type AuthError, sentenceOf } from "./errors.ts";
+
 /** One thing that was looked at. */
 export interface Check {
   /** What was looked at. */
@@ -16,4 +18,10 @@ export interface Diagnosis {
   ok: boolean;
   /** One entry for each thing that was looked at. */
   checks: Check[];
+}
+
+/** A check that failed with an error: what was found, and beside it what the error says to do. */
+export function failedCheck(name: string, error: AuthError): Check {
+  const [message = "", ...fix] = sentenceOf(error).split("; ");
+  return { name, level: "fail", message, fix: fix.join("; ") };
 }

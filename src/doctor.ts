@@ -1,5 +1,5 @@
 import { apiAccessOf } from "./api_access.ts";
-import type { Check, Diagnosis } from "./diagnosis.ts";
+import { type Check, type Diagnosis, failedCheck } from "./diagnosis.ts";
 import { directClient } from "./direct_client.ts";
 import { checkEnvFile } from "./doctor_file.ts";
 import { checkProxy } from "./doctor_proxy.ts";
@@ -53,9 +53,7 @@ export async function diagnose(
 
 /** What can be said where the settings cannot even be read. */
 export function undiagnosed(error: AuthError): Diagnosis {
-  const [message = "", ...fix] = sentenceOf(error).split("; ");
-  const settings: Check = { name: "settings", level: "fail", message, fix: fix.join("; ") };
-  return { ok: false, checks: [checkRuntime(), settings] };
+  return { ok: false, checks: [checkRuntime(), failedCheck("settings", error)] };
 }
 
 function checkRuntime(): Check {
@@ -203,8 +201,7 @@ async function checkApi(
     };
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;
-    const [message = "", ...fix] = sentenceOf(error).split("; ");
-    return { name, level: "fail", message, fix: fix.join("; ") };
+    return failedCheck(name, error);
   }
 }
 
@@ -229,7 +226,6 @@ async function tryLogin(
     return { name, level: "ok", message: "the provider accepts user name and password" };
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;
-    const [message = "", ...fix] = sentenceOf(error).split("; ");
-    return { name, level: "fail", message, fix: fix.join("; ") };
+    return failedCheck(name, error);
   }
 }

@@ -1,6 +1,5 @@
-import type { Check } from "./diagnosis.ts";
+import { type Check, failedCheck } from "./diagnosis.ts";
 import { isWide, missingWritePermission } from "./env_file.ts";
-import { sentenceOf } from "./errors.ts";
 import { gitTracking } from "./git_tracking.ts";
 import type { SessionContext } from "./session_context.ts";
 import { placeName } from "./wording.ts";
@@ -15,10 +14,7 @@ export function checkEnvFile(context: SessionContext): Check[] {
   }
   const place = placeName(envFile);
   const problem = settings.file.problem ?? missingWritePermission(envFile);
-  if (problem) {
-    const [message = "", ...fix] = sentenceOf(problem).split("; ");
-    return [...notes, { name, level: "fail", message, fix: fix.join("; ") }];
-  }
+  if (problem) return [...notes, failedCheck(name, problem)];
   if (!settings.file.exists) {
     const message = `${place} is not there yet: the first login creates it`;
     return [...notes, { name, level: "ok", message }, ...checkGit(envFile)];

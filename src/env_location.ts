@@ -57,9 +57,7 @@ function folderGone(): ConfigError {
  * read without asking are not looked at, and a file of another owner is passed over.
  */
 export function nearestEnvFile(): EnvLocation {
-  const folder = workingFolder();
-  if (folder === undefined) throw folderGone();
-  const here = fileUrl(folder);
+  const here = workingFolderUrl();
   const notes: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     const path = filePath(new URL(".env", folder));
@@ -76,6 +74,14 @@ export function nearestEnvFile(): EnvLocation {
   const path = filePath(new URL(".env", here));
   // A session must not replace somebody else's file, so there is none to keep it in.
   return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
+}
+
+function workingFolderUrl(): URL {
+  try {
+    return fileUrl("./");
+  } catch {
+    throw folderGone();
+  }
 }
 
 /** The working folder at once, as most have their `.env` there; those above only if there is a root. */

@@ -147,7 +147,8 @@ export class TokenStore {
 
   #supersede(tokens: Tokens | undefined): void {
     // What the file holds until now is no news, even if it cannot be written.
-    this.peek();
+    if (!this.#loaded) this.#file.load();
+    this.#loaded = true;
     this.#tokens = tokens;
     this.#ended = undefined;
     this.#era.abort();

@@ -38,8 +38,8 @@ export async function diagnose(
     await checkSettings(context, status),
     ...shadowing(context),
   ];
-  checks.push(...await checkEnvFile(context));
   checks.push(
+    ...checkEnvFile(context),
     checkWords(context, endpoint),
     await checkSecretHash(),
     ...checkProxy(endpoint, apiUrl(context)),

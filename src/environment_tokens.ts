@@ -56,7 +56,7 @@ export function clearEnvironment(context: SessionContext): void {
 function mirror(context: SessionContext, variable: string, value: Secret | undefined): void {
   const text = value?.reveal() || undefined;
   // What is there already was put there by somebody else, or was noted then.
-  if (!mayUseVariable(variable) || Deno.env.get(variable) === text) return;
+  if (environment(variable) === text) return;
   set(variable, text);
   if (value !== undefined && text !== undefined) context.mirrored.set(variable, value);
   else context.mirrored.delete(variable);

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { startSandbox } from "../src/sandbox/mod.ts";
+import { variablesOf } from "./sandbox_env.ts";
 
 const ROOT = new URL("..", import.meta.url);
 
@@ -10,13 +11,7 @@ Deno.test("examples of README and docstrings run, with settings from the environ
     args: ["test", "--doc", "--quiet", "-A", "README.md", "mod.ts", ...await documentedFiles()],
     cwd: ROOT,
     env: {
-      AUTH_URL: settings.authUrl,
-      APP_CLIENT_ID: settings.clientId,
-      APP_CLIENT_SECRET: settings.clientSecret,
-      USER_POOL_ID: settings.userPoolId,
-      USERNAME: settings.username,
-      PASSWORD: settings.password,
-      API_BASE_URL: settings.apiBaseUrl,
+      ...variablesOf(settings),
       AUTH_ENV_FILE: settings.envFile,
       NO_COLOR: "1",
     },

@@ -1,6 +1,7 @@
 /** What a notebook or a script elsewhere on this machine needs to use the module. */
 
 import type { SandboxSettings } from "../src/sandbox/mod.ts";
+import { variablesOf } from "./sandbox_env.ts";
 
 const MOD_URL = new URL("../mod.ts", import.meta.url).href;
 
@@ -9,17 +10,7 @@ export function settingsEnvironment(
   settings: SandboxSettings,
   ...leftOut: ("USERNAME" | "PASSWORD")[]
 ): Record<string, string> {
-  const variables = {
-    AUTH_URL: settings.authUrl,
-    AUTH_PROVIDER: settings.provider,
-    APP_CLIENT_ID: settings.clientId,
-    APP_CLIENT_SECRET: settings.clientSecret,
-    USER_POOL_ID: settings.userPoolId,
-    API_BASE_URL: settings.apiBaseUrl,
-    USERNAME: settings.username,
-    PASSWORD: settings.password,
-    NO_COLOR: "1",
-  };
+  const variables: Record<string, string> = { ...variablesOf(settings), NO_COLOR: "1" };
   // Empty, not absent: the test's own environment may hold them too.
   for (const name of leftOut) variables[name] = "";
   return variables;

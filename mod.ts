@@ -23,8 +23,8 @@ export {
   refresh,
   status,
 } from "./src/default_session.ts";
-export type { Check, Diagnosis } from "./src/diagnosis.ts";
-export type { DoctorOptions } from "./src/doctor.ts";
+export type { Check, Diagnosis } from "./src/display/diagnosis.ts";
+export type { DoctorOptions } from "./src/doctor/doctor.ts";
 export {
   AuthError,
   type AuthErrorCode,
@@ -36,12 +36,12 @@ export {
   type ProviderErrorDetails,
   SessionExpiredError,
   type SessionExpiredErrorCode,
-} from "./src/errors.ts";
-export type { LoginOptions } from "./src/login.ts";
-export type { Ask, ProviderWords, SessionOptions } from "./src/options.ts";
-export { parsePortalToken } from "./src/portal_token.ts";
-export { computeSecretHash } from "./src/secret_hash.ts";
+} from "./src/values/errors.ts";
+export type { LoginOptions } from "./src/session/login.ts";
+export type { Ask, ProviderWords, SessionOptions } from "./src/settings/options.ts";
+export { parsePortalToken } from "./src/values/portal_token.ts";
+export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
-export type { SettingOrigin } from "./src/settings.ts";
-export type { SessionStatus } from "./src/status.ts";
-export type { TokenSource } from "./src/tokens.ts";
+export type { SettingOrigin } from "./src/settings/settings.ts";
+export type { SessionStatus } from "./src/session/status.ts";
+export type { TokenSource } from "./src/values/tokens.ts";

@@ -1,5 +1,5 @@
-import { editEnvText } from "../src/env_text.ts";
-import { updateEnvFile } from "../src/env_file.ts";
+import { editEnvText } from "../src/dotenv/text.ts";
+import { updateEnvFile } from "../src/dotenv/file.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type Part, rounds, sizesUpTo } from "./part.ts";
 import { figure } from "./report.ts";

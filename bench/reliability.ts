@@ -2,7 +2,7 @@
  * Puts this module and two clients from npm through the same network faults, and writes what was
  * measured into `docs/reliability.md`: `deno run --no-lock -A bench/reliability.ts`
  */
-import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/fault_cases.ts";
+import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/faults/fault_cases.ts";
 import { type StartSubject, SUBJECTS } from "./reliability_peers.ts";
 
 const DOCUMENT = new URL("../docs/reliability.md", import.meta.url);

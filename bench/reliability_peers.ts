@@ -1,6 +1,6 @@
-/** The clients that are put through the faults of `tests/fault_cases.ts`. The two from npm are loaded here only. */
+/** The clients that are put through the faults of `tests/faults/fault_cases.ts`. The two from npm are loaded here only. */
 import { AuthError, createSession, ProviderError } from "../mod.ts";
-import type { FaultyProvider } from "../tests/fault_cases.ts";
+import type { FaultyProvider } from "../tests/faults/fault_cases.ts";
 
 /** What came of a login or a refresh. */
 export interface Result {

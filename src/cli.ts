@@ -9,7 +9,7 @@
  * @module
  */
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { UsageError } from "./cli_usage.ts";
+import { UsageError } from "./cli/usage.ts";
 import {
   accessToken,
   configure,
@@ -19,9 +19,9 @@ import {
   refresh,
   status,
 } from "./default_session.ts";
-import { AuthError, SessionExpiredError } from "./errors.ts";
-import type { LoginOptions } from "./login.ts";
-import type { SessionStatus } from "./status.ts";
+import { AuthError, SessionExpiredError } from "./values/errors.ts";
+import type { LoginOptions } from "./session/login.ts";
+import type { SessionStatus } from "./session/status.ts";
 
 const VERSION = "0.1.0";
 const OK = 0;
@@ -131,7 +131,7 @@ async function dispatch(args: readonly string[]): Promise<number> {
     case "doctor":
       return await runDoctor(values.login === true, json);
     default: {
-      const { runFetch } = await import("./cli_fetch.ts");
+      const { runFetch } = await import("./cli/fetch.ts");
       const done = await runFetch(positionals[0] ?? "", values as Parameters<typeof runFetch>[1]);
       warn();
       return done;
@@ -181,7 +181,7 @@ async function runDoctor(alsoLogin: boolean, json: boolean): Promise<number> {
   const diagnosis = await doctor({ login: alsoLogin });
   if (json) console.log(JSON.stringify(diagnosis, null, 2));
   else {
-    const { diagnosisText } = await import("./status_text.ts");
+    const { diagnosisText } = await import("./display/status_text.ts");
     console.log(colored(asCommands(diagnosisText(diagnosis))));
   }
   return diagnosis.ok ? OK : FAILED;
@@ -190,7 +190,7 @@ async function runDoctor(alsoLogin: boolean, json: boolean): Promise<number> {
 async function show(found: SessionStatus, json: boolean, always?: number): Promise<number> {
   if (json) console.log(JSON.stringify(found, null, 2));
   else {
-    const { statusText } = await import("./status_text.ts");
+    const { statusText } = await import("./display/status_text.ts");
     console.log(colored(asCommands(statusText(found))));
   }
   const over = found.state === "none" || found.state === "expired";
@@ -231,7 +231,7 @@ function seconds(text: unknown): number {
 }
 
 async function printHelp(command: string): Promise<number> {
-  const { HELP } = await import("./cli_help.ts");
+  const { HELP } = await import("./cli/help.ts");
   const text = Object.hasOwn(HELP, command) ? HELP[command] : undefined;
   if (text === undefined) {
     throw new UsageError(

@@ -1,7 +1,7 @@
-import type { Diagnosis } from "./diagnosis.ts";
-import type { DoctorOptions } from "./doctor.ts";
-import type { LoginOptions } from "./login.ts";
-import type { SessionOptions } from "./options.ts";
+import type { Diagnosis } from "./display/diagnosis.ts";
+import type { DoctorOptions } from "./doctor/doctor.ts";
+import type { LoginOptions } from "./session/login.ts";
+import type { SessionOptions } from "./settings/options.ts";
 import {
   type AccessTokenOptions,
   type ConfigurableSession,
@@ -10,7 +10,7 @@ import {
   type RefreshOptions,
   type Session,
 } from "./session.ts";
-import type { SessionStatus } from "./status.ts";
+import type { SessionStatus } from "./session/status.ts";
 
 /** One session a process, also where a notebook imports the module a second time under another URL. */
 const KEY = Symbol.for("platform-auth default session 0");

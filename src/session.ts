@@ -1,16 +1,16 @@
-import { fetchWithToken } from "./auth_fetch.ts";
-import { cancellable } from "./cancel.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import { displayable, displayableDiagnosis } from "./display.ts";
-import type { DoctorOptions } from "./doctor.ts";
-import { AuthError } from "./errors.ts";
-import type { LoginOptions } from "./login.ts";
-import { checkOptions, type SessionOptions } from "./options.ts";
-import { inKernel } from "./prompt.ts";
-import { chosenWords, endpointText } from "./provider_settings.ts";
-import { SessionContext } from "./session_context.ts";
-import { type SessionStatus, statusOf } from "./status.ts";
-import { TokenKeeper } from "./token_keeper.ts";
+import { fetchWithToken } from "./api/auth_fetch.ts";
+import { cancellable } from "./runtime/interrupt.ts";
+import type { Diagnosis } from "./display/diagnosis.ts";
+import { displayable, displayableDiagnosis } from "./display/displayable.ts";
+import type { DoctorOptions } from "./doctor/doctor.ts";
+import { AuthError } from "./values/errors.ts";
+import type { LoginOptions } from "./session/login.ts";
+import { checkOptions, type SessionOptions } from "./settings/options.ts";
+import { inKernel } from "./runtime/prompt.ts";
+import { chosenWords, endpointText } from "./provider/provider_settings.ts";
+import { SessionContext } from "./session/configuration.ts";
+import { type SessionStatus, statusOf } from "./session/status.ts";
+import { TokenKeeper } from "./session/keeper.ts";
 
 /** Options of a refresh. */
 export interface RefreshOptions {
@@ -97,7 +97,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
       if (plain && force !== true && await isGood(keeper)) return show();
       // What only a login needs is no part of every start.
-      const { checkLoginOptions, obtainTokens } = await import("./login.ts");
+      const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
       const tokens = await obtainTokens(context, given, signal);
@@ -152,7 +152,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   async function doctor(given: DoctorOptions = {}): Promise<Diagnosis> {
     checkOptions("doctor()", given, { login: ["boolean", "false"], signal: ["AbortSignal"] });
     return await cancellable("doctor()", given.signal, async (signal) => {
-      const { diagnose, undiagnosed } = await import("./doctor.ts");
+      const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
         const { context } = use();
         context.reload();

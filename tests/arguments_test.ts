@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import * as mod from "../mod.ts";
-import { portless, rejection } from "./portless.ts";
+import { portless, rejection } from "./support/portless.ts";
 
 // Cells are not type-checked, so the tests go round the types as a cell does.
 // deno-lint-ignore no-explicit-any -- what a cell may pass

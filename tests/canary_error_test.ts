@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
-import { assertHides, canaries, SETTINGS, tokenLines } from "./canaries.ts";
+import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
 import {
   brokenConnection,
   type Canned,
@@ -9,9 +9,9 @@ import {
   jsonAnswer,
   refusedConnection,
   tokenAnswer,
-} from "./canned_fetch.ts";
-import { inFolder } from "./child_deno.ts";
-import { fakeTime } from "./fake_time.ts";
+} from "./support/canned_fetch.ts";
+import { inFolder } from "./support/child_deno.ts";
+import { fakeTime } from "./support/fake_time.ts";
 
 const { AuthError, createSession } = module;
 
@@ -173,7 +173,7 @@ for (const [at, [code, run]] of scenarios.entries()) {
 }
 
 Deno.test("each code that the module documents is provoked here, or where it belongs", async () => {
-  const text = await Deno.readTextFile(new URL("../src/errors.ts", import.meta.url));
+  const text = await Deno.readTextFile(new URL("../src/values/errors.ts", import.meta.url));
   const types = text.slice(0, text.indexOf("The family of errors"));
   const documented = new Set([...types.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code ?? ""));
   const provoked = new Set<string>(scenarios.map(([code]) => code));

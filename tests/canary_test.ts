@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
-import { assertHides, canaries, SETTINGS, tokenLines } from "./canaries.ts";
-import { cannedFetch, tokenAnswer } from "./canned_fetch.ts";
-import { inFolder, MOD_PATH, runScript } from "./child_deno.ts";
+import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
+import { cannedFetch, tokenAnswer } from "./support/canned_fetch.ts";
+import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 
 const { createSession } = module;
 

@@ -9,7 +9,7 @@ import {
   type PortlessOptions,
   rejection,
   withEnvironment,
-} from "./portless.ts";
+} from "./support/portless.ts";
 
 /** Runs with the default session on a world of its own, and leaves process and session as they were. */
 async function withDefault(

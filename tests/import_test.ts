@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { startSandbox } from "../src/sandbox/mod.ts";
-import { inFolder, MOD_PATH, runScript } from "./child_deno.ts";
-import { variablesOf, writeEnv } from "./sandbox_env.ts";
+import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
+import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 const NO_PROXY = { NO_PROXY: "127.0.0.1" };
 

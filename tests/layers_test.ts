@@ -74,6 +74,10 @@ function codeOf(path: string): string {
 }
 
 const client = await graphOf("mod.ts");
+/** With the command line, which starts the sandbox as well. */
+const commands = new Map(
+  [...await graphOf("src/cli.ts")].filter(([path]) => !path.startsWith("src/sandbox/")),
+);
 const sandbox = await graphOf("src/sandbox/mod.ts");
 
 Deno.test("imports run one way, those of types included", () => {
@@ -87,7 +91,7 @@ Deno.test("the client imports nothing of the sandbox, and the sandbox nothing of
 
 Deno.test("only the card knows HTML", () => {
   const found = [...client.keys()].filter((path) => /<\/[a-z]+>/.test(codeOf(path)));
-  assertEquals(found, ["src/card.ts"]);
+  assertEquals(found, ["src/display/card.ts"]);
 });
 
 Deno.test("whoever imports the module needs no import map: packages are named in full", () => {
@@ -101,16 +105,18 @@ Deno.test("whoever imports the module needs no import map: packages are named in
 });
 
 const words: [string, RegExp, string[]][] = [
-  ["the operation", /InitiateAuth/, ["src/initiate_auth.ts"]],
-  ["the flows", /USER_PASSWORD_AUTH|REFRESH_TOKEN_AUTH/, ["src/initiate_auth.ts"]],
-  ["the target header", /X-(Vendor|Amz)-Target/i, ["src/provider_settings.ts"]],
-  ["the service", /IdentityProviderService/, ["src/provider_settings.ts"]],
-  ["the content type", /x-(vendor|amz)-json/, ["src/provider_settings.ts"]],
+  ["the operation", /InitiateAuth/, ["src/provider/initiate_auth.ts"]],
+  ["the flows", /USER_PASSWORD_AUTH|REFRESH_TOKEN_AUTH/, ["src/provider/initiate_auth.ts"]],
+  ["the target header", /X-(Vendor|Amz)-Target/i, ["src/provider/provider_settings.ts"]],
+  ["the service", /IdentityProviderService/, ["src/provider/provider_settings.ts"]],
+  ["the content type", /x-(vendor|amz)-json/, ["src/provider/provider_settings.ts"]],
   ["the fields of a request", /[{,(]\s*"?(AuthFlow|AuthParameters|UserPoolId|SECRET_HASH)"?:/, [
-    "src/initiate_auth.ts",
+    "src/provider/initiate_auth.ts",
   ]],
-  ["the fields of an answer", /AuthenticationResult|ChallengeName\b/, ["src/initiate_auth.ts"]],
-  ["the names of errors", /[a-z]Exception"?\b/, ["src/provider_refusal.ts"]],
+  ["the fields of an answer", /AuthenticationResult|ChallengeName\b/, [
+    "src/provider/initiate_auth.ts",
+  ]],
+  ["the names of errors", /[a-z]Exception"?\b/, ["src/provider/refusal.ts"]],
 ];
 for (const [what, pattern, places] of words) {
   Deno.test(`the client knows ${what} of the wire in one place only`, () => {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../src/sandbox/mod.ts";
-import { type ChildResult, inFolder, MOD_PATH, runScript } from "./child_deno.ts";
-import { variablesOf, writeEnv } from "./sandbox_env.ts";
+import { type ChildResult, inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
+import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 const SCRIPT = `
   import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};

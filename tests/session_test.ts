@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { ConfigError, createSession } from "../mod.ts";
-import { jwt, linesOf, portless, rejection, withEnvironment } from "./portless.ts";
+import { jwt, linesOf, portless, rejection, withEnvironment } from "./support/portless.ts";
 
 Deno.test("status() without a session says none, and nothing is created by asking", async () => {
   await using world = portless({ file: true });

@@ -1,5 +1,11 @@
-import { DATA_END, DATA_START, hoursBetween, type Observation, observe } from "./weather.ts";
-import type { Station } from "./weather.ts";
+import {
+  DATA_END,
+  DATA_START,
+  hoursBetween,
+  type Observation,
+  observe,
+} from "./data_api/weather.ts";
+import type { Station } from "./data_api/weather.ts";
 
 /** A question to the API that it cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {

@@ -1,5 +1,5 @@
 import { checkFailure, type Failure } from "./failures.ts";
-import { WIRE_WORDS, type Words } from "./words.ts";
+import { WIRE_WORDS, type Words } from "./identity_provider/words.ts";
 
 /** What the sandbox imitates; every option has a default and is checked. */
 export interface SandboxOptions {

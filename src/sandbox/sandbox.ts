@@ -1,15 +1,18 @@
 import { Accounts, type NewUser } from "./accounts.ts";
-import { type ApiRequest, createDataApi } from "./data_api.ts";
-import { DATASETS, PLATFORM_NAME } from "./datasets.ts";
-import { Downloads } from "./downloads.ts";
+import { type ApiRequest, createDataApi } from "./data_api/data_api.ts";
+import { DATASETS, PLATFORM_NAME } from "./data_api/datasets.ts";
+import { Downloads } from "./data_api/downloads.ts";
 import type { Failure } from "./failures.ts";
-import { createIdentityProvider, type TokenRequest } from "./identity_provider.ts";
+import {
+  createIdentityProvider,
+  type TokenRequest,
+} from "./identity_provider/identity_provider.ts";
 import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./options.ts";
-import { createPortal } from "./portal.ts";
-import type { PortalWorld } from "./portal_world.ts";
-import { RefreshTokens } from "./refresh_tokens.ts";
-import { TokenIssuer } from "./tokens.ts";
-import type { Words } from "./words.ts";
+import { createPortal } from "./portal/portal.ts";
+import type { PortalWorld } from "./portal/world.ts";
+import { RefreshTokens } from "./identity_provider/refresh_tokens.ts";
+import { TokenIssuer } from "./identity_provider/tokens.ts";
+import type { Words } from "./identity_provider/words.ts";
 
 /** Settings for `configure()` or `createSession()`; everything in them is throwaway. */
 export interface SandboxSettings {

@@ -1,6 +1,6 @@
 /** How a cell is run and what comes of it. */
 
-import type { Output } from "./outputs.ts";
+import type { Output } from "../notebooks/outputs.ts";
 
 /** How to run one cell. */
 export interface ExecuteOptions {

@@ -14,7 +14,7 @@ import {
   KernelProcess,
   PortTakenError,
 } from "./kernel_process.ts";
-import { type Output, OutputCollector, tracebackOf } from "./outputs.ts";
+import { type Output, OutputCollector, tracebackOf } from "../notebooks/outputs.ts";
 import { settlesWithin } from "./settles_within.ts";
 import { type JsonRecord, type Message, textOf, Wire } from "./wire.ts";
 import type { ZmtpSocket } from "./zmtp.ts";

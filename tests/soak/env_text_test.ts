@@ -1,8 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { editEnvText } from "../../src/env_text.ts";
-import { benignEnvText, hostileEnvText, OWN_KEYS } from "../env_arbitrary.ts";
-import { availableReaders, type EnvReader, type EnvReading, readAllWith } from "../env_readers.ts";
+import { editEnvText } from "../../src/dotenv/text.ts";
+import { benignEnvText, hostileEnvText, OWN_KEYS } from "../dotenv/arbitrary.ts";
+import {
+  availableReaders,
+  type EnvReader,
+  type EnvReading,
+  readAllWith,
+} from "../peers/env_readers.ts";
 
 const ignore = !Deno.env.get("SOAK");
 const FILES = 10_000;

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { assertKillsHarmless } from "../kills.ts";
-import { assertOneRefresh } from "../one_refresh.ts";
+import { assertKillsHarmless } from "../processes/kills.ts";
+import { assertOneRefresh } from "../processes/one_refresh.ts";
 
 const ignore = !Deno.env.get("SOAK");
 

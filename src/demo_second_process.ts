@@ -1,5 +1,0 @@
-// A script of its own that the demo starts: it knows nothing but the .env of its working folder.
-import { authFetch, status } from "../mod.ts";
-
-const stations: unknown[] = await (await authFetch("/v1/stations")).json();
-console.log(`${stations.length} stations, session from the ${status().source}`);

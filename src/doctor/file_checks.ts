@@ -1,0 +1,58 @@
+import { type Check, failedCheck } from "../display/diagnosis.ts";
+import { isWide, missingWritePermission } from "../dotenv/file.ts";
+import { gitTracking } from "../dotenv/git_tracking.ts";
+import type { SessionContext } from "../session/configuration.ts";
+import { placeName } from "../values/wording.ts";
+
+/** Checks of the `.env`: found, readable, writable, private, and not in version control. */
+export function checkEnvFile(context: SessionContext): Check[] {
+  const name = ".env";
+  const { envFile, settings } = context;
+  const notes = settings.notes.map((note): Check => ({ name, level: "warn", message: note }));
+  if (envFile === undefined) {
+    return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
+  }
+  const place = placeName(envFile);
+  const problem = settings.file.problem ?? missingWritePermission(envFile);
+  if (problem) return [...notes, failedCheck(name, problem)];
+  if (!settings.file.exists) {
+    const message = `${place} is not there yet: the first login creates it`;
+    return [...notes, { name, level: "ok", message }, ...checkGit(envFile)];
+  }
+  const { mode } = Deno.statSync(envFile);
+  const wide = mode !== null && isWide(mode);
+  const found: Check = wide
+    ? {
+      name,
+      level: "warn",
+      message: `${place} can be read by other users of this computer`,
+      fix: `run: chmod 600 ${envFile} (the next login does it, too)`,
+    }
+    : { name, level: "ok", message: `${place} is there and private` };
+  return [...notes, found, ...checkGit(envFile)];
+}
+
+function checkGit(envFile: string): Check[] {
+  const name = "version control";
+  switch (gitTracking(envFile)) {
+    case "tracked":
+      return [{
+        name,
+        level: "fail",
+        message: "git tracks the .env: the next commit would publish your tokens",
+        fix:
+          `run: git rm --cached ${envFile}, add .env to .gitignore, and log in anew if it was pushed`,
+      }];
+    case "untracked":
+      return [{
+        name,
+        level: "warn",
+        message: "git does not ignore the .env",
+        fix: "add a line .env to .gitignore",
+      }];
+    case "ignored":
+      return [{ name, level: "ok", message: "git ignores the .env" }];
+    case "outside":
+      return [];
+  }
+}

@@ -1,0 +1,185 @@
+import { type Assignment, BOM, parseEnvText, plainAssignments } from "./parser.ts";
+
+/**
+ * Sets or removes (`undefined`) keys in the text of a `.env`. Every other line stays byte for byte.
+ * A key keeps its first line and its `export `, a comment behind its value moves to a line of its own,
+ * further lines of the same key go; a new key is added at the end.
+ *
+ * @returns The new text, or `undefined` where no edit of this text reads back as wanted.
+ */
+export function editEnvText(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  for (const value of changes.values()) {
+    if (value !== undefined && formatValue(value) === undefined) return undefined;
+  }
+  return editPlain(text, changes) ?? editAny(text, changes);
+}
+
+/** The edit of a text in which no line has a bearing on another: those of other keys need no second look. */
+function editPlain(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  const keys = [...changes.keys()];
+  const assignments = plainAssignments(text, keys);
+  if (assignments === undefined) return undefined;
+  const edited = apply(text, changes, assignments, "end");
+  const found = plainAssignments(edited, keys)?.map(({ key, value }) => [key, value] as const);
+  const wanted = [...changes].filter(([, value]) => value !== undefined);
+  const isAsWanted = found?.length === wanted.length &&
+    found.every(([key, value]) => changes.get(key) === value);
+  return isAsWanted ? edited : undefined;
+}
+
+/** The edit of a text in which quotes may be open, lines continued and values disguised as ours. */
+function editAny(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  const before = parseEnvText(text);
+  const wanted = new Map(before);
+  for (const [key, value] of changes) {
+    if (value === undefined) wanted.delete(key);
+    else wanted.set(key, value);
+  }
+  const keys = [...changes.keys()];
+  const wide = findAssignments(text, keys, true);
+  const narrow = () => findAssignments(text, keys, false);
+  // A line that looks like ours may stand inside a foreign quoted value: leave those alone.
+  const real = (found: Assignment[]) =>
+    found.filter((one) => isReal(text, one, found.filter((it) => it !== one), before));
+  const attempts = [() => wide, () => real(wide), narrow, () => real(narrow())];
+  for (const attempt of attempts) {
+    const assignments = attempt();
+    // A line of ours that this reading does not see would get a second one beside it at each save.
+    if (keys.some((key) => before.has(key) && !assignments.some((it) => it.key === key))) continue;
+    for (const place of ["end", "start"] as const) {
+      const edited = apply(text, changes, assignments, place);
+      if (sameEntries(parseEnvText(edited), wanted)) return edited;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Writes a value so that every common reader of `.env` files reads it back alike; `undefined` where
+ * no way of writing it is safe.
+ */
+export function formatValue(value: string): string | undefined {
+  if (/^[A-Za-z0-9_\-./+=:@%,]*$/.test(value)) return value;
+  if (/['\r\n\u2028\u2029]|\\\\|\$\{|\\$/.test(value)) return undefined;
+  return `'${value}'`;
+}
+
+/**
+ * Finds the lines of the keys, passing over what stands inside the quotes of other values.
+ *
+ * @param wide Whether a quote that is not closed on its line is looked for on the lines below.
+ */
+function findAssignments(text: string, keys: readonly string[], wide: boolean): Assignment[] {
+  const found: Assignment[] = [];
+  const head = /[ \t\r]*(export[ \t]+)?([^\n=#]*?)[ \t]*=[ \t]*/y;
+  for (let start = text.startsWith(BOM) ? 1 : 0, end = start; start < text.length; start = end) {
+    let last = endOfLine(text, start);
+    head.lastIndex = start;
+    const match = head.exec(text);
+    if (match !== null) {
+      const from = head.lastIndex;
+      const quote = text.charAt(from);
+      let behind = start + match[0].trimEnd().length;
+      if (quote === '"' || quote === "'" || quote === "`") {
+        const closing = text.indexOf(quote, from + 1);
+        if (closing >= 0 && (closing < last || wide)) {
+          behind = closing + 1;
+          last = endOfLine(text, closing);
+        }
+      }
+      const [, exported, key = ""] = match;
+      if (keys.includes(key)) {
+        const comment = /^[^#]*[ \t](#[^\r]*)/.exec(text.slice(behind, last))?.[1] ?? "";
+        const until = Math.min(last + 1, text.length);
+        found.push({ key, start, end: until, exported: exported !== undefined, comment });
+      }
+    }
+    end = last + 1;
+  }
+  return found;
+}
+
+/**
+ * Where new lines go: behind all others, but before comments and blanks at the end if one of them is
+ * indented, as `node --env-file` would take that one for the beginning of the next key, and before a
+ * value of blanks alone, as most would take the next line for it.
+ */
+function endOfEntries(text: string): number {
+  let at = text.length;
+  for (let start = at, end = at; end >= 0; end = start - 1) {
+    start = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
+    const line = text.slice(start, end);
+    if (/^[ \t]+(#[^=]*)?\r?$|^[^#=]*=[ \t]+\r?$/.test(line)) at = start;
+    else if (!/^\r?$|^#/.test(line)) break;
+  }
+  return at;
+}
+
+function apply(
+  text: string,
+  changes: ReadonlyMap<string, string | undefined>,
+  assignments: readonly Assignment[],
+  place: "start" | "end",
+): string {
+  const open = new Map(changes);
+  let edited = "";
+  let copied = 0;
+  for (const { key, start, end, exported, comment } of assignments) {
+    if (start < copied) continue;
+    edited += text.slice(copied, start);
+    copied = end;
+    if (comment !== "") edited += `${comment}\n`;
+    const value = open.get(key);
+    if (value !== undefined) edited += `${exported ? "export " : ""}${key}=${formatValue(value)}\n`;
+    open.delete(key);
+  }
+  edited += text.slice(copied);
+  let added = "";
+  for (const [key, value] of open) {
+    if (value !== undefined) added += `${key}=${formatValue(value)}\n`;
+  }
+  if (added === "") return edited;
+  if (place === "end") {
+    const at = endOfEntries(edited);
+    const head = edited.slice(0, at);
+    const joint = head === "" || head === BOM || head.endsWith("\n") ? "" : "\n";
+    return head + joint + added + edited.slice(at);
+  }
+  return edited.startsWith(BOM) ? BOM + added + edited.slice(1) : added + edited;
+}
+
+/** Whether the parser takes these lines for an assignment of that key, and for nothing else. */
+function isReal(
+  text: string,
+  one: Assignment,
+  others: readonly Assignment[],
+  before: ReadonlyMap<string, string>,
+): boolean {
+  const probe = `${text.slice(0, one.start)}${one.key}=probe\n${text.slice(one.end)}`;
+  const after = parseEnvText(probe);
+  if (!sameEntries(without(after, one.key), without(before, one.key))) return false;
+  // Of several lines of a key only the last one shows.
+  return after.get(one.key) === "probe" || others.some(({ key }) => key === one.key);
+}
+
+function without(values: ReadonlyMap<string, string>, key: string): Map<string, string> {
+  return new Map([...values].filter(([name]) => name !== key));
+}
+
+function sameEntries(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}

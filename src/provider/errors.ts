@@ -1,0 +1,118 @@
+import type { Delivery } from "./send.ts";
+import {
+  type AuthError,
+  ChallengeError,
+  ProviderError,
+  type ProviderErrorCode,
+  SessionExpiredError,
+} from "../values/errors.ts";
+import type { ProviderRequest } from "./exchange.ts";
+import { REFRESH_DAYS } from "../values/tokens.ts";
+
+/** What each code means, and what to do next. */
+const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next: string]>> = {
+  INVALID_CREDENTIALS: [
+    "the provider rejected the user name or the password",
+    "check both, then run login() again",
+  ],
+  LOCKED_OUT: [
+    "the provider refuses further attempts after too many wrong passwords",
+    "wait up to 15 minutes, then run login() again with the right password",
+  ],
+  SECRET_HASH_REJECTED: [
+    "the provider rejected SECRET_HASH",
+    "check APP_CLIENT_SECRET and APP_CLIENT_ID",
+  ],
+  CLIENT_UNKNOWN: [
+    "the provider knows no such app client",
+    "check APP_CLIENT_ID and USER_POOL_ID, and that AUTH_URL is the one of your region",
+  ],
+  FLOW_DISABLED: [
+    "the app client does not allow this way to sign in",
+    "ask the support channel of your subscription to enable it, or log in with the portal string",
+  ],
+  PASSWORD_RESET_REQUIRED: [
+    "the provider wants the password to be reset first",
+    "reset it in the portal, then run login() again",
+  ],
+  USER_NOT_CONFIRMED: [
+    "the account is not confirmed yet",
+    "follow the link or code in the invitation, then run login() again",
+  ],
+  THROTTLED: ["the provider is receiving too many requests", "wait a moment, then try again"],
+  REJECTED: ["the provider rejected the request", "compare the settings with your subscription's"],
+  UNEXPECTED_RESPONSE: [
+    "the answer is not one of the token endpoint",
+    "check AUTH_URL, and whether a proxy or a login page stands in between",
+  ],
+  UNREACHABLE: [
+    "the provider cannot be reached",
+    "check AUTH_URL, the network and any proxy, then try again",
+  ],
+  TIMEOUT: [
+    "the provider did not answer in time",
+    "try again, or raise AUTH_TIMEOUT_MS (timeoutMs)",
+  ],
+  SERVER_ERROR: ["the provider failed", "try again in a few minutes"],
+};
+
+/**
+ * The error for a delivery that brought no tokens.
+ *
+ * @param authenticatedAt When the last login was, milliseconds since 1970, if known.
+ * @param advice What else the user should know before the next try.
+ */
+export function deliveryError(
+  flow: ProviderRequest["flow"],
+  delivery: Delivery,
+  now: number,
+  authenticatedAt?: number,
+  advice?: string,
+): AuthError {
+  const { outcome, attempts, retryAfterSeconds } = delivery;
+  const cannot = flow === "login" ? "Cannot log in" : "Cannot refresh the session";
+  if (outcome.kind === "challenge") {
+    return new ChallengeError(
+      outcome.name,
+      outcome.parameters,
+      `${cannot}: the provider asks for a further step (${outcome.name}); ${stepFor(outcome.name)}`,
+    );
+  }
+  if (outcome.kind !== "refused") throw new TypeError("Cannot make an error of tokens");
+  if (outcome.code === "REFRESH_REJECTED") {
+    const days = authenticatedAt === undefined ? 0 : (now - authenticatedAt) / 86_400_000;
+    return days > REFRESH_DAYS
+      ? new SessionExpiredError(
+        "REFRESH_WINDOW_OVER",
+        `${cannot}: the login is ${Math.floor(days)} days old and the provider no longer accepts ` +
+          "its refresh token; run login({ force: true })",
+      )
+      : new SessionExpiredError(
+        "REFRESH_REJECTED",
+        `${cannot}: the provider rejected the refresh token (${outcome.seen}); run login({ force: true })`,
+      );
+  }
+  const [problem, next] = TEXTS[outcome.code];
+  const wait = retryAfterSeconds === undefined
+    ? ""
+    : `; it asks to wait ${retryAfterSeconds} seconds`;
+  const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
+  return new ProviderError(
+    outcome.code,
+    `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${advice ? `; ${advice}` : ""}; ${next}`,
+    {
+      attempts,
+      ...(outcome.status !== undefined && { status: outcome.status }),
+      ...(outcome.providerCode !== undefined && { providerCode: outcome.providerCode }),
+      ...(outcome.requestId !== undefined && { requestId: outcome.requestId }),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    },
+  );
+}
+
+function stepFor(challenge: string): string {
+  if (challenge === "NEW_PASSWORD_REQUIRED") {
+    return "log in to the portal once and choose a new password, then run login() again";
+  }
+  return "log in to the portal, choose Copy Token and run login({ portalToken })";
+}

@@ -1,0 +1,53 @@
+import type { ProviderErrorCode } from "../values/errors.ts";
+import type { Secret } from "../values/secret.ts";
+
+/** A request to the token endpoint (section 4.1), ready to be sent. */
+export interface ProviderRequest {
+  readonly flow: "login" | "refresh";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Secret;
+  /** What must not come back in an error message. */
+  readonly secrets: readonly Secret[];
+}
+
+/** What the provider answered, read to its end. */
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Tokens as an answer holds them (section 2.2). */
+export interface IssuedTokens {
+  readonly accessToken: Secret;
+  /** Absent where the answer repeats none. */
+  readonly refreshToken: Secret | undefined;
+  /** Lifetime of the access token in seconds; absent where the answer tells none. */
+  readonly expiresIn: number | undefined;
+}
+
+/** What an answer means. */
+export type Outcome =
+  | { readonly kind: "tokens"; readonly tokens: IssuedTokens }
+  | {
+    readonly kind: "challenge";
+    readonly name: string;
+    readonly parameters: Readonly<Record<string, string>>;
+  }
+  | Refused;
+
+/** A request that brought neither tokens nor a challenge. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly code: ProviderErrorCode | "REFRESH_REJECTED";
+  /** Whether the same request may succeed a little later. */
+  readonly transient: boolean;
+  /** Whether the provider said that this refresh token will never work again. */
+  readonly definitive: boolean;
+  /** What was seen or said, fit to be shown. */
+  readonly seen: string;
+  readonly status?: number;
+  readonly providerCode?: string | undefined;
+  readonly requestId?: string | undefined;
+}

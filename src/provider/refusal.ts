@@ -1,0 +1,117 @@
+import type { ProviderErrorCode } from "../values/errors.ts";
+import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
+import { quotable } from "../values/secret.ts";
+
+/**
+ * The meaning of an answer without tokens. The document shows no errors (section 7); the names are
+ * those of the real service, read in every form in which services of this kind send them.
+ *
+ * @param odd What is wrong with an answer whose status says success.
+ */
+export function refusalOf(
+  sent: Pick<ProviderRequest, "flow" | "secrets">,
+  answer: ProviderAnswer,
+  json: unknown,
+  odd?: string,
+): Refused {
+  const { status, headers } = answer;
+  const quote = (text: string, length?: number) => quotable(text, sent.secrets, length);
+  const { name, message } = errorOf(answer, json);
+  const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id") ?? undefined;
+  const succeeded = status >= 200 && status <= 299;
+  const code = succeeded || (name === "" && status < 500 && status !== 429)
+    ? "UNEXPECTED_RESPONSE"
+    : codeOf(name, message, status, sent.flow);
+  const shownName = WELL_KNOWN.has(name) ? name : quote(name, 80);
+  const words = name === ""
+    ? describe(answer, json)
+    : `${shownName}: ${FIXED.test(message) ? message : quote(message || "no message")}`
+      .replace(/\.$/, "");
+  return {
+    kind: "refused",
+    code,
+    transient: code === "SERVER_ERROR" ||
+      (code === "THROTTLED" && name !== "LimitExceededException"),
+    definitive: code === "REFRESH_REJECTED" &&
+      (/refresh token has (expired|been revoked)|invalid refresh token/i.test(message) ||
+        name === "RefreshTokenReuseException"),
+    seen: `status ${status}, ${odd === undefined ? words : quote(odd)}`,
+    status,
+    ...(name !== "" && { providerCode: shownName }),
+    ...(requestId !== undefined && { requestId: quote(requestId, 80) }),
+  };
+}
+
+/** Name and message of an error, from the body's `__type` or `code`, the header, or plain text. */
+function errorOf(answer: ProviderAnswer, json: unknown): { name: string; message: string } {
+  const body = typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
+  const text = (...values: unknown[]) => values.find((v) => typeof v === "string" && v !== "");
+  const message = String(text(body.message, body.Message, body.error_description) ?? "");
+  const named = text(body.__type, body.code, body.Code, answer.headers.get("x-amzn-errortype")) ??
+    (json === undefined ? /^\s*([\w.#]+Exception)\b/.exec(answer.text)?.[1] : undefined) ?? "";
+  // "com.example#Name" and "Name:http://…" both name Name.
+  const name = String(named).split("#").at(-1)?.split(":")[0]?.trim() ?? "";
+  const plain = json === undefined && name !== ""
+    ? answer.text.slice(answer.text.indexOf(name) + name.length).replace(/^[:\s]+/, "")
+    : "";
+  return { name, message: message || (plain.startsWith("<") ? "" : plain) };
+}
+
+const REJECTED_CREDENTIALS = new Set([
+  "NotAuthorizedException",
+  "InvalidPasswordException",
+  "UserNotFoundException",
+  "RefreshTokenReuseException",
+]);
+
+const THROTTLED = new Set(["TooManyRequestsException", "LimitExceededException"]);
+
+const NAMED: Readonly<Record<string, ProviderErrorCode>> = {
+  ResourceNotFoundException: "CLIENT_UNKNOWN",
+  PasswordResetRequiredException: "PASSWORD_RESET_REQUIRED",
+  UserNotConfirmedException: "USER_NOT_CONFIRMED",
+  InternalErrorException: "SERVER_ERROR",
+};
+
+/** Sentences of the real service, shown whatever words they may share with a password. */
+const FIXED = /^(Incorrect username or password|Password attempts exceeded|Rate exceeded)\.?$/;
+
+/** Names that are shown whatever they may share with a password. */
+const WELL_KNOWN: ReadonlySet<string> = new Set([
+  ...REJECTED_CREDENTIALS,
+  ...THROTTLED,
+  ...Object.keys(NAMED),
+  "InvalidParameterException",
+]);
+
+function codeOf(
+  name: string,
+  message: string,
+  status: number,
+  flow: ProviderRequest["flow"],
+): Refused["code"] {
+  if (status === 429 || THROTTLED.has(name) || name.startsWith("Throttling")) return "THROTTLED";
+  if (status >= 500) return "SERVER_ERROR";
+  if (/password attempts exceeded/i.test(message)) return "LOCKED_OUT";
+  if (/secret_? ?hash/i.test(message)) return "SECRET_HASH_REJECTED";
+  if (REJECTED_CREDENTIALS.has(name)) {
+    return flow === "login" ? "INVALID_CREDENTIALS" : "REFRESH_REJECTED";
+  }
+  if (
+    name === "InvalidParameterException" && /\bflow\b|auth method not supported/i.test(message)
+  ) return "FLOW_DISABLED";
+  return Object.hasOwn(NAMED, name) ? NAMED[name] ?? "REJECTED" : "REJECTED";
+}
+
+/** What a body is, without repeating it: it may hold what was sent. */
+function describe(answer: ProviderAnswer, json: unknown): string {
+  const { status, text } = answer;
+  if (status >= 300 && status < 400) return "a redirect";
+  if (text.trim() === "") return "an empty body";
+  if (/^\s*</.test(text)) return `an HTML or XML page of ${text.length} characters`;
+  if (json === undefined) return `${text.length} characters that are not whole JSON`;
+  if (Array.isArray(json)) return "a JSON array";
+  return typeof json === "object" && json !== null
+    ? "a JSON object without an error name"
+    : `JSON null, text or a number`;
+}

@@ -1,0 +1,171 @@
+import { directClient } from "../runtime/transport.ts";
+import { readAnswer } from "./initiate_auth.ts";
+import type { Outcome, ProviderRequest, Refused } from "./exchange.ts";
+import { ConfigError } from "../values/errors.ts";
+import { networkReason } from "../runtime/network_reason.ts";
+import type { World } from "../runtime/world.ts";
+
+/** What became of a request to the provider. */
+export interface Delivery {
+  readonly outcome: Outcome;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** When the last request was sent, by the wall and the monotonic clock. */
+  readonly sentAt: number;
+  readonly sentAtMonotonic: number;
+  /** The provider's clock minus this machine's, in milliseconds, if an answer told. */
+  readonly clockOffsetMs: number | undefined;
+  /** Seconds the provider asked to wait. */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+const MAX_ATTEMPTS = 4;
+const MAX_PAUSE_MS = 8_000;
+/** An answer of the token endpoint is a few kilobytes; what is larger is not one. */
+const MAX_ANSWER_BYTES = 1_048_576;
+
+/**
+ * Sends a request until it is answered for good: transient failures are repeated with jittered
+ * backoff inside the deadline, honoring Retry-After. A login is repeated only when the password was
+ * certainly not judged. No redirect is followed, and no connection is reused, because the runtime
+ * would silently send a request a second time when a reused one drops.
+ *
+ * @param deadlineMs How long all of it may take.
+ * @param signal Ends it early; its reason is thrown.
+ */
+export async function deliver(
+  request: ProviderRequest,
+  world: World,
+  deadlineMs: number,
+  signal?: AbortSignal,
+): Promise<Delivery> {
+  const started = world.monotonic();
+  const left = () => deadlineMs - (world.monotonic() - started);
+  // A login that hangs may have been judged, so it has the whole deadline; a refresh may try again,
+  // but not while a slow provider works on it: where refresh tokens rotate the answer would be lost.
+  const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
+  for (let attempt = 1;; attempt++) {
+    const sentAt = world.now();
+    const sentAtMonotonic = world.monotonic();
+    const { outcome, headers } = await once(request, world, Math.min(attemptMs, left()), signal);
+    signal?.throwIfAborted();
+    const serverDate = Date.parse(headers?.get("date") ?? "");
+    const waitMs = retryAfterMs(headers, Number.isNaN(serverDate) ? world.now() : serverDate);
+    const delivery: Delivery = {
+      outcome,
+      attempts: attempt,
+      sentAt,
+      sentAtMonotonic,
+      clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
+      retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+    };
+    if (outcome.kind !== "refused" || !outcome.transient || attempt >= MAX_ATTEMPTS) {
+      return delivery;
+    }
+    const base = outcome.code === "THROTTLED" ? 1_000 : 200;
+    const backoff = Math.min(base * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
+    const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
+    if (pause >= left()) return delivery;
+    await world.sleep(pause, signal);
+    signal?.throwIfAborted();
+  }
+}
+
+async function once(
+  request: ProviderRequest,
+  world: World,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<{ outcome: Outcome; headers?: Headers }> {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  // The first setTimeout() of a process takes longer to load than the answer takes to come. Without its
+  // listener this timer keeps nothing alive.
+  const deadline = AbortSignal.timeout(Math.max(Math.ceil(timeoutMs), 1));
+  deadline.addEventListener("abort", stop);
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  const options = { poolMaxIdlePerHost: 0 };
+  const client = world.fetch === undefined
+    ? directClient(request.url, options) ?? Deno.createHttpClient(options)
+    : undefined;
+  try {
+    const response = await orAborted(
+      controller.signal,
+      (world.fetch ?? fetch)(request.url, {
+        method: "POST",
+        headers: request.headers,
+        body: request.body.reveal(),
+        redirect: "manual",
+        signal: controller.signal,
+        ...(client && { client }),
+      }),
+    );
+    const text = await orAborted(controller.signal, readText(response));
+    const { status, headers } = response;
+    return { outcome: await readAnswer(request, { status, headers, text }), headers };
+  } catch (error) {
+    return { outcome: failure(request, deadline.aborted, error) };
+  } finally {
+    deadline.removeEventListener("abort", stop);
+    signal?.removeEventListener("abort", stop);
+    client?.close();
+  }
+}
+
+/** Settles with the promise, or rejects when the signal aborts: a replaced `fetch` may not heed it. */
+function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    if (signal.aborted) reject(signal.reason);
+    promise.then(resolve, reject);
+  });
+}
+
+async function readText(response: Response): Promise<string> {
+  const length = Number(response.headers.get("content-length") ?? Infinity);
+  const packed = response.headers.has("content-encoding");
+  if (!packed && length <= MAX_ANSWER_BYTES) return await response.text();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_ANSWER_BYTES) break;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The runtime's errors quote URLs and headers, so only their kind is kept. */
+function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
+  const host = request.url.host;
+  if (error instanceof Deno.errors.NotCapable) {
+    throw new ConfigError(
+      "PERMISSION",
+      `Cannot reach the identity provider: the permission is missing; run with --allow-net=${host}`,
+    );
+  }
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
+  const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
+  const refused = { kind: "refused", definitive: false } as const;
+  if (timedOut) {
+    const transient = request.flow === "refresh";
+    return { ...refused, code: "TIMEOUT", transient, seen: `no answer from ${host}` };
+  }
+  return {
+    ...refused,
+    code: "UNREACHABLE",
+    // Once the request may have been read, a password is not sent again.
+    transient: reason.retry && (reason.unsent || request.flow === "refresh"),
+    seen: `${host}: ${reason.words}`,
+  };
+}
+
+function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
+  const text = headers?.get("retry-after")?.trim();
+  if (!text) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,142 @@
+import { readClaims } from "../values/claims.ts";
+import { deliver, type Delivery } from "./send.ts";
+import { ConfigError } from "../values/errors.ts";
+import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
+import type { ProviderSettings } from "./provider_settings.ts";
+import type { Secret } from "../values/secret.ts";
+import { makeTokens, type Tokens } from "../values/tokens.ts";
+import type { World } from "../runtime/world.ts";
+
+/** A delivery, and the tokens if it brought any. */
+export interface TokenDelivery {
+  readonly delivery: Delivery;
+  readonly tokens: Tokens | undefined;
+}
+
+/** Logs in with user name and password (section 5.2.2). */
+export async function requestLogin(
+  provider: ProviderSettings,
+  username: string,
+  password: Secret,
+  world: World,
+  signal: AbortSignal | undefined,
+): Promise<TokenDelivery> {
+  const request = await passwordRequest(provider, username, password);
+  const delivery = await deliver(request, world, provider.timeoutMs, signal);
+  return { delivery, tokens: tokensOf(delivery, "password", delivery.sentAt, undefined, world) };
+}
+
+/**
+ * A way to refresh: SECRET_HASH made with a name or left out (section 2.1 shows both), or the
+ * operation of services that rotate refresh tokens.
+ */
+export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
+
+/**
+ * Refreshes (section 5.2.3). The document shows the request with and without SECRET_HASH, and the
+ * provider may know the user by another name than the one typed at login, so the variants are tried
+ * in order until one is not rejected for its hash. Where the flow itself is switched off, the
+ * operation of rotating services is tried.
+ *
+ * @param loginName The name the user logs in with, if known.
+ * @param known The variant that worked before in this process.
+ * @param deadlineMs How long all of it may take.
+ */
+export async function requestRefresh(
+  provider: ProviderSettings,
+  held: Tokens & { readonly refreshToken: Secret },
+  loginName: string | undefined,
+  known: RefreshVariant | undefined,
+  world: World,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<TokenDelivery & { variant: RefreshVariant }> {
+  const names = { username: held.claims.username, sub: held.claims.sub, login: loginName };
+  const started = world.monotonic();
+  let attempts = 0;
+  let last: TokenDelivery & { variant: RefreshVariant } | undefined;
+  const variants = variantsFor(provider, names, known);
+  for (let variant = variants.shift(); variant !== undefined; variant = variants.shift()) {
+    const left = deadlineMs - (world.monotonic() - started);
+    if (last !== undefined && left <= 0) break;
+    const request = variant === "rotating"
+      ? rotatingRefreshRequest(provider, held.refreshToken)
+      : await refreshRequest(
+        provider,
+        held.refreshToken,
+        variant === "omit" ? undefined : names[variant],
+      );
+    const delivery = await deliver(request, world, left, signal);
+    attempts += delivery.attempts;
+    const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
+    const { outcome } = delivery;
+    const unhelpful = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED";
+    if (variant === "rotating" && unhelpful && last !== undefined) {
+      // A service that does not know this operation: the answer to the documented one counts.
+      last = { ...last, delivery: { ...last.delivery, attempts } };
+      break;
+    }
+    last = { delivery: { ...delivery, attempts }, tokens, variant };
+    if (outcome.kind !== "refused") break;
+    if (outcome.code === "FLOW_DISABLED" && variant !== "rotating") {
+      variants.splice(0, variants.length, "rotating");
+    } else if (outcome.code !== "SECRET_HASH_REJECTED") break;
+  }
+  if (last === undefined) {
+    throw new ConfigError(
+      "MISSING_SETTINGS",
+      "Cannot refresh the session: SECRET_HASH needs the user's name, which neither the token nor " +
+        "USERNAME tells; set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
+    );
+  }
+  return last;
+}
+
+function variantsFor(
+  provider: ProviderSettings,
+  names: Readonly<Record<"username" | "sub" | "login", string | undefined>>,
+  known: RefreshVariant | undefined,
+): RefreshVariant[] {
+  if (known === "rotating") return ["rotating"];
+  if (provider.clientSecret === undefined || provider.refreshSecretHash === "omit") return ["omit"];
+  const distinct = new Map<string, RefreshVariant>();
+  for (const variant of ["username", "sub", "login"] as const) {
+    const name = names[variant];
+    if (name && !distinct.has(name)) distinct.set(name, variant);
+  }
+  const variants = [...distinct.values()];
+  if (provider.refreshSecretHash === "auto") variants.push("omit");
+  if (known === undefined || !variants.includes(known)) return variants;
+  return [known, ...variants.filter((variant) => variant !== known)];
+}
+
+/** A refresh keeps the old refresh token when the answer has none. */
+function tokensOf(
+  delivery: Delivery,
+  source: "password" | "refresh",
+  authenticatedAt: number | undefined,
+  oldRefreshToken: Secret | undefined,
+  world: World,
+): Tokens | undefined {
+  const { outcome, sentAt, sentAtMonotonic } = delivery;
+  if (outcome.kind !== "tokens") return undefined;
+  const { accessToken, refreshToken, expiresIn } = outcome.tokens;
+  const { exp, iat } = readClaims(accessToken.reveal());
+  // The lifetime is ExpiresIn (section 8), else what the token says of itself.
+  const seconds = expiresIn ?? (exp ?? 0) - (iat ?? 0);
+  const lifetimeMs = iat === undefined && expiresIn === undefined || seconds <= 0
+    ? undefined
+    : seconds * 1_000;
+  return makeTokens(
+    {
+      accessToken,
+      refreshToken: refreshToken ?? oldRefreshToken,
+      lifetimeMs,
+      expiresAt: lifetimeMs === undefined ? undefined : sentAt + lifetimeMs,
+      authenticatedAt,
+      source,
+    },
+    world,
+    { now: sentAt, monotonic: sentAtMonotonic },
+  );
+}

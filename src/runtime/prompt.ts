@@ -1,0 +1,68 @@
+import { ConfigError } from "../values/errors.ts";
+import type { World } from "./world.ts";
+
+let kernel: boolean | undefined;
+
+/** Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read once. */
+export function inKernel(): boolean {
+  return kernel ??= hasKernel();
+}
+
+function hasKernel(): boolean {
+  try {
+    return typeof Deno.jupyter?.display === "function";
+  } catch {
+    return false;
+  }
+}
+
+/** Whether there may be somebody to ask: a replaced prompt, a notebook, or a terminal. */
+export function canAsk(world: World): boolean {
+  return world.ask !== undefined || inKernel() ||
+    (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
+}
+
+/** Asks the user; secrets are masked. `null`: nobody can be asked, or the question was canceled. */
+export async function ask(world: World, message: string, secret: boolean): Promise<string | null> {
+  if (world.ask !== undefined) {
+    const answer = await world.ask(message, { secret });
+    if (answer !== null && typeof answer !== "string") {
+      throw new TypeError(`The prompt option must give a string or null, not ${typeof answer}`);
+    }
+    return answer;
+  }
+  if (inKernel()) {
+    // The kernel masks on a third argument that the types do not know.
+    const kernelPrompt = prompt as unknown as KernelPrompt;
+    return secret ? kernelPrompt(message, "", { password: true }) : prompt(message);
+  }
+  if (!Deno.stdin.isTerminal()) return null;
+  if (!secret) return prompt(message);
+  const { readMasked } = await import("./masked_input.ts");
+  return readMasked(message);
+}
+
+type KernelPrompt = (
+  message: string,
+  initial: string,
+  options: { password: boolean },
+) => string | null;
+
+/**
+ * Asks for something that is needed.
+ *
+ * @throws {ConfigError} `PROMPT_UNAVAILABLE` if nothing was entered.
+ */
+export async function askFor(
+  world: World,
+  message: string,
+  secret: boolean,
+  next: string,
+): Promise<string> {
+  const answer = canAsk(world) ? await ask(world, message, secret) : null;
+  if (answer !== null && answer.trim() !== "") return answer;
+  const what = answer === null
+    ? "this front end cannot ask, or the question was canceled"
+    : "nothing was entered";
+  throw new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${what}; ${next}`);
+}

@@ -1,0 +1,190 @@
+import { Hono } from "npm:hono@^4";
+import type { Downloads } from "./downloads.ts";
+import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
+import { csvTable, observationPage, parseRange, QueryError } from "../observations.ts";
+import type { SandboxConfig } from "../options.ts";
+import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
+import { type Station, STATIONS } from "./weather.ts";
+
+/** A request that the API received, without anything secret. */
+export interface ApiRequest {
+  /** HTTP method. */
+  method: string;
+  /** Path without the query. */
+  path: string;
+  /** Status of the answer; 0 until it is given and when the connection was cut before. */
+  status: number;
+  /** Whether a good access token came with it. */
+  authorized: boolean;
+  /** When it arrived, by the clock of the sandbox. */
+  at: Date;
+}
+
+/** What the API needs. */
+export interface DataApiParts {
+  readonly config: SandboxConfig;
+  readonly tokens: TokenIssuer;
+  readonly downloads: Downloads;
+  readonly failures: Failure[];
+  readonly requests: ApiRequest[];
+}
+
+interface Env {
+  Variables: { claims: AccessClaims; record: ApiRequest };
+  Bindings: { record: ApiRequest };
+}
+
+/** The data platform API as a function; all under `/v1` wants an access token (section 5.1). */
+export function createDataApi(
+  parts: DataApiParts,
+): (request: Request, signal: AbortSignal) => Promise<Response> {
+  const app = createRoutes(parts);
+  return async (request, signal) => {
+    const record: ApiRequest = {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      status: 0,
+      authorized: false,
+      at: new Date(parts.config.now()),
+    };
+    parts.requests.push(record);
+    const failure = takeFailure(parts.failures, "api");
+    await pause(parts.config.latencyMs, signal);
+    const answer = await withFailure(failure, signal, async () => {
+      const own = await app.fetch(request, { record });
+      record.status = own.status;
+      return own;
+    });
+    record.status = answer.status;
+    return answer;
+  };
+}
+
+function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
+  const app = new Hono<Env>();
+  let annotations = 0;
+  let uploads = 0;
+
+  app.get("/health", (context) => context.json({ status: "ok" }));
+
+  app.use("/v1/*", async (context, next) => {
+    const token = bearerToken(context.req.header("authorization"));
+    if (!("value" in token)) return unauthorized(token.problem, token.code);
+    try {
+      context.set("claims", await tokens.verify(token.value));
+    } catch (error) {
+      if (error instanceof TokenRefused) return unauthorized(error.message, "invalid_token");
+      throw error;
+    }
+    context.env.record.authorized = true;
+    return await next();
+  });
+
+  app.get("/v1/whoami", (context) => {
+    const { username, sub, scope, exp = 0 } = context.get("claims");
+    return context.json({ username, sub, scope, expiresAt: new Date(exp * 1000).toISOString() });
+  });
+  app.get("/v1/stations", (context) => context.json(STATIONS));
+  app.get("/v1/stations/:id", (context) => context.json(findStation(context.req.param("id"))));
+  app.get("/v1/stations/:id/observations", (context) => {
+    const station = findStation(context.req.param("id"));
+    const page = observationPage(station, new URL(context.req.url));
+    if (page.next !== null) context.header("link", `<${page.next}>; rel="next"`);
+    return context.json(page);
+  });
+  app.get("/v1/stations/:id/observations.csv", (context) => {
+    const station = findStation(context.req.param("id"));
+    const range = parseRange(new URL(context.req.url).searchParams, ["from", "to"]);
+    return context.body(csvTable(station, range), 200, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${station.id}.csv"`,
+    });
+  });
+  app.get(
+    "/v1/stations/:id/download",
+    (context) => context.redirect(downloads.link(findStation(context.req.param("id"))), 302),
+  );
+  app.post("/v1/annotations", async (context) => {
+    const annotation = await readJson(context.req.raw);
+    const id = `annotation-${++annotations}`;
+    return context.json({ id, by: context.get("claims").username, annotation }, 201);
+  });
+  app.post("/v1/uploads", async (context) => {
+    const bytes = new Uint8Array(await context.req.arrayBuffer());
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    return context.json({
+      id: `upload-${++uploads}`,
+      contentType: context.req.header("content-type") ?? null,
+      bytes: bytes.length,
+      sha256: digest.toHex(),
+    }, 201);
+  });
+  app.get(
+    "/v1/admin/usage",
+    () => problem(403, "forbidden", "This token is good, but its user may not read the usage."),
+  );
+
+  app.notFound((context) =>
+    problem(404, "not_found", `There is nothing at ${context.req.method} ${context.req.path}.`)
+  );
+  app.onError((error) => {
+    if (error instanceof QueryError) return problem(error.status, error.code, error.message);
+    throw error;
+  });
+  return app;
+}
+
+function bearerToken(
+  header: string | undefined,
+): { value: string } | { problem: string; code: string | undefined } {
+  if (header === undefined) {
+    return { problem: "The authorization header is missing", code: undefined };
+  }
+  const [scheme, value, ...rest] = header.trim().split(/ +/);
+  if (scheme?.toLowerCase() !== "bearer" || value === undefined) {
+    return {
+      problem: "The authorization header must be the word bearer and the access token",
+      code: "invalid_request",
+    };
+  }
+  if (rest.length > 0) {
+    const twice = value.toLowerCase() === "bearer";
+    return {
+      problem: twice
+        ? "The authorization header says bearer twice; remove it from the token"
+        : "The authorization header has more than one token",
+      code: "invalid_request",
+    };
+  }
+  return { value };
+}
+
+function unauthorized(description: string, code: string | undefined): Response {
+  // RFC 6750: a request without any credentials is told no error code.
+  const error = code === undefined ? "" : ` error="${code}", error_description="${description}",`;
+  const answer = problem(401, code ?? "unauthorized", `${description}.`);
+  answer.headers.set("www-authenticate", `Bearer${error} realm="data-platform"`);
+  return answer;
+}
+
+function problem(status: number, error: string, message: string): Response {
+  return Response.json({ error, message }, { status });
+}
+
+function findStation(id: string): Station {
+  const station = STATIONS.find((each) => each.id === id);
+  if (station !== undefined) return station;
+  const known = STATIONS.map((each) => each.id).join(", ");
+  throw new QueryError(`There is no station "${id}"; known are ${known}.`, 404, "not_found");
+}
+
+async function readJson(request: Request): Promise<unknown> {
+  const text = await request.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new QueryError(
+      text === "" ? "The body is empty; send JSON." : "The body is not valid JSON.",
+    );
+  }
+}

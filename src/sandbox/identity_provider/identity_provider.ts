@@ -1,0 +1,153 @@
+import { type AuthFlowParts, getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
+import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
+import { USER_POOL_ID } from "../options.ts";
+import { errorAnswer, isRecord, serviceAnswer, ServiceError } from "./service_error.ts";
+import { WIRE_WORDS, type WireWords } from "./words.ts";
+
+/** A request that the token endpoint received, without anything secret. */
+export interface TokenRequest {
+  /** The last word of the target header, or `"unknown"`. */
+  operation: string;
+  /** The body's `AuthFlow`, where it has one. */
+  authFlow?: string;
+  /** Status of the answer; 0 until it is given and when the connection was cut before. */
+  status: number;
+  /** When it arrived, by the clock of the sandbox. */
+  at: Date;
+}
+
+/** What the provider needs beside the flows. */
+export interface IdentityProviderParts extends AuthFlowParts {
+  readonly failures: Failure[];
+  readonly requests: TokenRequest[];
+}
+
+type Operation = (
+  parts: AuthFlowParts,
+  body: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  InitiateAuth: initiateAuth,
+  GetTokensFromRefreshToken: getTokensFromRefreshToken,
+};
+
+const KEY_SET_PATHS = ["/.well-known/jwks.json", `/${USER_POOL_ID}/.well-known/jwks.json`];
+
+/** The identity provider as a function: token endpoint on `/` and the public key set. */
+export function createIdentityProvider(
+  parts: IdentityProviderParts,
+): (request: Request, signal: AbortSignal) => Promise<Response> {
+  const words = WIRE_WORDS[parts.config.words];
+  const throttle = createThrottle(parts.config.throttlePerSecond, parts.config.now);
+
+  return async (request, signal) => {
+    const path = new URL(request.url).pathname;
+    if (KEY_SET_PATHS.includes(path) && request.method === "GET") {
+      return Response.json(await parts.tokens.keySet());
+    }
+    const text = await request.text();
+    const record = describe(request, text, words, parts.config.now());
+    parts.requests.push(record);
+    const failure = takeFailure(parts.failures, "token");
+    await pause(parts.config.latencyMs, signal);
+    const answer = await withFailure(failure, signal, async () => {
+      const own = await serve(request, path, text).catch((error: unknown) => {
+        if (error instanceof ServiceError) return errorAnswer(words, error);
+        throw error;
+      });
+      record.status = own.status;
+      return own;
+    });
+    record.status = answer.status;
+    return answer;
+  };
+
+  async function serve(request: Request, path: string, text: string): Promise<Response> {
+    const operation = checkEnvelope(request, path, words);
+    throttle();
+    return serviceAnswer(words, 200, await operation(parts, parseBody(text)));
+  }
+}
+
+/** Checks all that section 4.1 says about the request itself and finds the operation. */
+function checkEnvelope(request: Request, path: string, words: WireWords): Operation {
+  if (path !== "/") {
+    throw new ServiceError(
+      "UnknownOperationException",
+      `There is nothing at ${path}; the token endpoint has no path.`,
+      404,
+    );
+  }
+  if (request.method !== "POST") {
+    throw new ServiceError(
+      "UnknownOperationException",
+      `The token endpoint takes POST only, not ${request.method}.`,
+      405,
+    );
+  }
+  const type = request.headers.get("content-type");
+  if (type !== words.contentType) {
+    throw new ServiceError(
+      "SerializationException",
+      `Content-Type must be exactly ${words.contentType}${type === null ? "" : `, not ${type}`}.`,
+    );
+  }
+  const target = request.headers.get(words.targetHeader);
+  const [service, name = "", ...rest] = (target ?? "").split(".");
+  const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
+  if (service !== words.service || rest.length > 0 || operation === undefined) {
+    throw new ServiceError(
+      "UnknownOperationException",
+      `The header ${words.targetHeader} must be ${words.service}.InitiateAuth.`,
+    );
+  }
+  return operation;
+}
+
+function parseBody(text: string): Record<string, unknown> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new ServiceError("SerializationException", "The body is not valid JSON.");
+  }
+  if (!isRecord(body)) {
+    throw new ServiceError("SerializationException", "The body must be a JSON object.");
+  }
+  return body;
+}
+
+/** Counts requests over any one second. */
+function createThrottle(limit: number | undefined, now: () => number): () => void {
+  let recent: number[] = [];
+  return () => {
+    if (limit === undefined) return;
+    const time = now();
+    recent = recent.filter((each) => each > time - 1000);
+    if (recent.length >= limit) {
+      throw new ServiceError("TooManyRequestsException", "Rate exceeded");
+    }
+    recent.push(time);
+  };
+}
+
+/** Keeps only what looks like a name, so that no secret sent by mistake is recorded. */
+function describe(request: Request, text: string, words: WireWords, now: number): TokenRequest {
+  const target = request.headers.get(words.targetHeader) ?? "";
+  const operation = /\.([A-Za-z]{1,40})$/.exec(target)?.[1] ?? "unknown";
+  let authFlow: string | undefined;
+  try {
+    const body: unknown = JSON.parse(text);
+    const flow = isRecord(body) ? body.AuthFlow : undefined;
+    if (typeof flow === "string" && /^[A-Z_]{1,40}$/.test(flow)) authFlow = flow;
+  } catch {
+    authFlow = undefined;
+  }
+  return {
+    operation,
+    ...(authFlow === undefined ? {} : { authFlow }),
+    status: 0,
+    at: new Date(now),
+  };
+}

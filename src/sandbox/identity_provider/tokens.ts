@@ -1,0 +1,150 @@
+import {
+  calculateJwkThumbprint,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from "npm:jose@^6";
+import type { Account } from "../accounts.ts";
+
+/** A fresh pair of tokens. */
+export interface IssuedTokens {
+  readonly accessToken: string;
+  readonly idToken: string;
+  readonly expiresAt: Date;
+}
+
+/** What the API learns from a good access token. */
+export interface AccessClaims extends JWTPayload {
+  readonly username: string;
+}
+
+/** Why the API does not take a token. */
+export class TokenRefused extends Error {
+  override name = "TokenRefused";
+}
+
+type KeyOfPair = Awaited<ReturnType<typeof generateKeyPair>>["privateKey"];
+
+interface SigningKey {
+  readonly privateKey: KeyOfPair;
+  readonly publicKey: KeyOfPair;
+  readonly publicJwk: JWK;
+  readonly kid: string;
+}
+
+// Making an RSA key takes a quarter of a second: one a process, made when it is first needed.
+let signingKey: Promise<SigningKey> | undefined;
+
+async function makeSigningKey(): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair("RS256", { modulusLength: 2048 });
+  const jwk = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  return { privateKey, publicKey, publicJwk: { ...jwk, alg: "RS256", use: "sig", kid }, kid };
+}
+
+function getSigningKey(): Promise<SigningKey> {
+  return signingKey ??= makeSigningKey();
+}
+
+/** Signs and checks the tokens of one user pool. */
+export class TokenIssuer {
+  #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
+  #issued: string[] = [];
+  #expired = new Set<string>();
+
+  constructor(
+    options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number },
+  ) {
+    this.#options = options;
+  }
+
+  /** Signs an access token and an identity token for a user who logged in at `authenticatedAt`. */
+  async issue(account: Account, authenticatedAt: number, originJti: string): Promise<IssuedTokens> {
+    const { issuer, clientId, accessTokenSeconds, now } = this.#options;
+    const iat = Math.floor(now() / 1000);
+    const exp = iat + accessTokenSeconds;
+    const { privateKey, kid } = await getSigningKey();
+    const jti = crypto.randomUUID();
+    const shared = {
+      sub: account.sub,
+      iss: issuer,
+      origin_jti: originJti,
+      auth_time: Math.floor(authenticatedAt / 1000),
+      iat,
+      exp,
+    };
+    const sign = (claims: JWTPayload): Promise<string> =>
+      new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ: "JWT" }).sign(privateKey);
+    const accessToken = await sign({
+      ...shared,
+      token_use: "access",
+      scope: "platform.read platform.annotate",
+      client_id: clientId,
+      username: account.username,
+      jti,
+    });
+    const idToken = await sign({
+      ...shared,
+      token_use: "id",
+      aud: clientId,
+      preferred_username: account.username,
+      ...(account.email === undefined ? {} : { email: account.email, email_verified: true }),
+      jti: crypto.randomUUID(),
+    });
+    this.#issued.push(jti);
+    return { accessToken, idToken, expiresAt: new Date(exp * 1000) };
+  }
+
+  /**
+   * Checks an access token as the API does: signature, issuer, time, use and client.
+   *
+   * @throws {TokenRefused} The token is not good; the message says why.
+   */
+  async verify(token: string): Promise<AccessClaims> {
+    const { issuer, clientId, now } = this.#options;
+    const { publicKey } = await getSigningKey();
+    let claims: JWTPayload;
+    try {
+      const options = { algorithms: ["RS256"], issuer, currentDate: new Date(now()) };
+      claims = (await jwtVerify(token, publicKey, options)).payload;
+    } catch (error) {
+      throw new TokenRefused(refusal(error));
+    }
+    if (claims.token_use !== "access") {
+      throw new TokenRefused("This is not an access token; send the AccessToken, not the IdToken");
+    }
+    if (claims.client_id !== clientId || typeof claims.username !== "string") {
+      throw new TokenRefused("The access token was issued to another app client");
+    }
+    if (claims.jti !== undefined && this.#expired.has(claims.jti)) {
+      throw new TokenRefused("The access token is no longer accepted");
+    }
+    return { ...claims, username: claims.username };
+  }
+
+  /** Makes the API refuse every access token issued so far. */
+  expireAll(): void {
+    for (const jti of this.#issued) this.#expired.add(jti);
+    this.#issued = [];
+  }
+
+  /** The public key set, as served under `/.well-known/jwks.json`. */
+  async keySet(): Promise<{ keys: JWK[] }> {
+    return { keys: [(await getSigningKey()).publicJwk] };
+  }
+}
+
+function refusal(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "The access token expired";
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return "The signature of the access token is not the identity provider's";
+  }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return `The claim ${error.claim} of the access token is not acceptable`;
+  }
+  return "The access token is not a signed token of the identity provider";
+}

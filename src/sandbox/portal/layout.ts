@@ -1,0 +1,114 @@
+import { type Html, html } from "./html.ts";
+
+function icon(paths: Html): Html {
+  return html`
+    <svg
+      class="icon"
+      viewBox="0 0 20 20"
+      width="20"
+      height="20"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.6"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >${paths}</svg>
+  `;
+}
+
+/** Line drawings in the color of the text beside them. */
+export const ICONS = {
+  alert: icon(html`
+    <circle cx="10" cy="10" r="7.5" />
+    <path d="M10 6.2v4.4M10 13.6v.1" />
+  `),
+  check: icon(html`
+    <circle cx="10" cy="10" r="7.5" />
+    <path d="m6.8 10.2 2.2 2.3 4.2-4.8" />
+  `),
+  tick: icon(html`
+    <path d="m5 10.6 3.3 3.4L15 6.8" />
+  `),
+  chevron: icon(html`
+    <path d="m6 8 4 4 4-4" />
+  `),
+  copy: icon(
+    html`
+      <rect x="7" y="7" width="9.5" height="9.5" rx="2" />
+      <path d="M4.5 13H4a1.5 1.5 0 0 1-1.5-1.5V4A1.5 1.5 0 0 1 4 2.5h7.5A1.5 1.5 0 0 1 13 4v.5" />
+    `,
+  ),
+  key: icon(html`
+    <circle cx="7" cy="13" r="3.5" />
+    <path d="m9.6 10.4 6.9-6.9M13.5 6.5l2.5 2.5" />
+  `),
+  signOut: icon(html`
+    <path d="M8 3H5a2 2 0 0 0-2 2v10a2 2 0 0 0 2 2h3M13 13.5l3.5-3.5L13 6.5M16.5 10H8" />
+  `),
+};
+
+/** The picture beside the name of the platform. */
+export const MARK = html`<img class="mark" src="/assets/mark.svg" alt="" width="32" height="32">`;
+
+/** Says on every page that this is not a real platform. */
+export const FOOTER = html`
+  <footer class="footer">
+    <p>Sandbox on this computer. Every person, place and figure in it is made up.</p>
+  </footer>
+`;
+
+/** The bar at the top of a page, with what belongs at its right end. */
+export function topBar(platformName: string, end?: Html): Html {
+  return html`
+    <header class="top">
+      <a class="brand" href="/">${MARK}<span>${platformName}</span></a>
+      <span class="environment">Sandbox</span>
+      ${end}
+    </header>
+  `;
+}
+
+/** A whole page; `title` names its state. */
+export function layout(title: string, platformName: string, bodyClass: string, body: Html): Html {
+  return html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>${title} · ${platformName}</title>
+        <link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
+        <link rel="stylesheet" href="/assets/portal.css">
+        <script type="module" src="/assets/portal.js"></script>
+      </head>
+      <body class="${bodyClass}">
+        ${body}
+      </body>
+    </html>
+  `;
+}
+
+/** What a page with nothing but a message shows. */
+export interface MessageView {
+  platformName: string;
+  status: number;
+  title: string;
+  text: string;
+}
+
+/** A page with nothing but a message: not found, not allowed. */
+export function renderMessage({ platformName, status, title, text }: MessageView): Html {
+  const body = html`
+    ${topBar(platformName)}
+    <main class="message">
+      <p class="status">${status}</p>
+      <h1>${title}</h1>
+      <p class="lead">${text}</p>
+      <p><a class="primary" href="/">Go to the start page</a></p>
+    </main>
+    ${FOOTER}
+  `;
+  return layout(title, platformName, "page-message", body);
+}

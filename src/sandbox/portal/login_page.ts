@@ -1,0 +1,75 @@
+import { type Html, html } from "./html.ts";
+import { FOOTER, ICONS, layout, MARK } from "./layout.ts";
+
+/** What the login page shows. */
+export interface LoginView {
+  platformName: string;
+  /** Kept in its field after a refused attempt. */
+  username?: string;
+  /** Why the last attempt was refused. */
+  error?: string;
+  /** Title of the page with `error`, default "Sign-in failed". */
+  errorTitle?: string;
+  /** How the visitor came here: `signed-out` or `ended`. */
+  notice?: string | undefined;
+}
+
+const NOTICES: Record<string, string> = {
+  "signed-out": "You are signed out.",
+  ended: "Your session has ended. Sign in again.",
+};
+
+/** The login page; works without script. */
+export function renderLogin(view: LoginView): Html {
+  const { platformName, error } = view;
+  const username = view.username ?? "";
+  const notice = NOTICES[view.notice ?? ""];
+  const invalid = error && html`aria-invalid="true" aria-describedby="error"`;
+  const focusName = username === "" && html`autofocus`;
+  const focusPassword = username !== "" && html`autofocus`;
+  const body = html`
+    <header class="welcome">
+      <p class="brand">${MARK}<span>${platformName}</span></p>
+      <div class="welcome-text">
+        <p class="welcome-line">One sign-in,<br>one token,<br>every data set.</p>
+        <p>Sign in to see what the platform holds and to copy an access token for your notebook.</p>
+      </div>
+    </header>
+    <main class="sign-in">
+      <div class="sign-in-box">
+        <h1>Sign in</h1>
+        <p class="lead">with your ${platformName} account</p>
+        ${error &&
+          html`<div class="note note-error" id="error" role="alert">${ICONS.alert}<p>${error}</p></div>`}
+        ${!error && notice &&
+          html`<div class="note" role="status">${ICONS.check}<p>${notice}</p></div>`}
+        <form method="post" action="/login" class="form">
+          <div class="field">
+            <label for="username">User name</label>
+            <input id="username" name="username" value="${username}" autocomplete="username" autocapitalize="none"
+              spellcheck="false" maxlength="128" required ${invalid} ${focusName}>
+          </div>
+          <div class="field">
+            <label for="password">Password</label>
+            <div class="with-button">
+              <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256"
+                required ${invalid} ${focusPassword}>
+              <button type="button" class="reveal needs-script" id="reveal">
+                <span>Show</span><span class="visually-hidden"> password</span>
+              </button>
+            </div>
+          </div>
+          <button class="primary">Sign in</button>
+        </form>
+        <p class="hint">The user name and password of this sandbox are in <code>sandbox.settings</code>.</p>
+      </div>
+      ${FOOTER}
+    </main>
+  `;
+  return layout(
+    error ? view.errorTitle ?? "Sign-in failed" : "Sign in",
+    platformName,
+    "page-login",
+    body,
+  );
+}

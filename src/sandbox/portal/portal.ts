@@ -1,0 +1,150 @@
+import { ASSETS } from "./assets.ts";
+import {
+  assetAnswer,
+  isSameOrigin,
+  jsonAnswer,
+  pageAnswer,
+  readSessionCookie,
+  redirectAnswer,
+  sessionCookie,
+} from "./http.ts";
+import { renderHome } from "./home_page.ts";
+import { renderMessage } from "./layout.ts";
+import { type LoginView, renderLogin } from "./login_page.ts";
+import { type PortalSession, PortalSessions } from "./sessions.ts";
+import type { PortalWorld } from "./world.ts";
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+/** A form's text field; what is missing or a file counts as empty. */
+function field(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === "string" ? value : "";
+}
+
+function waitText(seconds: number): string {
+  if (seconds < 120) return seconds === 1 ? "1 second" : `${seconds} seconds`;
+  return `${Math.ceil(seconds / 60)} minutes`;
+}
+
+/**
+ * The web portal of the sandbox (section 4.3 of the API document) as a function from request to
+ * answer: a login with user name and password, the data sets, and a user menu at the upper right
+ * whose "Copy Token" puts `bearer <ACCESS_TOKEN>` (section 2.3) on the clipboard.
+ */
+export function createPortal(world: PortalWorld): (request: Request) => Promise<Response> {
+  const sessions = new PortalSessions(world.now);
+  const platformName = world.platformName;
+
+  function currentSession(request: Request): PortalSession | undefined {
+    return sessions.find(readSessionCookie(request));
+  }
+
+  function message(status: number, title: string, text: string, headers = {}): Response {
+    return pageAnswer(renderMessage({ platformName, status, title, text }), { status, headers });
+  }
+
+  function forbidden(): Response {
+    return message(
+      403,
+      "This request was not accepted",
+      "It did not come from a page of this portal, or the page was too old. Go back to the portal and try again.",
+    );
+  }
+
+  function showLogin(request: Request): Response {
+    if (currentSession(request)) return redirectAnswer("/");
+    const notice = new URL(request.url).searchParams.get("notice") ?? undefined;
+    return pageAnswer(renderLogin({ platformName, notice }));
+  }
+
+  async function logIn(request: Request): Promise<Response> {
+    const form = await request.formData().catch(() => new FormData());
+    const username = field(form, "username").trim();
+    const password = field(form, "password");
+    const refuse = (status: number, view: LoginView, headers = {}): Response =>
+      pageAnswer(renderLogin(view), { status, headers });
+
+    if (username === "" || password === "") {
+      const error = "Enter your user name and your password.";
+      return refuse(422, { platformName, username, error });
+    }
+    const outcome = await world.authenticate(username, password);
+    if (outcome.ok) {
+      sessions.end(readSessionCookie(request));
+      const session = sessions.start(outcome.username, username);
+      return redirectAnswer("/", { "set-cookie": sessionCookie(request, session.id) });
+    }
+    if (outcome.lockedSeconds !== undefined) {
+      const seconds = Math.max(1, Math.ceil(outcome.lockedSeconds));
+      const error = `Too many failed attempts. Wait ${waitText(seconds)}, then try again.`;
+      const view = { platformName, username, error, errorTitle: "Sign-in locked" };
+      return refuse(429, view, { "retry-after": String(seconds) });
+    }
+    const error = "That user name and password do not go together. Check both and try again.";
+    return refuse(422, { platformName, username, error });
+  }
+
+  function showHome(request: Request): Response {
+    const session = currentSession(request);
+    if (session) return pageAnswer(renderHome({ world, session }));
+    const ended = readSessionCookie(request) !== undefined;
+    return redirectAnswer(ended ? "/login?notice=ended" : "/login");
+  }
+
+  async function logOut(request: Request): Promise<Response> {
+    const session = currentSession(request);
+    const form = await request.formData().catch(() => new FormData());
+    if (session && field(form, "csrf") !== session.csrf) return forbidden();
+    sessions.end(session?.id);
+    return redirectAnswer("/login?notice=signed-out", { "set-cookie": sessionCookie(request, "") });
+  }
+
+  async function issueToken(request: Request): Promise<Response> {
+    const session = currentSession(request);
+    if (!session) return jsonAnswer({ error: "signed-out" }, { status: 401 });
+    if (request.headers.get("x-csrf-token") !== session.csrf) {
+      return jsonAnswer({ error: "csrf" }, { status: 403 });
+    }
+    const { accessToken, expiresAt } = await world.issueAccessToken(session.username);
+    return jsonAnswer({
+      text: `bearer ${accessToken}`,
+      expiresAt: expiresAt.toISOString(),
+      // By the sandbox's clock, which may not be the browser's.
+      secondsLeft: Math.round((expiresAt.getTime() - world.now()) / 1000),
+    });
+  }
+
+  const routes = new Map<string, Partial<Record<string, Handler>>>([
+    ["/", { GET: showHome }],
+    ["/login", { GET: showLogin, POST: logIn }],
+    ["/logout", { POST: logOut }],
+    ["/token", { POST: issueToken }],
+  ]);
+  for (const [path, { body, contentType }] of ASSETS) {
+    routes.set(path, { GET: () => assetAnswer(body, contentType) });
+  }
+
+  async function respond(request: Request, method: string): Promise<Response> {
+    const route = routes.get(new URL(request.url).pathname);
+    if (!route) {
+      return message(404, "Page not found", "There is nothing at this address.");
+    }
+    const handler = route[method];
+    if (!handler) {
+      const allow = Object.keys(route).map((name) => name === "GET" ? "GET, HEAD" : name).join(
+        ", ",
+      );
+      const text = `This address answers ${allow} only, not ${request.method}.`;
+      return message(405, "Nothing to show here", text, { allow });
+    }
+    if (method === "POST" && !isSameOrigin(request)) return forbidden();
+    return await handler(request);
+  }
+
+  return async (request) => {
+    if (request.method !== "HEAD") return await respond(request, request.method);
+    const { status, headers } = await respond(request, "GET");
+    return new Response(null, { status, headers });
+  };
+}

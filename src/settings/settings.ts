@@ -1,0 +1,177 @@
+import { type EnvLocation, namedEnvFile, nearestEnvFile } from "../dotenv/location.ts";
+import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
+import { ConfigError } from "../values/errors.ts";
+import type { SessionOptions } from "./options.ts";
+import { Secret } from "../values/secret.ts";
+
+/** The settings that have a variable, by option name. */
+export const VARIABLES = {
+  authUrl: "AUTH_URL",
+  region: "AUTH_REGION",
+  providerHost: "AUTH_PROVIDER_HOST",
+  providerDomain: "AUTH_PROVIDER_DOMAIN",
+  provider: "AUTH_PROVIDER",
+  clientId: "APP_CLIENT_ID",
+  clientSecret: "APP_CLIENT_SECRET",
+  userPoolId: "USER_POOL_ID",
+  username: "USERNAME",
+  password: "PASSWORD",
+  refreshSecretHash: "AUTH_REFRESH_SECRET_HASH",
+  apiBaseUrl: "API_BASE_URL",
+  allowedOrigins: "API_ALLOWED_ORIGINS",
+  timeoutMs: "AUTH_TIMEOUT_MS",
+} as const;
+
+/** Name of a setting that has a variable. */
+export type SettingName = keyof typeof VARIABLES;
+
+/** Where the value of a setting came from. */
+export type SettingOrigin = "option" | "environment" | "file";
+
+interface Setting {
+  readonly text: Secret;
+  readonly origin: SettingOrigin;
+}
+
+const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
+
+/** The settings of a session at one moment, as text, with where each came from. Checked where they are used. */
+export class Settings {
+  /** Absolute path of the `.env`; `undefined`: memory only. */
+  readonly envFile: string | undefined;
+  /** The `.env` as it was read. */
+  readonly file: EnvSnapshot;
+  /** What the user should know about how they were found. */
+  readonly notes: readonly string[];
+  readonly #found: ReadonlyMap<SettingName, Setting>;
+
+  constructor(
+    location: EnvLocation,
+    file: EnvSnapshot,
+    found: ReadonlyMap<SettingName, Setting>,
+  ) {
+    this.envFile = location.path;
+    this.file = file;
+    this.notes = location.notes;
+    this.#found = found;
+  }
+
+  /** The value as text; `undefined` if it is not set. */
+  text(name: SettingName): string | undefined {
+    return this.#found.get(name)?.text.reveal();
+  }
+
+  /** The value of a setting that must not be shown. */
+  secret(name: "password" | "clientSecret"): Secret | undefined {
+    return this.#found.get(name)?.text;
+  }
+
+  /** Where the value came from; `undefined` if it is not set. */
+  origin(name: SettingName): SettingOrigin | undefined {
+    return this.#found.get(name)?.origin;
+  }
+}
+
+/**
+ * Collects the settings: options win over the environment, the environment over the `.env`. Nothing
+ * is probed that would make the runtime ask for a permission.
+ *
+ * @param ownFile Whether the nearest `.env` is used where none is named (the default session).
+ * @param earlier Settings whose `.env` stays the one, though its lines may have changed.
+ * @throws {ConfigError} `INVALID_SETTING` naming a setting with a control character.
+ */
+export function resolveSettings(
+  options: SessionOptions,
+  ownFile: boolean,
+  earlier?: Settings,
+): Settings {
+  const location = earlier
+    ? { path: earlier.envFile, notes: earlier.notes }
+    : locate(options, ownFile);
+  const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
+  const found = new Map<SettingName, Setting>();
+  const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
+    if (value === undefined || found.has(name)) return;
+    // Empty counts as not set, but for a client without a secret and an option that allows no origin.
+    const chosenEmpty = (name === "clientSecret" && value === "") ||
+      (name === "allowedOrigins" && origin === "option");
+    if (value.trim() === "" && !chosenEmpty) return;
+    found.set(name, { text: new Secret(clean(name, value)), origin });
+  };
+  const names = Object.keys(VARIABLES) as SettingName[];
+  for (const name of names) put(name, optionText(options, name), "option");
+  for (const [origin, read] of sources(file)) {
+    const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
+    for (const name of names) {
+      if (name === "username" || name === "password") put(name, pair[name], origin);
+      else put(name, read(VARIABLES[name]), origin);
+    }
+  }
+  return new Settings(location, file, found);
+}
+
+/** A variable of the process environment; `undefined` if unset, or if reading it needs a permission that is not there. */
+export function environment(name: string): string | undefined {
+  return mayUseVariable(name) ? Deno.env.get(name) : undefined;
+}
+
+/** Whether a variable may be read and set without a permission prompt. */
+export function mayUseVariable(name: string): boolean {
+  return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
+}
+
+type Read = (variable: string) => string | undefined;
+
+function sources(file: EnvSnapshot): [SettingOrigin, Read][] {
+  return [["environment", environment], ["file", (variable) => file.values.get(variable)]];
+}
+
+function locate(options: SessionOptions, ownFile: boolean): EnvLocation {
+  if (options.envFile !== undefined) return namedEnvFile(options.envFile);
+  if (!ownFile) return namedEnvFile(false);
+  return namedEnvFileOr(environment("AUTH_ENV_FILE"));
+}
+
+function namedEnvFileOr(name: string | undefined): EnvLocation {
+  return name === undefined || name === "" ? nearestEnvFile() : namedEnvFile(name);
+}
+
+/**
+ * User name and password belong together: some shells set USERNAME by themselves, and a password
+ * must not be sent with a name that it does not belong to.
+ */
+function credentialsOf(
+  read: Read,
+  origin: SettingOrigin,
+  chosen: string | undefined,
+): { username?: string | undefined; password?: string | undefined } {
+  const username = read(VARIABLES.username);
+  const password = read(VARIABLES.password);
+  if (origin === "environment" && !(username && password)) return {};
+  if (chosen !== undefined && username && username !== chosen) return {};
+  return { username, password };
+}
+
+function optionText(options: SessionOptions, name: SettingName): string | undefined {
+  const value = options[name];
+  if (value === undefined || typeof value === "string") return value;
+  if (Array.isArray(value)) return value.join(",");
+  if (value instanceof URL || typeof value === "number") return String(value);
+  // An object of wire words is read where the words are chosen; here it is only told where they came from.
+  return name === "provider" && typeof value === "object" ? "an object" : undefined;
+}
+
+function clean(name: SettingName, value: string): string {
+  if (name === "password") return value;
+  const trimmed = value.trim();
+  // deno-lint-ignore no-control-regex -- a control character must not reach a header or a URL
+  if (/[\u0000-\u001f\u007f]/.test(trimmed)) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot use ${
+        VARIABLES[name]
+      } (${name}): it holds a control character; paste it again as one line`,
+    );
+  }
+  return trimmed;
+}

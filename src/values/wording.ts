@@ -1,0 +1,53 @@
+import { filePath, fileUrl } from "../runtime/file_paths.ts";
+import { environment } from "../settings/settings.ts";
+
+/** A duration in the two largest units that matter. */
+export function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 91) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+/** A duration in whole words, for sentences. */
+export function spanText(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  const [count, unit] = minutes < 120
+    ? [minutes, "minute"]
+    : minutes < 2_880
+    ? [Math.floor(minutes / 60), "hour"]
+    : [Math.floor(minutes / 1_440), "day"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+/** An instant to the minute, in UTC, so that a saved notebook says the same everywhere. */
+export function timeText(date: Date): string {
+  return Number.isNaN(date.getTime())
+    ? "an unknown time"
+    : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** The place of a `.env`, without the names of folders that are nobody's business. */
+export function placeName(envFile: string | undefined): string {
+  if (envFile === undefined) return "memory only";
+  const folders: [string | undefined, string][] = [
+    [".", ""],
+    [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
+    [environment("HOME") ?? environment("USERPROFILE"), "~/"],
+  ];
+  for (const [folder, name] of folders) {
+    if (!folder) continue;
+    const whole = filePath(fileUrl(`${folder}/`));
+    if (!envFile.startsWith(whole)) continue;
+    const rest = envFile.slice(whole.length).replaceAll("\\", "/");
+    return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;
+  }
+  return envFile;
+}
+
+/** Names come from tokens and files: what could move a cursor, turn the text or hide in it goes. */
+export function printable(line: string): string {
+  return line.replace(/\p{Cc}|\p{Cf}|[\u2028\u2029]/gu, "");
+}

@@ -1,0 +1,249 @@
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+
+const TEXT = "grüße, déjà vu\n".repeat(50);
+const BYTES = new TextEncoder().encode(TEXT);
+
+async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeof portless>> {
+  const world = portless(options);
+  await world.session.login();
+  return world;
+}
+
+/** An API that accepts no token at all. */
+const refusing: PortlessOptions = { api: () => new Response("no", { status: 401 }) };
+
+function stream(): ReadableStream<Uint8Array> {
+  return new Blob([BYTES]).stream();
+}
+
+Deno.test("authFetch() sends bearer and the token, with the path against API_BASE_URL", async () => {
+  await using world = await loggedIn({
+    session: { apiBaseUrl: "https://api.sandbox.example/v1/" },
+  });
+  const token = await world.session.accessToken();
+  for (const path of ["stations", "./stations", "/v1/stations", "../v1/stations"]) {
+    const answer = await world.session.authFetch(path);
+    assert(Array.isArray(await answer.json()));
+  }
+  await (await world.session.authFetch(new URL("https://api.sandbox.example/v1/stations"))).text();
+  for (const call of world.called) {
+    assertEquals(call.url, "https://api.sandbox.example/v1/stations");
+    assertEquals(call.authorization, `bearer ${token}`);
+  }
+  assertEquals(world.called.length, 5);
+});
+
+Deno.test("authFetch() passes method, headers and body on as fetch does", async () => {
+  let seen: Request | undefined;
+  await using world = await loggedIn({
+    api: (request) => {
+      seen = request;
+      return new Response("ok");
+    },
+  });
+  const headers = { "x-mine": "1", "content-type": "application/json" };
+  await world.session.authFetch("/v1/x", { method: "PATCH", headers, body: "{}" });
+  assertEquals(seen?.method, "PATCH");
+  assertEquals(seen?.headers.get("x-mine"), "1");
+  assertEquals(seen?.headers.get("content-type"), "application/json");
+  assertEquals(await seen?.text(), "{}");
+  const request = new Request("https://api.sandbox.example/v1/y?z=1", {
+    method: "PUT",
+    headers,
+    body: "whole",
+  });
+  await world.session.authFetch(request, { headers: { "x-other": "2" } });
+  assertEquals(seen?.url, "https://api.sandbox.example/v1/y?z=1");
+  assertEquals(seen?.method, "PUT");
+  assertEquals(seen?.headers.get("x-mine"), null);
+  assertEquals(seen?.headers.get("x-other"), "2");
+  assertEquals(await seen?.text(), "whole");
+  assertEquals(headers, { "x-mine": "1", "content-type": "application/json" });
+});
+
+Deno.test("authFetch() never logs in by itself", async () => {
+  await using world = portless();
+  const error = await rejection(world.session.authFetch("/v1/stations"));
+  assertEquals(error.code, "NO_SESSION");
+  assert(error.message.includes("login()"), error.message);
+  assertEquals(world.sent.length, 0);
+  assertEquals(world.called.length, 0);
+});
+
+const form = () => {
+  const data = new FormData();
+  data.append("note", TEXT);
+  data.append("file", new Blob([BYTES]), "rows.csv");
+  return data;
+};
+
+const BODIES: Record<string, () => BodyInit> = {
+  string: () => TEXT,
+  Uint8Array: () => BYTES,
+  ArrayBuffer: () => BYTES.slice().buffer,
+  DataView: () => new DataView(BYTES.slice().buffer, 3, 100),
+  Blob: () => new Blob([BYTES], { type: "text/csv" }),
+  FormData: form,
+  URLSearchParams: () => new URLSearchParams({ note: TEXT }),
+};
+
+for (const [name, body] of Object.entries(BODIES)) {
+  for (const asRequest of [false, true]) {
+    const what = asRequest ? `a Request with a body of type ${name}` : `a body of type ${name}`;
+    Deno.test(`after a 401 ${what} is sent again, whole`, async () => {
+      const bodies: { type: string | null; fields: unknown }[] = [];
+      await using world = await loggedIn({
+        api: async (request, count) => {
+          const type = request.headers.get("content-type");
+          const fields = type?.startsWith("multipart/")
+            ? await Promise.all(
+              [...await request.formData()].map(async ([key, value]) =>
+                typeof value === "string" ? [key, value] : [key, value.name, await value.text()]
+              ),
+            )
+            : await request.text();
+          bodies.push({ type: type?.split(";")[0] ?? null, fields });
+          return new Response("", { status: count === 1 ? 401 : 201 });
+        },
+      });
+      const init = { method: "POST", body: body() };
+      const url = "https://api.sandbox.example/v1/uploads";
+      const answer = asRequest
+        ? await world.session.authFetch(new Request(url, init))
+        : await world.session.authFetch(url, init);
+      assertEquals(answer.status, 201);
+      assertEquals(bodies.length, 2);
+      assertEquals(bodies[1], bodies[0]);
+      assert(JSON.stringify(bodies[0]?.fields).length > 50);
+      assertEquals(world.refreshes(), 1);
+      assert(world.called[0]?.authorization !== world.called[1]?.authorization);
+    });
+  }
+}
+
+Deno.test("after a 401 a request without body is sent again", async () => {
+  await using world = await loggedIn();
+  const calls: [string | Request, RequestInit?][] = [
+    ["/v1/whoami"],
+    ["/v1/whoami", { method: "HEAD" }],
+    [new Request("https://api.sandbox.example/v1/whoami")],
+  ];
+  for (const [input, init] of calls) {
+    world.sandbox.expireAccessTokens();
+    assertEquals((await world.session.authFetch(input, init)).status, 200);
+  }
+  assertEquals(world.refreshes(), 3);
+});
+
+Deno.test("a stream is not sent again: its 401 comes back", async () => {
+  await using world = await loggedIn();
+  world.sandbox.expireAccessTokens();
+  const answer = await world.session.authFetch("/v1/uploads", { method: "POST", body: stream() });
+  assertEquals(answer.status, 401);
+  assertEquals((await answer.json()).error, "invalid_token");
+  assertEquals(world.refreshes(), 0);
+  assertEquals(world.called.length, 1);
+});
+
+Deno.test("a Request that was read before is a TypeError, as with fetch", async () => {
+  await using world = await loggedIn();
+  const url = "https://api.sandbox.example/v1/uploads";
+  const request = new Request(url, { method: "POST", body: TEXT });
+  await request.text();
+  assertInstanceOf(await rejection(world.session.authFetch(request)), TypeError);
+  assertEquals(world.called.length, 0);
+});
+
+Deno.test("a 403 is never a reason to refresh", async () => {
+  await using world = await loggedIn();
+  const answer = await world.session.authFetch("/v1/admin/usage");
+  assertEquals(answer.status, 403);
+  await answer.body?.cancel();
+  assertEquals(world.refreshes(), 0);
+  assertEquals(world.called.length, 1);
+});
+
+Deno.test("a second 401 comes back, and for 30 seconds no further refresh is tried", async () => {
+  await using world = await loggedIn(refusing);
+  const status = async () => (await world.session.authFetch("/v1/x")).status;
+  assertEquals(await status(), 401);
+  assertEquals(world.called.length, 2);
+  world.clock.advance(29);
+  assertEquals(await status(), 401);
+  assertEquals(world.refreshes(), 1);
+  world.clock.advance(2);
+  assertEquals(await status(), 401);
+  assertEquals(world.refreshes(), 2);
+});
+
+Deno.test("concurrent 401s on a token cause one refresh", async () => {
+  await using world = await loggedIn();
+  world.sandbox.expireAccessTokens();
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => world.session.authFetch("/v1/whoami")),
+  );
+  assertEquals(new Set(answers.map((answer) => answer.status)), new Set([200]));
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a 401 that arrives after others refreshed is sent again with their token", async () => {
+  const late = Promise.withResolvers<void>();
+  await using world = await loggedIn({
+    api: async (request, count) => {
+      if (count === 1) await late.promise;
+      const old = request.headers.get("authorization") === world.called[0]?.authorization;
+      return new Response("", { status: old ? 401 : 200 });
+    },
+  });
+  const first = world.session.authFetch("/v1/slow");
+  assertEquals((await world.session.authFetch("/v1/quick")).status, 200);
+  late.resolve();
+  assertEquals((await first).status, 200);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a refresh that fails after a 401 gives the 401, once for a token", async () => {
+  await using world = await loggedIn();
+  world.sandbox.expireAccessTokens();
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  const answer = await world.session.authFetch("/v1/whoami");
+  assertEquals(answer.status, 401);
+  assertEquals((await answer.json()).error, "invalid_token");
+  const tried = world.refreshes();
+  assert(tried > 0);
+  for (const seconds of [1, 40]) {
+    world.clock.advance(seconds);
+    assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  }
+  assertEquals(world.refreshes(), tried);
+});
+
+Deno.test("a 401 on a token that cannot be refreshed comes back as it is", async () => {
+  await using world = portless();
+  await world.session.login({ portalToken: await world.sandbox.portalToken() });
+  world.sandbox.expireAccessTokens();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assertEquals(world.called.length, 1);
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("a 401 takes the token that another process refreshed", async () => {
+  await using world = await loggedIn({ file: true });
+  const other = world.another();
+  world.sandbox.expireAccessTokens();
+  world.clock.advance(2);
+  await other.refresh();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("aborting a call ends the call", async () => {
+  const waiting = Promise.withResolvers<Response>();
+  await using world = await loggedIn({ api: () => waiting.promise });
+  const controller = new AbortController();
+  const call = rejection(world.session.authFetch("/v1/x", { signal: controller.signal }));
+  controller.abort(new Error("enough"));
+  assertEquals((await call).message, "enough");
+  waiting.resolve(new Response(""));
+});

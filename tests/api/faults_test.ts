@@ -1,0 +1,170 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type Session } from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../faults/fault_proxy.ts";
+import { portless } from "../support/portless.ts";
+import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+
+/** Runs with a session that is good, on an API behind a proxy that does what it is told. */
+async function withApi(
+  work: (session: Session, proxy: FaultProxy, providerRequests: () => number) => Promise<void>,
+): Promise<void> {
+  await using sandbox = await startSandbox();
+  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.apiUrl).port) };
+  await using proxy = await startFaultProxy({ target });
+  const { envFile: _, ...settings } = sandbox.settings;
+  const session = createSession({ ...settings, apiBaseUrl: proxy.url });
+  await session.login();
+  await work(session, proxy, () => sandbox.requests.length - 1);
+  assertEquals([session.status().state, session.status().canRefresh], ["valid", true]);
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<string> {
+  return await promise.then(() => "no failure", (error) => `${error.name}: ${error.message}`);
+}
+
+const broken: [Fault, RegExp][] = [
+  ["resetBefore", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
+  ["resetAfterRequest", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
+  ["closeAfterRequest", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
+];
+for (const [fault, expected] of broken) {
+  Deno.test(`${fault} at the API is told, and the next call goes well`, async () => {
+    await withApi(async (session, proxy, providerRequests) => {
+      proxy.plan(fault);
+      assertMatch(await failureOf(session.authFetch("/v1/whoami?key=hidden")), expected);
+      assertEquals([proxy.counts.requests, providerRequests()], [1, 0]);
+      assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+    });
+  });
+}
+
+Deno.test("an API that refuses connections is told, and the next call goes well", async () => {
+  await withApi(async (session, proxy, providerRequests) => {
+    proxy.refuse();
+    assertMatch(await failureOf(session.authFetch("/v1/whoami")), /the connection was refused$/);
+    await proxy.accept();
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+    assertEquals(providerRequests(), 0);
+  });
+});
+
+Deno.test("an answer of the API that ends in its middle fails where it is read", async () => {
+  await withApi(async (session, proxy) => {
+    proxy.plan("closeMidAnswer");
+    const answer = await session.authFetch("/v1/whoami");
+    assertEquals(answer.status, 200);
+    assert(await failureOf(answer.text()) !== "no failure");
+  });
+});
+
+for (const fault of ["never", "neverAfterRequest", { dripMs: 50 }] as const) {
+  const what = typeof fault === "string" ? fault : "an answer byte by byte";
+  Deno.test(`${what} at the API ends with the caller's signal`, async () => {
+    await withApi(async (session, proxy, providerRequests) => {
+      proxy.plan(fault);
+      const signal = AbortSignal.timeout(150);
+      const work = async () => await (await session.authFetch("/v1/whoami", { signal })).text();
+      assertMatch(await failureOf(work()), /^TimeoutError/);
+      assertEquals(providerRequests(), 0);
+      assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+    });
+  });
+}
+
+Deno.test("an API without the TLS it should have is told, and gets no token", async () => {
+  await using sandbox = await startSandbox();
+  const session = createSession({ apiBaseUrl: sandbox.apiUrl.replace("http:", "https:") });
+  await session.login({ portalToken: "bearer opaque-token" });
+  const told = /^TypeError: Cannot reach https:\S+\/v1\/whoami: no trusted TLS connection$/;
+  assertMatch(await failureOf(session.authFetch("/v1/whoami")), told);
+  assertEquals(sandbox.apiRequests.length, 0);
+});
+
+for (const [status, headers] of [[429, { "retry-after": "1" }], [503, {}], [500, {}]] as const) {
+  Deno.test(`a ${status} of the API comes back as it is, sent once`, async () => {
+    await using world = portless();
+    await world.session.login();
+    world.sandbox.failures.push({ at: "api", status, headers });
+    const answer = await world.session.authFetch("/v1/whoami");
+    assertEquals([answer.status, answer.headers.get("retry-after")], [
+      status,
+      "retry-after" in headers ? "1" : null,
+    ]);
+    assertEquals([world.called.length, world.refreshes()], [1, 0]);
+  });
+}
+
+Deno.test("a captive portal in front of the API gets no token", async () => {
+  await using portal = startTcpCapture([rawAnswer(200, "<title>Log in to this hotel</title>")]);
+  await using api = startTcpCapture([rawAnswer(302, "", { location: `${portal.url}login` })]);
+  const session = createSession({ apiBaseUrl: api.url });
+  await session.login({ portalToken: "bearer opaque-token" });
+  const answer = await session.authFetch("/v1/whoami");
+  assertEquals([answer.status, answer.redirected], [200, true]);
+  await answer.body?.cancel();
+  const text = (bytes?: Uint8Array) => new TextDecoder().decode(bytes);
+  assert(text(api.requests[0]).includes("bearer opaque-token"));
+  assertEquals(portal.requests.length, 1);
+  assert(!text(portal.requests[0]).includes("opaque-token"));
+});
+
+for (const file of [false, true]) {
+  Deno.test(`an API that answers 401 to everything causes one refresh${file ? ", with a file" : ""}`, async () => {
+    for (const way of ["in turn", "at once"] as const) {
+      await using world = portless({ file, api: () => new Response("", { status: 401 }) });
+      await world.session.login();
+      const call = async () => {
+        const answer = await world.session.authFetch("/v1/x", { method: "POST", body: "{}" });
+        assertEquals(answer.status, 401);
+      };
+      if (way === "at once") await Promise.all(Array.from({ length: 100 }, call));
+      else for (let time = 0; time < 100; time++) await call();
+      assertEquals(world.refreshes(), 1, way);
+      assert(
+        world.called.length <= (way === "in turn" ? 101 : 200),
+        `${world.called.length} calls`,
+      );
+      assertEquals(world.session.status().canRefresh, true);
+      world.clock.advance(31);
+      for (let time = 0; time < 100; time++) await call();
+      assertEquals(world.refreshes(), 2, "another one after half a minute, not one a call");
+    }
+  });
+}
+
+Deno.test("a script that handles its errors ends by itself, and nothing is unhandled", async () => {
+  await using sandbox = await startSandbox();
+  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
+  await using proxy = await startFaultProxy({ target });
+  proxy.plan(["pass", ...Array.from({ length: 99 }, () => "never" as const)]);
+  const { envFile: _, ...settings } = sandbox.settings;
+  const options = { ...settings, authUrl: proxy.url, timeoutMs: 300 };
+  const script = `
+    import { createSession } from ${JSON.stringify(MOD_PATH)};
+    let ahead = 0;
+    const now = () => Date.now() + ahead;
+    const session = createSession({ ...${JSON.stringify(options)}, envFile: ".env", now });
+    await session.login();
+    ahead = 3_600_000;
+    const told = (error) => console.log(typeof error.code === "string" ? error.code : error.name);
+    const signal = AbortSignal.timeout(20);
+    await Promise.all([
+      session.authFetch("/v1/whoami").catch(told),
+      session.authFetch("/v1/whoami", { signal }).catch(told),
+      session.accessToken({ signal }).catch(told),
+      session.refresh({ signal }).catch(told),
+      session.login({ force: true, signal }).catch(told),
+    ]);
+    // All who wait go away, and nobody looks at what became of it.
+    await session.refresh({ signal: AbortSignal.timeout(20) }).catch(told);`;
+  await inFolder(async (folder) => {
+    const { code, stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"] });
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(stdout.trim().split("\n").sort(), [
+      "TIMEOUT",
+      ...Array.from({ length: 5 }, () => "TimeoutError"),
+    ]);
+  });
+});

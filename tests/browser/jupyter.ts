@@ -1,0 +1,172 @@
+/** Debian's classic Jupyter with a Deno kernel, in a home folder of its own that goes with it. */
+
+import { settlesWithin } from "../kernel/settles_within.ts";
+
+const START_ATTEMPTS = 3;
+const START_TIMEOUT_MS = 30_000;
+const END_TIMEOUT_MS = 10_000;
+
+/** A folder for notebooks, and the environment in which Jupyter finds nothing but a Deno kernel. */
+export interface JupyterHome extends AsyncDisposable {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A running classic Jupyter without a token, on loopback. */
+export interface JupyterServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Whether there is a command of this name. */
+export function onPath(command: string): boolean {
+  const folders = (Deno.env.get("PATH") ?? "").split(":");
+  return folders.some((folder) => isFile(`${folder}/${command}`));
+}
+
+/**
+ * Registers a test. Where something it needs was not found it is ignored and its name says why; where
+ * `CI` is `true` it fails instead.
+ */
+export function jupyterTest(
+  name: string,
+  needs: Record<string, boolean>,
+  fn: () => Promise<void>,
+): void {
+  const missing = Object.keys(needs).filter((need) => !needs[need]).join(" and ");
+  const how = `no ${missing} found on PATH; install it`;
+  Deno.test({
+    name: missing ? `${name} (${how})` : name,
+    ignore: missing !== "" && Deno.env.get("CI") !== "true",
+    fn: async () => {
+      if (missing) throw new Error(`Cannot run this test: ${how}`);
+      await fn();
+    },
+  });
+}
+
+/** Makes the home folder and installs the kernel of the running Deno into it. */
+export async function jupyterHome(): Promise<JupyterHome> {
+  const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "jupyter-home-" }));
+  const dispose = () => Deno.remove(home, { recursive: true });
+  try {
+    const folder = `${home}/notebooks`;
+    await Deno.mkdir(folder);
+    const env = { HOME: home, DENO_DIR: await denoFolder(), NO_COLOR: "1" };
+    // `deno jupyter --install` goes by the home folder and heeds no variable of Jupyter's.
+    await output(Deno.execPath(), ["jupyter", "--install"], { env });
+    return { folder, env, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** Starts the notebook server and waits until it answers. */
+export async function startJupyter(
+  home: JupyterHome,
+  variables: Record<string, string> = {},
+): Promise<JupyterServer> {
+  const child = new Deno.Command("jupyter-notebook", {
+    args: [
+      "--no-browser",
+      "--allow-root",
+      "--ip=127.0.0.1",
+      `--port=${freePort()}`,
+      "--NotebookApp.token=",
+      "--NotebookApp.password=",
+      `--notebook-dir=${home.folder}`,
+    ],
+    env: { ...home.env, ...variables },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const end = async () => {
+    child.kill("SIGTERM");
+    if (await settlesWithin(child.status, END_TIMEOUT_MS)) return;
+    child.kill("SIGKILL");
+    await child.status;
+  };
+  try {
+    return { url: await serverUrl(home, child.pid), [Symbol.asyncDispose]: end };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/** Executes a notebook of the home folder in place with nbconvert. */
+export async function nbconvert(
+  home: JupyterHome,
+  name: string,
+  variables: Record<string, string> = {},
+): Promise<void> {
+  const options = ["--to", "notebook", "--execute", "--inplace", "--log-level=ERROR"];
+  const env = { ...home.env, ...variables };
+  for (let attempt = 1;; attempt++) {
+    try {
+      await output("jupyter-nbconvert", [...options, name], { env, cwd: home.folder });
+      return;
+    } catch (error) {
+      // Another program may take a port between Jupyter's choice and the kernel's start.
+      if (attempt === START_ATTEMPTS || !String(error).includes("AddrInUse")) throw error;
+    }
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+async function denoFolder(): Promise<string> {
+  const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"], {}));
+  return String(denoDir);
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** The server writes a file once it listens, which may be on another port than the one asked for. */
+async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    for (const folder of [".local/share/jupyter/runtime", "Library/Jupyter/runtime"]) {
+      const path = `${home.env.HOME}/${folder}/nbserver-${pid}.json`;
+      const url = isFile(path) ? urlIn(await Deno.readTextFile(path)) : undefined;
+      if (url && await answers(`${url}api`)) return url;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`Jupyter did not start within ${START_TIMEOUT_MS} ms`);
+}
+
+function urlIn(text: string): string | undefined {
+  try {
+    return String(JSON.parse(text).url);
+  } catch {
+    return undefined; // half written
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url);
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+async function output(command: string, args: string[], options: Deno.CommandOptions) {
+  const result = await new Deno.Command(command, { args, stdin: "null", ...options }).output();
+  const [stdout, stderr] = [result.stdout, result.stderr].map((it) => new TextDecoder().decode(it));
+  if (!result.success) throw new Error(`${command} failed (${result.code}): ${stderr}`);
+  return stdout ?? "";
+}

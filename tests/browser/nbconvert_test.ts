@@ -1,0 +1,89 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { basename } from "node:path";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { repeatedPart } from "../support/canaries.ts";
+import { jupyterHome, jupyterTest, nbconvert, onPath } from "./jupyter.ts";
+import { code, notebookOf } from "../notebooks/notebook_builders.ts";
+import {
+  codeCells,
+  type Notebook,
+  readNotebook,
+  scanForSecrets,
+  writeNotebook,
+} from "../notebooks/notebook.ts";
+import { listNotebooks } from "../notebooks/main.ts";
+import { linesOf } from "../support/portless.ts";
+import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+
+const NEEDS = { "jupyter-nbconvert": onPath("jupyter-nbconvert") };
+
+const SOAK = Deno.env.get("SOAK") === "1";
+const CARDS = SOAK ? 100 : 10;
+
+/** The MIME types of each value that a cell of the executed notebook shows, cell by cell. */
+function valuesOf(notebook: Notebook): string[][] {
+  return codeCells(notebook).map(({ cell }) =>
+    cell.outputs.map((output) =>
+      "data" in output ? Object.keys(output.data).sort().join(" ") : output.output_type
+    )
+  );
+}
+
+jupyterTest(
+  `nbconvert keeps the card of login() in its own cell, ${CARDS} times`,
+  NEEDS,
+  async () => {
+    await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
+    await using home = await jupyterHome();
+    const path = `${home.folder}/cards.ipynb`;
+    const cells = Array.from({ length: CARDS }, () => code("await login({ force: true })"));
+    await writeNotebook(path, notebookOf(code(importing("login")), ...cells));
+    await nbconvert(home, "cards.ipynb", settingsEnvironment(sandbox.settings));
+    const executed = await readNotebook(path);
+    assertEquals(valuesOf(executed), [
+      [],
+      ...Array.from({ length: CARDS }, () => ["text/html text/plain"]),
+    ]);
+    const { password, clientSecret } = sandbox.settings;
+    const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${home.folder}/.env`);
+    assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
+    const secrets = [password, clientSecret, ACCESS_TOKEN, REFRESH_TOKEN];
+    const file = await Deno.readTextFile(path);
+    assertEquals(repeatedPart(file, secrets), undefined);
+    assertEquals(sandbox.requests.length, CARDS);
+    assert(sandbox.requests.every(({ status }) => status === 200));
+  },
+);
+
+jupyterTest(
+  "nbconvert, which cannot ask, shows what is missing",
+  NEEDS,
+  async () => {
+    await using sandbox = await startSandbox();
+    await using home = await jupyterHome();
+    const path = `${home.folder}/asking.ipynb`;
+    const failing = "await login().catch((error) => console.log(error.code, error.message))";
+    await writeNotebook(path, notebookOf(code(`${importing("login")}\n${failing}`)));
+    const variables = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
+    await nbconvert(home, "asking.ipynb", variables);
+    const shown = JSON.stringify((await readNotebook(path)).cells);
+    assertStringIncludes(shown, "MISSING_SETTINGS");
+    assertStringIncludes(shown, "USERNAME, PASSWORD");
+  },
+);
+
+for (const path of SOAK ? await listNotebooks() : []) {
+  jupyterTest(`nbconvert executes ${basename(path)}`, NEEDS, async () => {
+    await using home = await jupyterHome();
+    // A copy, beside what it imports: the committed file stays as it is.
+    const name = basename(path);
+    await Deno.copyFile(path, `${home.folder}/${name}`);
+    for (const part of ["mod.ts", "src"]) {
+      await Deno.symlink(new URL(`../../${part}`, import.meta.url), `${home.folder}/../${part}`);
+    }
+    await nbconvert(home, name);
+    const executed = await readNotebook(`${home.folder}/${name}`);
+    assert(codeCells(executed).every(({ cell }) => cell.execution_count !== null));
+    assertEquals(scanForSecrets(executed), []);
+  });
+}

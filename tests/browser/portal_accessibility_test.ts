@@ -1,0 +1,68 @@
+import { assert, assertEquals } from "@std/assert";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { chooseFromMenu, chromiumTest, openPage, setClipboard, signIn } from "./browser.ts";
+
+/** Runs axe-core's whole rule set and names what is wrong and where. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const [passes, ...found] = await page.evaluate<string[]>(
+    `axe.run().then(({ violations, passes }) => [
+      String(passes.length),
+      ...violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html)),
+    ])`,
+  );
+  assert(Number(passes) > 10, "axe-core did not run");
+  return found;
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of [1280, 360]) {
+    chromiumTest(
+      `axe-core finds nothing in any state of the portal, ${colorScheme}, ${width} px`,
+      async (browser) => {
+        await using sandbox = await startSandbox();
+        const { username, password } = sandbox.settings;
+        const { page, problems } = await openPage(browser);
+        // Colors are judged as they are, not in the middle of a transition.
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.setViewportSize({ width, height: 800 });
+
+        const check = async (state: string): Promise<void> => {
+          assertEquals(await violations(page), [], state);
+          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          assertEquals(overflow, 0, `${state} fits into the width`);
+        };
+
+        await page.goto(sandbox.portalUrl);
+        await check("login");
+        await signIn(page, username, "not this one");
+        await check("wrong password");
+        await signIn(page, username, password);
+        await check("signed in");
+        await page.getByRole("button", { name: "User menu" }).focus();
+        await page.keyboard.press("Enter");
+        await page.getByRole("menu").waitFor();
+        await check("menu open");
+        await page.keyboard.press("Escape");
+        await setClipboard(page, "denied");
+        await chooseFromMenu(page, "Copy Token");
+        await page.getByLabel("Token string").waitFor();
+        await check("clipboard refused");
+        await setClipboard(page, "granted");
+        await chooseFromMenu(page, "Copy Token");
+        await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+        await check("copied");
+        await chooseFromMenu(page, "Sign out");
+        await page.getByText("You are signed out.").waitFor();
+        await check("signed out");
+        await page.goto(`${sandbox.portalUrl}/nowhere`);
+        await check("not found");
+        // Chromium itself notes the status of a page that is not 2xx.
+        const rest = problems.filter((problem) => !/status of (422|404)/.test(problem));
+        assertEquals(rest, []);
+      },
+    );
+  }
+}

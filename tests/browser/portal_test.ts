@@ -1,0 +1,237 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Page } from "playwright-core";
+import { createSandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import {
+  chooseFromMenu,
+  chromiumTest,
+  copyPortalToken,
+  openPage,
+  type PortalAccess,
+  readClipboard,
+  setClipboard,
+  signIn,
+} from "./browser.ts";
+
+const BEARER_JWT = /^bearer [\w-]+\.[\w-]+\.[\w-]+$/;
+
+async function enter(page: Page, sandbox: PortalAccess): Promise<void> {
+  await page.goto(sandbox.portalUrl);
+  await signIn(page, sandbox.settings.username, sandbox.settings.password);
+}
+
+async function text(page: Page, selector: string): Promise<string> {
+  return (await page.locator(selector).innerText()).replace(/\s+/g, " ").trim();
+}
+
+async function focused(page: Page): Promise<string> {
+  return (await page.locator(":focus").innerText()).trim();
+}
+
+async function menuIsOpen(page: Page): Promise<boolean> {
+  const visible = await page.getByRole("menu").isVisible();
+  assertEquals(await page.locator("#menu-button").getAttribute("aria-expanded"), String(visible));
+  return visible;
+}
+
+chromiumTest(
+  "Copy Token puts a string on the clipboard that the API takes as it is",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    const copied = await copyPortalToken(page, sandbox);
+    assertMatch(copied, BEARER_JWT);
+    const answer = await fetch(`${sandbox.apiUrl}/v1/stations`, {
+      headers: { authorization: copied },
+    });
+    await answer.body?.cancel();
+    assertEquals(answer.status, 200);
+    const said = await page.getByRole("status").textContent();
+    assertMatch(said ?? "", /^Copied to the clipboard\. Good until \d.*, 30 minutes left\.$/);
+    assertMatch(await text(page, "#token"), /Copied to the clipboard Good until .*30 minutes left/);
+    assert(!(await page.content()).includes(copied.slice("bearer ".length)));
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest(
+  "the start page has its user menu at the upper right, wide or narrow",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    await page.goto(sandbox.portalUrl);
+    assertMatch(await page.title(), /^Sign in · /);
+    await enter(page, sandbox);
+    assertMatch(await page.title(), /^Data sets · /);
+    assert(await page.locator(".dataset").count() > 0);
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      const box = await page.getByRole("button", { name: "User menu" }).boundingBox();
+      assert(box && box.y < 60 && width - box.x - box.width < 80);
+      assertEquals(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
+    }
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest(
+  "a wrong password is said, the name kept and the password asked again",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    await page.goto(sandbox.portalUrl);
+    await signIn(page, sandbox.settings.username, "not this one");
+    assertMatch(await text(page, '[role="alert"]'), /user name and password do not go together/);
+    assertEquals(await page.getByLabel("User name").inputValue(), sandbox.settings.username);
+    assertEquals(await page.locator(":focus").getAttribute("id"), "password");
+    await page.keyboard.type(sandbox.settings.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Data sets" }).waitFor();
+    // Chromium itself notes the status of a page that is not 2xx.
+    assertEquals(problems.filter((problem) => !problem.includes("status of 422")), []);
+  },
+);
+
+chromiumTest("the user menu works with mouse and keyboard", async (browser) => {
+  await using sandbox = await startSandbox();
+  const { page, problems } = await openPage(browser);
+  await enter(page, sandbox);
+  const button = page.getByRole("button", { name: "User menu" });
+  const { keyboard } = page;
+
+  await button.click();
+  assert(await menuIsOpen(page));
+  await button.click();
+  assert(!await menuIsOpen(page));
+  await button.click();
+  await page.getByRole("heading", { level: 1 }).click();
+  assert(!await menuIsOpen(page), "a click outside closes");
+
+  for (const key of ["Enter", "Space", "ArrowDown"]) {
+    await button.focus();
+    await keyboard.press(key);
+    assert(await menuIsOpen(page), key);
+    assertEquals(await focused(page), "Copy Token");
+    await keyboard.press("Escape");
+    assert(!await menuIsOpen(page));
+    assertEquals(await page.locator(":focus").getAttribute("id"), "menu-button");
+  }
+
+  await keyboard.press("ArrowUp");
+  assertEquals(await focused(page), "Sign out");
+  const moves = { ArrowDown: "Copy Token", ArrowUp: "Sign out", Home: "Copy Token", s: "Sign out" };
+  for (const [key, item] of Object.entries(moves)) {
+    await keyboard.press(key);
+    assertEquals(await focused(page), item, key);
+  }
+  await keyboard.press("Tab");
+  assert(!await menuIsOpen(page), "Tab leaves the menu");
+  assertEquals(problems, []);
+});
+
+chromiumTest(
+  "Copy Token offers the string to copy by hand where the clipboard is refused",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    await enter(page, sandbox);
+    await setClipboard(page, "denied");
+    await page.getByRole("button", { name: "User menu" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    const field = page.getByLabel("Token string");
+    await field.waitFor();
+    const said = await page.getByRole("status").textContent();
+    assertMatch(said ?? "", /^Press (Ctrl|Cmd)\+C to copy the token\. .*30 minutes left\.$/);
+    assertEquals(await field.isEditable(), false);
+    const selected = String(await page.evaluate("getSelection().toString()"));
+    assertMatch(selected, BEARER_JWT);
+
+    await page.keyboard.press("ControlOrMeta+c");
+    await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+    assertEquals(await field.inputValue(), "");
+    await setClipboard(page, "granted");
+    assertEquals(await readClipboard(page), selected);
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest(
+  "Copy Token offers the string where the page is no secure context",
+  async (browser) => {
+    let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      ({ url, method, headers, body }) => handle(new Request(url, { method, headers, body })),
+    );
+    const portalUrl = `http://portal.test:${server.addr.port}`;
+    const elsewhere = "http://127.0.0.1:9";
+    await using sandbox = createSandbox({}, { portalUrl, authUrl: elsewhere, apiUrl: elsewhere });
+    handle = sandbox.handle;
+    const { page, problems } = await openPage(browser);
+    await enter(page, sandbox);
+    assertEquals(await page.evaluate("isSecureContext"), false);
+    await chooseFromMenu(page, "Copy Token");
+    await page.getByLabel("Token string").waitFor();
+    assertMatch(String(await page.evaluate("getSelection().toString()")), BEARER_JWT);
+    assertEquals(problems, []);
+    await page.close();
+  },
+);
+
+chromiumTest(
+  "after a sign-out neither the back button nor the old cookie shows anything",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    await enter(page, sandbox);
+    const cookies = await page.context().cookies();
+    assertEquals(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]), [[true, "Strict"]]);
+    await chooseFromMenu(page, "Sign out");
+    await page.getByText("You are signed out.").waitFor();
+    assertEquals(await page.context().cookies(), []);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assertEquals(await page.getByRole("heading", { name: "Data sets" }).count(), 0);
+    await page.context().addCookies(cookies);
+    await page.goto(sandbox.portalUrl);
+    assertMatch(await text(page, "main"), /Your session has ended/);
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest("Copy Token in a session that is over leads to the login page", async (browser) => {
+  let hours = 0;
+  await using sandbox = await startSandbox({ now: () => Date.now() + hours * 3_600_000 });
+  const { page } = await openPage(browser);
+  await enter(page, sandbox);
+  hours = 8;
+  await chooseFromMenu(page, "Copy Token");
+  await page.getByText("Your session has ended").waitFor();
+});
+
+chromiumTest("a copied token counts down and says when it has expired", async (browser) => {
+  await using sandbox = await startSandbox({ accessTokenSeconds: 1800 });
+  const { page, problems } = await openPage(browser);
+  await page.clock.install();
+  await copyPortalToken(page, sandbox);
+  await page.clock.runFor("20:00");
+  assertMatch(await text(page, "#token-detail"), /Good until .*, 10 minutes left/);
+  await page.clock.runFor("09:40");
+  assertMatch(await text(page, "#token-detail"), /less than a minute left/);
+  await page.clock.runFor("00:30");
+  assertMatch(await text(page, "#token"), /The token has expired Copy a new one/);
+  assertEquals(problems, []);
+});
+
+chromiumTest("login and sign-out work without script", async (browser) => {
+  await using sandbox = await startSandbox();
+  const { page, problems } = await openPage(browser, { javaScriptEnabled: false });
+  await page.goto(sandbox.portalUrl);
+  assertEquals(await page.locator("#reveal").isVisible(), false);
+  await enter(page, sandbox);
+  assertMatch(await text(page, "#token"), /Copy Token needs JavaScript/);
+  assertEquals(await page.locator("#menu-button").isVisible(), false);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are signed out.").waitFor();
+  assertEquals(problems, []);
+});

@@ -1,0 +1,243 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { repeatedPart } from "../support/canaries.ts";
+import type { ChildResult } from "../support/child_deno.ts";
+import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { linesOf } from "../support/portless.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
+
+/** Nothing but the `token` command prints a secret. */
+function assertHides({ stdout, stderr }: ChildResult, { variables, envFile }: CliWorld): void {
+  const lines = linesOf(envFile);
+  const secrets = [
+    ...[variables.APP_CLIENT_SECRET, variables.PASSWORD],
+    ...[lines.ACCESS_TOKEN, lines.REFRESH_TOKEN],
+  ].filter((text) => text !== undefined).map((text) => text.replace(/^eyJ[\w-]+\./, ""));
+  assertEquals(repeatedPart(stdout + stderr, secrets), undefined);
+}
+
+/** Takes the user out of the `.env`. */
+async function withoutUser({ folder, variables }: CliWorld): Promise<void> {
+  const { USERNAME: _, PASSWORD: __, ...others } = variables;
+  await writeEnv(folder, others);
+}
+
+Deno.test("login, status, refresh and logout do what they say, and show no secret", () =>
+  inCliWorld(async (world) => {
+    const { run, envFile, sandbox } = world;
+    const results: ChildResult[] = [];
+    const step = async (...args: string[]) => {
+      const result = await run(args);
+      results.push(result);
+      assertHides(result, world);
+      assertEquals(result.stderr, "");
+      return result;
+    };
+    assertEquals((await step("status")).code, 3);
+    const login = await step("login");
+    assertMatch(
+      login.stdout,
+      /^● Signed in as student at 127\.0\.0\.1\n {2}access token good for /,
+    );
+    const first = linesOf(envFile).ACCESS_TOKEN;
+    assertMatch((await step("status")).stdout, /kept in \.env/);
+    assertEquals((await step("login")).code, 0);
+    assertEquals(sandbox.requests.length, 1);
+    await step("login", "--force");
+    assertEquals(sandbox.requests.map(({ authFlow }) => authFlow), [
+      "USER_PASSWORD_AUTH",
+      "USER_PASSWORD_AUTH",
+    ]);
+    await step("refresh");
+    assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
+    assert(linesOf(envFile).ACCESS_TOKEN !== first);
+    assertMatch((await step("logout")).stdout, /^○ Not signed in/);
+    assertEquals(linesOf(envFile), world.variables);
+    assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0]);
+  }));
+
+Deno.test("--json prints the status as JSON, without colors and secrets", () =>
+  inCliWorld(async (world) => {
+    for (const command of ["login", "status", "refresh", "logout"]) {
+      const result = await world.run([command, "--json"]);
+      const { state, envFile, warnings } = JSON.parse(result.stdout);
+      assertEquals([result.code, state, envFile, warnings], [
+        0,
+        command === "logout" ? "none" : "valid",
+        world.envFile,
+        [],
+      ]);
+      assertHides(result, world);
+    }
+    const { checks, ok } = JSON.parse((await world.run(["doctor", "--json"])).stdout);
+    assertEquals([ok, checks.length > 8], [true, true]);
+  }));
+
+Deno.test("token prints the token and nothing else, refreshed if needed", () =>
+  inCliWorld(async ({ run, envFile, sandbox }) => {
+    await run(["login"]);
+    const printed = async (...options: string[]) => {
+      const { code, stdout, stderr } = await run(["token", ...options]);
+      assertEquals([code, stderr], [0, ""]);
+      // No diff of tokens, which would show them.
+      assert(stdout === `${linesOf(envFile).ACCESS_TOKEN}\n`);
+      return stdout;
+    };
+    const first = await printed();
+    assert(await printed("--min-valid", "600") === first);
+    assertEquals(sandbox.requests.length, 1);
+    assert(await printed("--min-valid", "1800") !== first);
+    const text = await Deno.readTextFile(envFile);
+    const over = new Date(Date.now() - 60_000).toISOString();
+    const ended = text.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${over}`);
+    assert(ended !== text);
+    await Deno.writeTextFile(envFile, ended);
+    await printed();
+    assertEquals(sandbox.requests.map(({ status }) => status), [200, 200, 200]);
+  }));
+
+Deno.test("token --json prints it as JSON", () =>
+  inCliWorld(async ({ run, envFile }) => {
+    await run(["login"]);
+    const { stdout } = await run(["token", "--json"]);
+    assertEquals(JSON.parse(stdout), { accessToken: linesOf(envFile).ACCESS_TOKEN });
+  }));
+
+Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>
+  inCliWorld(async ({ run, flagsOf }) => {
+    await run(["login"]);
+    for (const args of [["token"], ["fetch", "/v1/stations"]]) {
+      const flags = flagsOf(args[0] ?? "").filter((flag) => flag !== "--allow-env");
+      const { code, stdout, stderr } = await run(args, { flags });
+      assertEquals([code, stdout.includes("warning")], [0, false]);
+      assertMatch(stderr, /^platform-auth: warning: .*--allow-env\n$/);
+    }
+  }));
+
+Deno.test("the password comes from standard input, its first line verbatim", () =>
+  inCliWorld(async (world) => {
+    await withoutUser(world);
+    const password = ` p"$w #${crypto.randomUUID()} `;
+    world.sandbox.addUser({ username: "ada", password });
+    const login = ["login", "--username", "ada", "--stdin"];
+    const result = await world.run(login, { stdin: `${password}\r\nrest\n` });
+    assertEquals([result.code, result.stderr], [0, ""]);
+    assertStringIncludes(result.stdout, "Signed in as ada");
+    assertEquals((await world.run([...login, "--force"], { stdin: password })).code, 0);
+    const wrong = await world.run([...login, "--force"], { stdin: "not-it-at-all\n" });
+    assertEquals(wrong.code, 1);
+    assertMatch(wrong.stderr, /^platform-auth: Cannot log in: .* \[INVALID_CREDENTIALS\]\n$/);
+    assert(!wrong.stderr.includes("not-it"));
+    const empty = await world.run([...login, "--force"], { stdin: "\n" });
+    assertEquals([empty.code, empty.stdout], [2, ""]);
+    assertMatch(empty.stderr, /Standard input is empty/);
+    assertEquals(world.sandbox.requests.length, 3);
+  }));
+
+Deno.test("the portal string comes from standard input", () =>
+  inCliWorld(async (world) => {
+    const portalString = await world.sandbox.portalToken();
+    const result = await world.run(["login", "--portal", "--stdin"], {
+      stdin: `${portalString}\n`,
+    });
+    assertEquals([result.code, result.stderr], [0, ""]);
+    assertMatch(result.stdout, /! a portal token cannot be refreshed/);
+    assertHides(result, world);
+    const refresh = await world.run(["refresh"]);
+    assertEquals(refresh.code, 3);
+    assertMatch(refresh.stderr, /\[CANNOT_REFRESH\]/);
+    assertEquals(world.sandbox.requests.length, 0);
+  }));
+
+Deno.test("--env-file names the file, and false keeps the session in memory", () =>
+  inCliWorld(async (world) => {
+    const { envFile, folder, run } = world;
+    const other = `${folder}/other.env`;
+    await Deno.rename(envFile, other);
+    assertEquals((await run(["login", "--env-file", "other.env"])).code, 0);
+    assertMatch(await Deno.readTextFile(other), /^ACCESS_TOKEN=eyJ/m);
+    assertEquals((await run(["status"])).code, 3);
+    assertEquals((await run(["status"], { env: { AUTH_ENV_FILE: other } })).code, 0);
+    const env = { ...world.variables, AUTH_ENV_FILE: other };
+    const memory = await run(["login", "--env-file=false"], { env });
+    assertMatch(memory.stdout, /kept in memory only/);
+    assertEquals(
+      (await run(["login", "--env-file=false"], { env: { AUTH_ENV_FILE: other } })).code,
+      1,
+    );
+    assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === ".env"), false);
+  }));
+
+Deno.test("without a session the exit status is 3, and the error says what to do", () =>
+  inCliWorld(async ({ run }) => {
+    for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
+      const { code, stdout, stderr } = await run(args);
+      assertEquals([code, stdout], [3, ""], args[0]);
+      assertMatch(
+        stderr,
+        /^platform-auth: There is no session.*run platform-auth login .*\[NO_SESSION\]\n$/,
+      );
+    }
+    const { error } = JSON.parse((await run(["token", "--json"])).stderr);
+    assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
+    assertMatch(error.message, /run login\(\)/);
+    assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
+  }));
+
+Deno.test("without anybody to ask, login lists what is missing at once", () =>
+  inCliWorld(async (world) => {
+    await Deno.writeTextFile(world.envFile, "");
+    const { code, stderr } = await world.run(["login"]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /AUTH_URL.*APP_CLIENT_ID.*USER_POOL_ID.*USERNAME.*PASSWORD.*support/);
+  }));
+
+Deno.test("nothing is colored where standard output is no terminal", () =>
+  inCliWorld(async ({ run }) => {
+    for (const args of [["login"], ["status"], ["doctor"], ["doctor", "--json"]]) {
+      const { stdout } = await run(args, { env: { FORCE_COLOR: "1" } });
+      assertEquals(stdout.includes("\u001b"), false, args.join(" "));
+    }
+  }));
+
+Deno.test("sandbox runs until it is ended, with settings that work", () =>
+  inCliWorld(async ({ commandLine, folder, run }) => {
+    const [program = "", ...args] = commandLine(["sandbox", "--port", "0"]);
+    await using child = new Deno.Command(program, { args, cwd: folder, stdout: "piped" }).spawn();
+    let text = "";
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes("Ctrl+C")) break;
+    }
+    const lines = text.split("\n").filter((line) => /^[A-Z_]+=/.test(line));
+    await Deno.writeTextFile(`${folder}/.env`, `${lines.join("\n")}\n`);
+    const flags = ["--allow-read=.", "--allow-write=.", "--allow-net=127.0.0.1", "--allow-env"];
+    assertEquals((await run(["login"], { flags })).code, 0);
+    const { stdout } = await run(["fetch", "/v1/whoami"], { flags });
+    assertEquals(JSON.parse(stdout).username, "student");
+    child.kill("SIGTERM");
+    assertEquals((await child.status).code, 0);
+  }));
+
+Deno.test("deno install makes a command that runs from any folder", () =>
+  inCliWorld(async ({ folder, variables }) => {
+    const root = await Deno.makeTempDir();
+    try {
+      const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+      const options = ["-g", "-q", "-f", "-A", "--root", root, "-n", "platform-auth"];
+      const installed = await new Deno.Command(Deno.execPath(), {
+        args: ["install", ...options, cli],
+        env: { NO_COLOR: "1" },
+      }).output();
+      assert(installed.success, new TextDecoder().decode(installed.stderr));
+      const command = `${root}/bin/platform-auth`;
+      const run = async (...args: string[]) =>
+        new TextDecoder().decode(
+          (await new Deno.Command(command, { args, cwd: folder }).output()).stdout,
+        );
+      assertMatch(await run("login"), /Signed in as student/);
+      assertEquals((await run("token")).split(".").length, 3);
+      assertEquals(JSON.parse(await run("fetch", "/v1/whoami")).username, variables.USERNAME);
+    } finally {
+      await Deno.remove(root, { recursive: true });
+    }
+  }));

@@ -1,0 +1,261 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { linesOf } from "../support/portless.ts";
+import { startTcpCapture } from "../faults/tcp_capture.ts";
+
+const CSV = "/v1/stations/gull-harbor/observations.csv";
+
+/** A server whose origin may receive the token; commands may reach it. */
+async function withServer(
+  world: CliWorld,
+  handle: (request: Request) => Response | Promise<Response>,
+  use: (origin: string, flags: string[], env: Record<string, string>) => Promise<void>,
+): Promise<void> {
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using server = Deno.serve(options, handle);
+  const host = `127.0.0.1:${server.addr.port}`;
+  await use(`http://${host}`, allowing(world, host), { API_ALLOWED_ORIGINS: `http://${host}` });
+}
+
+function allowing({ flagsOf }: CliWorld, host: string): string[] {
+  return flagsOf("fetch").map((flag) => flag.startsWith("--allow-net=") ? `${flag},${host}` : flag);
+}
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name)
+    .filter((name) => !name.startsWith(".env")).sort();
+}
+
+function inTwoParts(first: string, between: Promise<void>, second: string): Response {
+  const { readable, writable } = new TransformStream<string, string>();
+  const writer = writable.getWriter();
+  writer.write(first).then(() => between).then(() => writer.write(second)).then(() =>
+    writer.close()
+  );
+  return new Response(readable.pipeThrough(new TextEncoderStream()));
+}
+
+Deno.test("fetch prints the answer as it is, byte for byte", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const { code, stdout, stderr } = await world.run(["fetch", "/v1/stations"]);
+    assertEquals([code, stderr, JSON.parse(stdout).length > 2], [0, "", true]);
+    const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+    const answer = () => new Response(bytes, { headers: { "content-type": "text/plain" } });
+    await withServer(world, answer, async (origin, flags, env) => {
+      await world.run(["fetch", `${origin}/x`, "--output", "copy.bin"], { flags, env });
+      assertEquals(await Deno.readFile(`${world.folder}/copy.bin`), bytes);
+      const [program = "", ...args] = world.commandLine(["fetch", `${origin}/x`], flags);
+      const printed = await new Deno.Command(program, {
+        ...{ args, cwd: world.folder, clearEnv: true },
+        env: childEnvironment(env),
+      }).output();
+      assertEquals(printed.stdout, bytes);
+    });
+  }));
+
+Deno.test("fetch sends method, headers and body, and the token", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const seen: string[] = [];
+    const echo = async (request: Request) => {
+      const { method, headers } = request;
+      const type = headers.get("content-type");
+      seen.push(`${method} ${type} ${headers.get("x-a")} ${await request.text()}`);
+      assert(headers.get("authorization") === `bearer ${linesOf(world.envFile).ACCESS_TOKEN}`);
+      return new Response();
+    };
+    await withServer(world, echo, async (origin, flags, env) => {
+      const fetch = (args: string[], stdin?: string) =>
+        world.run(["fetch", origin, ...args], { flags, env, ...(stdin && { stdin }) });
+      await Deno.writeTextFile(`${world.folder}/body.json`, '{"from":"file"}');
+      await fetch([]);
+      await fetch(["-d", "text", "-H", "x-a: b: c", "--header", "content-type: text/csv"]);
+      await fetch(["-X", "PUT", "--data", "@body.json"]);
+      await fetch(["-X", "PATCH", "-d", "-"], "piped");
+      await fetch(["--method", "DELETE"]);
+    });
+    assertEquals(seen, [
+      "GET null null ",
+      "POST text/csv b: c text",
+      'PUT null null {"from":"file"}',
+      "PATCH null null piped",
+      "DELETE null null ",
+    ]);
+  }));
+
+Deno.test("fetch prints each part of the answer as soon as it is there", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const seen = Promise.withResolvers<void>();
+    // The second part is not sent before the first was printed.
+    const body = () => inTwoParts("first\n", seen.promise, "second\n");
+    await withServer(world, body, async (origin, flags, env) => {
+      const [program = "", ...args] = world.commandLine(["fetch", origin], flags);
+      await using child = new Deno.Command(program, {
+        ...{ args, cwd: world.folder, clearEnv: true, stdout: "piped" },
+        env: childEnvironment(env),
+      }).spawn();
+      let text = "";
+      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+        text += chunk;
+        if (text === "first\n") seen.resolve();
+      }
+      assertEquals(text, "first\nsecond\n");
+    });
+  }));
+
+Deno.test("--output writes a part file, which takes the name when it is whole", () =>
+  inCliWorld(async (world) => {
+    const { folder } = world;
+    await world.run(["login"]);
+    await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+    const begun = Promise.withResolvers<void>();
+    const body = () => inTwoParts("half", begun.promise, " and half");
+    await withServer(world, body, async (origin, flags, env) => {
+      using watcher = Deno.watchFs(folder);
+      const running = world.run(["fetch", origin, "--output", "data.csv"], { flags, env });
+      const read = (name: string) => Deno.readTextFile(`${folder}/${name}`).catch(() => "");
+      for await (const _ of watcher) {
+        if (await read("data.csv.part") === "half" || await read("data.csv") === "half") break;
+      }
+      const meanwhile = await read("data.csv");
+      begun.resolve();
+      assertEquals(await running, { code: 0, stdout: "", stderr: "" });
+      assertEquals(meanwhile, "of yesterday");
+    });
+    assertEquals(await Deno.readTextFile(`${folder}/data.csv`), "half and half");
+    assertEquals(filesIn(folder), ["data.csv"]);
+  }));
+
+const broken: [string, string][] = [
+  ["with a length", "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this"],
+  ["in chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nwo"],
+];
+for (const [what, raw] of broken) {
+  Deno.test(`an answer ${what} that breaks off leaves no file, and the old one as it was`, () =>
+    inCliWorld(async (world) => {
+      const { folder, run } = world;
+      await run(["login"]);
+      await using server = startTcpCapture([raw, raw, raw]);
+      const { host, origin } = new URL(server.url);
+      const given = { flags: allowing(world, host), env: { API_ALLOWED_ORIGINS: origin } };
+      const fetch = ["fetch", server.url, "--output", "data.bin"];
+      const first = await run(fetch, given);
+      assertEquals([first.code, first.stdout], [1, ""]);
+      assertMatch(first.stderr, /^platform-auth: .*The answer broke off.*try again\n$/);
+      assertEquals(filesIn(folder), []);
+      await Deno.writeTextFile(`${folder}/data.bin`, "of yesterday");
+      assertEquals((await run(fetch, given)).code, 1);
+      assertEquals(await Deno.readTextFile(`${folder}/data.bin`), "of yesterday");
+      const printed = await run(["fetch", server.url], given);
+      assertEquals(printed.code, 1);
+      assertMatch(printed.stdout, /^(only this|hello)/);
+      assertMatch(printed.stderr, /^platform-auth: .*The answer broke off.*try again\n$/);
+      for (const { stderr } of [first, printed]) assertEquals(stderr.includes("\n    at "), false);
+    }));
+}
+
+Deno.test("a compressed answer, longer than announced, is saved whole", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const text = "the same line again\n".repeat(5_000);
+    const packed = new Response(
+      new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")),
+    );
+    const bytes = new Uint8Array(await packed.arrayBuffer());
+    const headers = { "content-encoding": "gzip", "content-length": String(bytes.length) };
+    const answer = () => new Response(bytes, { headers });
+    await withServer(world, answer, async (origin, flags, env) => {
+      const { code, stderr } = await world.run(["fetch", origin, "-o", "text"], { flags, env });
+      assertEquals([code, stderr], [0, ""]);
+    });
+    assertEquals(await Deno.readTextFile(`${world.folder}/text`), text);
+  }));
+
+Deno.test("an HTTP error is printed, saved nowhere, and told by the exit status", () =>
+  inCliWorld(async ({ run, folder, sandbox }) => {
+    await run(["login"]);
+    const missing = await run(["fetch", "/v1/nothing", "--output", "file"]);
+    assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
+    assertEquals(missing.stderr, "platform-auth: the API answered 404; nothing was saved\n");
+    const forbidden = await run(["fetch", "/v1/admin/usage"]);
+    assertEquals([forbidden.code, forbidden.stderr], [1, "platform-auth: the API answered 403\n"]);
+    assertEquals(filesIn(folder), []);
+    sandbox.expireAccessTokens();
+    sandbox.revokeRefreshTokens();
+    const over = await run(["fetch", "/v1/stations"]);
+    const next = "run platform-auth login --force";
+    assertEquals([over.code, over.stderr], [3, `platform-auth: the API answered 401; ${next}\n`]);
+  }));
+
+Deno.test("a rejected token is refreshed before anybody notices", () =>
+  inCliWorld(async ({ run, sandbox }) => {
+    await run(["login"]);
+    sandbox.expireAccessTokens();
+    const { code, stdout } = await run(["fetch", "/v1/whoami"]);
+    assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
+    assertEquals([code, JSON.parse(stdout).username], [0, "student"]);
+  }));
+
+Deno.test("--json gives status, headers and body, parsed where it is JSON", () =>
+  inCliWorld(async ({ run }) => {
+    await run(["login"]);
+    const station = JSON.parse((await run(["fetch", "/v1/stations", "--json"])).stdout);
+    assertEquals([station.status, Array.isArray(station.body)], [200, true]);
+    assertMatch(station.headers["content-type"], /json/);
+    const csv = JSON.parse((await run(["fetch", CSV, "--json"])).stdout);
+    assertMatch(csv.body, /^time,/);
+    const missing = await run(["fetch", "/v1/nothing", "--json"]);
+    assertEquals([missing.code, JSON.parse(missing.stdout).status], [1, 404]);
+  }));
+
+Deno.test("what cannot be reached, read or saved is a sentence without a stack", () =>
+  inCliWorld(async (world) => {
+    const { run, flagsOf } = world;
+    await run(["login"]);
+    const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const gone = `127.0.0.1:${free.addr.port}`;
+    free.close();
+    const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
+    const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
+      [await run(["fetch", `http://${gone}/x?secret=1`], net), /Cannot reach .*refused\n$/],
+      [await run(["fetch", "http://127.0.0.1:9/x"]), /API_ALLOWED_ORIGINS.*\[UNTRUSTED_ORIGIN\]/],
+      [await run(["fetch", "http://["]), /cannot be parsed/],
+      [await run(["fetch", "/x", "-d", "@nothing.json"]), /Cannot read nothing\.json/],
+      [await run(["fetch", "/x", "-H", "authorization: bearer x"]), /authorization header itself/],
+      [await run(["fetch", CSV, "-o", "no/such/folder"]), /Cannot save no\/such\/folder/],
+      [
+        await run(["fetch", CSV, "-o", "x.csv"], {
+          flags: flagsOf("fetch").filter((flag) => !flag.startsWith("--allow-write")),
+        }),
+        /--allow-write=x\.csv,x\.csv\.part .*\[PERMISSION\]/,
+      ],
+    ];
+    for (const [{ code, stdout, stderr }, message] of failures) {
+      assertEquals([code, stdout], [1, ""], stderr);
+      assertMatch(stderr, message);
+      assertEquals(stderr.includes("secret=1"), false);
+      assertEquals(stderr.split("\n").length, 2);
+    }
+    assertEquals(filesIn(world.folder), []);
+  }));
+
+Deno.test("a reader that has seen enough ends fetch quietly", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const body = () => new Response("x".repeat(5_000_000));
+    await withServer(world, body, async (origin, flags, env) => {
+      const [program = "", ...args] = world.commandLine(["fetch", origin], flags);
+      await using child = new Deno.Command(program, {
+        ...{ args, cwd: world.folder, clearEnv: true, stdout: "piped", stderr: "piped" },
+        env: childEnvironment(env),
+      }).spawn();
+      const reader = child.stdout.getReader();
+      const { value } = await reader.read();
+      assert(value && value.length > 0);
+      await reader.cancel();
+      const stderr = await new Response(child.stderr).text();
+      assertEquals([(await child.status).code, stderr], [0, ""]);
+    });
+  }));

@@ -1,0 +1,127 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { repeatedPart } from "../support/canaries.ts";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
+import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+
+const CHOICE = "(1/2):";
+const PORTAL = "user menu):";
+const NAME = "User name:";
+const PASSWORD = "Password of ada:";
+const ESCAPE = "\u001b[";
+
+interface Desk extends CliWorld {
+  readonly password: string;
+  readonly portalString: string;
+  /** Types at a command; further variables come from `env`. */
+  type(
+    args: string[],
+    dialog: [awaited: string, typed: string][],
+    env?: Record<string, string>,
+    flags?: string[],
+  ): Promise<Seen>;
+}
+
+/** A command line in a pseudo-terminal, whose settings lack user name and password. */
+function deskTest(name: string, use: (desk: Desk) => Promise<void>): void {
+  terminalTest(name, () =>
+    inCliWorld(async (world) => {
+      const { USERNAME: _, PASSWORD: __, ...others } = world.variables;
+      await writeEnv(world.folder, others);
+      const password = ` ${crypto.randomUUID()} `;
+      world.sandbox.addUser({ username: "ada", password });
+      const type: Desk["type"] = (args, dialog, env = {}, flags = world.flagsOf(args[0] ?? "")) =>
+        inTerminal(world.commandLine(args, flags), dialog, {
+          cwd: world.folder,
+          env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
+        });
+      await use({ ...world, password, portalString: await world.sandbox.portalToken(), type });
+    }));
+}
+
+function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
+  const secrets = [password.trim(), portalString.replace(/^bearer eyJ[\w-]+\./, "")];
+  assertEquals(repeatedPart(screen, secrets), undefined);
+}
+
+deskTest("login asks for user name and password, the latter masked", async (desk) => {
+  const seen = await desk.type(["login"], [
+    [CHOICE, "2\r"],
+    [NAME, "ada\r"],
+    [PASSWORD, `${desk.password}\r`],
+  ]);
+  assertStringIncludes(seen.screen, "Signed in as ada");
+  assertHides(seen, desk);
+  assert(seen.sane);
+  assertMatch(await Deno.readTextFile(desk.envFile), /^ACCESS_TOKEN=eyJ/m);
+});
+
+deskTest("login --portal asks for the portal string, masked", async (desk) => {
+  const seen = await desk.type(["login", "--portal"], [[PORTAL, `${desk.portalString}\r`]]);
+  assertStringIncludes(seen.screen, "Signed in as student");
+  assertHides(seen, desk);
+  assert(seen.sane);
+});
+
+deskTest("login --username asks for the password only", async (desk) => {
+  const dialog: [string, string][] = [[PASSWORD, `${desk.password}\r`]];
+  const seen = await desk.type(["login", "--username", "ada"], dialog);
+  assertStringIncludes(seen.screen, "Signed in as ada");
+  assertEquals(seen.left, 0);
+});
+
+for (
+  const [what, dialog] of [
+    ["the choice", [[CHOICE, "\x03"]]],
+    ["the user name", [[CHOICE, "2\r"], [NAME, "ad\x03"]]],
+    ["the password", [[CHOICE, "2\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
+    ["the portal string", [[CHOICE, "1\r"], [PORTAL, "bearer eyJ\x03"]]],
+  ] as [string, [string, string][]][]
+) {
+  deskTest(`Ctrl-C at ${what} leaves the terminal sane and the .env whole`, async (desk) => {
+    const before = await Deno.readTextFile(desk.envFile);
+    const seen = await desk.type(["login"], dialog);
+    assertEquals([seen.left, seen.sane], [0, true]);
+    assertEquals(seen.screen.includes("Signed in"), false);
+    assertEquals(await Deno.readTextFile(desk.envFile), before);
+    assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
+    assertEquals(desk.sandbox.requests.length, 0);
+  });
+}
+
+deskTest("the marks are colored on a terminal, and plain with NO_COLOR", async (desk) => {
+  const login = ["login", "--username", "ada", "--stdin"];
+  assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
+  for (const command of ["status", "doctor"]) {
+    const mark = command === "status" ? "●" : "✓";
+    const colored = await desk.type([command], []);
+    assertStringIncludes(colored.screen, `${ESCAPE}32m${mark}${ESCAPE}0m`);
+    const plain = await desk.type([command], [], { NO_COLOR: "1" });
+    assertMatch(plain.screen, new RegExp(`^${mark} `, "m"));
+    assertEquals(plain.screen.includes(ESCAPE), false);
+    const json = await desk.type([command, "--json"], []);
+    assertEquals(typeof JSON.parse(json.screen), "object");
+  }
+  const token = await desk.type(["token"], []);
+  assertMatch(token.screen, /^eyJ[\w.-]+\r\n$/);
+});
+
+deskTest("fetch --output shows one line of progress and clears it", async (desk) => {
+  const login = ["login", "--username", "ada", "--stdin"];
+  assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using server = Deno.serve(options, () => new Response(new Uint8Array(3_000_000)));
+  const host = `127.0.0.1:${server.addr.port}`;
+  const env = { API_ALLOWED_ORIGINS: `http://${host}` };
+  const flags = desk.flagsOf("fetch").map((flag) =>
+    flag.startsWith("--allow-net=") ? `${flag},${host}` : flag
+  );
+  const fetch = ["fetch", `http://${host}`, "-o", "zeros"];
+  const { screen, sane } = await desk.type(fetch, [], env, flags);
+  const [before, ...shown] = screen.split(`\r${ESCAPE}K`);
+  assertEquals([before, shown.pop()], ["", ""]);
+  assert(shown.length > 0);
+  for (const line of shown) assertMatch(line, /^[\d.]+ MB of 3\.0 MB$/);
+  assert(sane);
+  assertEquals((await Deno.stat(`${desk.folder}/zeros`)).size, 3_000_000);
+});

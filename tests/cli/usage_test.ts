@@ -1,0 +1,53 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { inCliWorld } from "../support/cli_world.ts";
+import { denoConfig } from "../support/documented_flags.ts";
+
+const COMMANDS = ["login", "status", "token", "fetch", "refresh", "logout", "doctor", "sandbox"];
+
+const misuse: [string[], RegExp][] = [
+  [["nothing"], /no command "nothing"/],
+  [["__proto__"], /no command/],
+  [["status", "more"], /status takes no words/],
+  [["login", "--password=hunter2-hunter2"], /Unknown option '--password'/],
+  [["login", "hunter2-hunter2"], /login takes no words/],
+  [["status", "--json=hunter2"], /--json/],
+  [["token", "--min-valid", "soon"], /--min-valid takes a number/],
+  [["token", "--min-valid", "-1"], /--min-valid/],
+  [["fetch"], /fetch takes one path/],
+  [["fetch", "/a", "/b"], /fetch takes one path/],
+  [["fetch", "/a", "--header", "hunter2-hunter2"], /--header takes "name: value"/],
+  [["fetch", "/a", "--json", "--output", "file"], /either --json or --output/],
+  [["login", "--portal", "--username", "ada"], /either --portal or --username/],
+  [["help", "nothing"], /no help on "nothing"/],
+];
+for (const [args, message] of misuse) {
+  Deno.test(`platform-auth ${args.join(" ")}: wrong usage, exit status 2`, () =>
+    inCliWorld(async ({ run }) => {
+      const { code, stdout, stderr } = await run(args, { flags: ["--allow-read=."] });
+      assertEquals([code, stdout], [2, ""]);
+      assertMatch(stderr, message);
+      assertEquals(stderr.split("\n").length, 2);
+      // What was typed by mistake may be a secret.
+      assert(!stderr.includes("hunter2"));
+    }));
+}
+
+Deno.test("every command has help with examples, which needs no permission", () =>
+  inCliWorld(async ({ run }) => {
+    const main = await run(["--help"]);
+    for (const command of COMMANDS) assertMatch(main.stdout, new RegExp(`^ {2}${command} `, "m"));
+    for (const command of COMMANDS) {
+      const own = await run([command, "--help"], { flags: [] });
+      assertEquals([own.code, own.stderr], [0, ""], command);
+      assertMatch(own.stdout, /^Usage: /m);
+      if (command !== "sandbox") assertMatch(own.stdout, /^Examples?:\n {2}.*platform-auth/m);
+      assertEquals(await run(["help", command], { flags: [] }), own);
+    }
+    assertEquals((await run([])).stdout, main.stdout);
+    assertEquals((await run(["-h"])).stdout, main.stdout);
+  }));
+
+Deno.test("--version tells the version in deno.json", () =>
+  inCliWorld(async ({ run }) => {
+    assertEquals((await run(["--version"])).stdout, `platform-auth ${denoConfig().version}\n`);
+  }));

@@ -1,0 +1,199 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { createSandbox } from "../../src/sandbox/mod.ts";
+
+const DEMO = fileURLToPath(new URL("../../src/demo/main.ts", import.meta.url));
+const STEPS = ["portal", "login", "calls", "expiry", "refresh", "resume", "logout"];
+const PERMISSIONS = [
+  "--no-prompt",
+  "--allow-net=127.0.0.1",
+  "--allow-read",
+  "--allow-write",
+  "--allow-env=NO_PROXY,no_proxy,AUTH_URL",
+  "--allow-run=deno",
+];
+// Nothing listens on the discard port: what goes through this proxy fails.
+const NO_WAY_OUT = "http://127.0.0.1:9";
+const HOSTILE = {
+  ACCESS_TOKEN: "a.b.c",
+  REFRESH_TOKEN: "somebody-elses",
+  APP_CLIENT_ID: "another-client",
+  APP_CLIENT_SECRET: "",
+  USER_POOL_ID: "another-pool",
+  USERNAME: "somebody",
+  PASSWORD: "something",
+  AUTH_URL: "https://provider.example",
+  AUTH_REGION: "nowhere",
+  AUTH_PROVIDER: "nonsense",
+  AUTH_REFRESH_SECRET_HASH: "nonsense",
+  AUTH_TIMEOUT_MS: "soon",
+  AUTH_ENV_FILE: "/nowhere/.env",
+  API_BASE_URL: "ftp://api.example",
+  API_ALLOWED_ORIGINS: "ftp://files.example",
+  HTTP_PROXY: NO_WAY_OUT,
+  http_proxy: NO_WAY_OUT,
+  ALL_PROXY: NO_WAY_OUT,
+  NO_PROXY: "",
+  FORCE_COLOR: "1",
+};
+
+/** Two folders: the demo's working folder with a `.env` of the user's, and its place for temporary files. */
+class Place implements Disposable {
+  readonly cwd = Deno.makeTempDirSync();
+  readonly #temporary = Deno.makeTempDirSync();
+  readonly #userEnv = "APP_CLIENT_ID=mine\nACCESS_TOKEN=mine\n";
+
+  constructor() {
+    Deno.writeTextFileSync(`${this.cwd}/.env`, this.#userEnv);
+  }
+
+  command(flags: string[], args: string[], env: Record<string, string> = {}): Deno.Command {
+    const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary };
+    return new Deno.Command(Deno.execPath(), {
+      args: ["run", ...flags, DEMO, ...args],
+      cwd: this.cwd,
+      env: { ...temporary, ...env },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    });
+  }
+
+  assertUntouched(): void {
+    assertEquals([...Deno.readDirSync(this.#temporary)].map((entry) => entry.name), []);
+    assertEquals([...Deno.readDirSync(this.cwd)].map((entry) => entry.name), [".env"]);
+    assertEquals(Deno.readTextFileSync(`${this.cwd}/.env`), this.#userEnv);
+  }
+
+  [Symbol.dispose](): void {
+    for (const folder of [this.cwd, this.#temporary]) Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+async function runDemo(
+  args: string[] = [],
+  { flags = PERMISSIONS, env = {} }: { flags?: string[]; env?: Record<string, string> } = {},
+): Promise<{ code: number; out: string; err: string }> {
+  using place = new Place();
+  const { code, stdout, stderr } = await place.command(flags, args, env).output();
+  place.assertUntouched();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { code, out: out ?? "", err: err ?? "" };
+}
+
+async function assertNoSecret(text: string): Promise<void> {
+  await using sandbox = createSandbox();
+  const { password, clientSecret } = sandbox.settings;
+  assert(!text.includes(password), "the password is shown");
+  assert(!text.includes(clientSecret), "the client secret is shown");
+  assert(!text.includes("eyJ"), "the beginning of an access token is shown");
+  // A refresh token is opaque: it is known by its length.
+  assert(!/[\w-]{40,}/.test(text), "something as long as a token is shown");
+}
+
+function assertWalked({ code, out, err }: { code: number; out: string; err: string }): void {
+  assertEquals({ code, err }, { code: 0, err: "" });
+  const walked = [...out.matchAll(/^(\d)\. .+ \((\w+)\)$/gm)].map(([, number, name]) =>
+    `${number} ${name}`
+  );
+  assertEquals(walked, STEPS.map((name, index) => `${index + 1} ${name}`));
+  assertStringIncludes(out, "All 7 steps held.");
+}
+
+Deno.test("the demo walks all steps with the permissions of its task", async () => {
+  const run = await runDemo();
+  assertWalked(run);
+  assertStringIncludes(run.out, "> await login({ portalToken })");
+  assertMatch(run.out, /bearer <access token, \d+ characters>/);
+  assertEquals(run.out.match(/the provider saw: .*/g), [
+    "the provider saw: nothing",
+    "the provider saw: InitiateAuth USER_PASSWORD_AUTH → 200",
+    "the provider saw: nothing",
+    "the provider saw: nothing",
+    "the provider saw: InitiateAuth REFRESH_TOKEN_AUTH → 200",
+    "the provider saw: nothing",
+    "the provider saw: nothing",
+  ]);
+  assertStringIncludes(run.out, "GET /v1/stations → 200 (20 times)");
+  assertStringIncludes(run.out, "stations, session from the file");
+  assert(!run.out.includes("\x1b"), "colors outside a terminal");
+  await assertNoSecret(run.out);
+});
+
+for (const [name, flags] of [["its task", PERMISSIONS], ["-A", ["-A"]]] as const) {
+  Deno.test(`the demo with the permissions of ${name} is deaf to the user's environment`, async () => {
+    const run = await runDemo([], { flags: [...flags], env: HOSTILE });
+    assertWalked(run);
+    assert(!run.out.includes("\x1b"), "colors outside a terminal");
+    await assertNoSecret(run.out);
+  });
+}
+
+const SEEN: Readonly<Record<string, RegExp>> = {
+  portal: /expected: 200\n +seen: +401\n/,
+  login: /expected: no error\n +seen: +ProviderError INVALID_CREDENTIALS: /,
+  calls: /expected: 200, 200\n +seen: +503, 503\n/,
+  expiry: /expected: refreshable\n +seen: +valid\n/,
+  refresh: /expected: no error\n +seen: +SessionExpiredError REFRESH_REJECTED: /,
+  resume: /expected: \d stations, session from the file\n +seen: +error: .*\.env/,
+  logout: /expected: no error\n +seen: +ConfigError ENV_FILE: .*folder/,
+};
+
+for (const [index, step] of STEPS.entries()) {
+  Deno.test(`the demo with --break=${step} fails in that step and says what was seen`, async () => {
+    const { code, out, err } = await runDemo([`--break=${step}`]);
+    assertEquals(code, 1);
+    assertStringIncludes(err, `Step ${index + 1} (${step}) did not hold: `);
+    assertMatch(err, SEEN[step] ?? /$^/);
+    assertEquals(out.match(/^\d\. /gm)?.length, index + 1);
+    assert(!out.includes("steps held"));
+    await assertNoSecret(out + err);
+  });
+}
+
+for (const args of [["--break=help"], ["--break=nowhere"], ["--break"], ["--nope"], ["stray"]]) {
+  Deno.test(`the demo refuses ${args.join(" ")} and lists the steps`, async () => {
+    const { code, out, err } = await runDemo(args, { flags: ["--no-prompt"] });
+    assertEquals({ code, out }, { code: 2, out: "" });
+    const listed = [...err.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
+    assertEquals(listed, STEPS);
+  });
+}
+
+Deno.test("the demo with --help tells how it is used and does nothing", async () => {
+  const { code, out, err } = await runDemo(["--help"], { flags: ["--no-prompt"] });
+  assertEquals({ code, err }, { code: 0, err: "" });
+  assertStringIncludes(out, "Usage: deno task demo");
+  assert(!out.includes("steps held"));
+});
+
+Deno.test("the demo that cannot start says so and leaves with 1", async () => {
+  const missing = `${Deno.cwd()}/no-such-folder`;
+  const env = { TMPDIR: missing, TMP: missing, TEMP: missing };
+  const { code, err } = await runDemo([], { env });
+  assertEquals(code, 1);
+  assertStringIncludes(err, "The start did not hold: ");
+});
+
+Deno.test({
+  name: "the demo removes its folder when it is interrupted",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    using place = new Place();
+    await using process = place.command(PERMISSIONS, []).spawn();
+    const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("the session is kept in")) {
+      const { value, done } = await reader.read();
+      assert(!done, "it ended early");
+      text += value;
+    }
+    process.kill("SIGINT");
+    await process.stderr.cancel();
+    await reader.cancel();
+    const { code } = await process.status;
+    // 0 if the machine was so busy that the demo came to its end before the signal arrived.
+    assert(code === 130 || code === 0, `it left with ${code}`);
+    place.assertUntouched();
+  },
+});

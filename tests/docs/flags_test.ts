@@ -1,0 +1,103 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { MOD_PATH, runScript } from "../support/child_deno.ts";
+import { inCliWorld } from "../support/cli_world.ts";
+import {
+  COMMAND_FLAGS,
+  denoConfig,
+  DOCUMENTS,
+  documentText,
+  filledIn,
+  SCRIPT_FLAGS,
+  scriptFlagsIn,
+} from "../support/documented_flags.ts";
+
+const SCRIPT = `
+  import { authFetch, login } from ${JSON.stringify(MOD_PATH)};
+  await login();
+  console.log((await authFetch("/v1/whoami")).status);`;
+
+Deno.test("the documents agree on the flags of a script", () => {
+  const [whole, memory, ...more] = SCRIPT_FLAGS.map((flags) => flags.join(" "));
+  assert(whole && memory && more.length === 0);
+  assertEquals(scriptFlagsIn("README.md").map((flags) => flags.join(" ")), [whole]);
+  for (const path of DOCUMENTS) {
+    for (const flags of scriptFlagsIn(path)) {
+      assert([whole, memory].includes(flags.join(" ")), `${path}: ${flags.join(" ")}`);
+    }
+  }
+});
+
+Deno.test("no document names a flag with which nothing is tested", () => {
+  const known = new Set([
+    ...[...COMMAND_FLAGS.values(), ...SCRIPT_FLAGS].flat(),
+    // Named without a value in text, and with one of the reader's in messages.
+    ...["read", "write", "net", "env"].map((name) => `--allow-${name}`),
+  ]);
+  for (const path of DOCUMENTS) {
+    for (const [flag] of documentText(path).matchAll(/--allow-[a-z]+(=[^\s`]+)?/g)) {
+      assert(known.has(flag), `${path} names ${flag}`);
+    }
+  }
+});
+
+Deno.test("a script runs with exactly the flags that are documented", () =>
+  inCliWorld(async ({ sandbox, folder, variables }) => {
+    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+    const env = { NO_PROXY: "127.0.0.1" };
+    const [whole = [], memory = []] = SCRIPT_FLAGS.map((flags) => filledIn(flags, hosts));
+    const kept = await runScript(SCRIPT, { cwd: folder, env, flags: whole });
+    assertEquals([kept.stdout, kept.stderr], ["200\n", ""]);
+    const unkept = await runScript(SCRIPT, {
+      ...{ cwd: folder, flags: memory },
+      env: { ...env, ...variables, AUTH_ENV_FILE: "false" },
+    });
+    assertEquals([unkept.stdout, unkept.stderr], ["200\n", ""]);
+  }));
+
+Deno.test("doctor prints the documented flags, with the reader's own hosts", () =>
+  inCliWorld(async ({ sandbox, run, variables, folder }) => {
+    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+    const [whole = [], memory = []] = SCRIPT_FLAGS.map((flags) => filledIn(flags, hosts).join(" "));
+    assertMatch((await run(["doctor"])).stdout, new RegExp(`permissions: ${whole}$`, "m"));
+    await Deno.remove(`${folder}/.env`);
+    const env = { ...variables, AUTH_ENV_FILE: "false" };
+    const { stdout } = await run(["doctor"], { env });
+    assertMatch(stdout, new RegExp(`permissions: ${memory}$`, "m"));
+  }));
+
+Deno.test("every command has documented flags, and sandbox those of its task", () =>
+  inCliWorld(async ({ run }) => {
+    const { stdout } = await run(["--help"]);
+    const commands = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, command]) => command ?? "");
+    assertEquals([...COMMAND_FLAGS.keys()].sort(), commands.sort());
+    const task = (denoConfig().tasks["sandbox"] ?? "").split(" ").filter((word) =>
+      word.startsWith("--allow-")
+    );
+    assertEquals(task.sort(), COMMAND_FLAGS.get("sandbox")?.toSorted());
+  }));
+
+for (const command of COMMAND_FLAGS.keys()) {
+  if (command === "sandbox") continue;
+  Deno.test(`${command} works with its documented flags, and names each one that is missing`, () =>
+    inCliWorld(async ({ run, flagsOf, envFile }) => {
+      const args = command === "fetch" ? ["fetch", "/v1/stations"] : [command];
+      // A token that ended, so that each command needs all that it may need.
+      await run(["login"]);
+      const over = new Date(Date.now() - 60_000).toISOString();
+      const ended = (await Deno.readTextFile(envFile))
+        .replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${over}`);
+      const prepare = () => Deno.writeTextFile(envFile, ended);
+      await prepare();
+      const { code, stdout, stderr } = await run(args);
+      assertEquals([code, stderr], [0, ""]);
+      // Nothing is said to be missing; only doctor tells the flags all the same.
+      assertEquals(stdout.includes("--allow-"), command === "doctor", stdout);
+      for (const flag of flagsOf(command)) {
+        await prepare();
+        const flags = flagsOf(command).filter((each) => each !== flag);
+        const without = await run(args, { flags });
+        const name = flag.replace(/=.*/, "");
+        assertMatch(without.stdout + without.stderr, new RegExp(`${name}\\b`), `without ${flag}`);
+      }
+    }));
+}

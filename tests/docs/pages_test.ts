@@ -1,0 +1,111 @@
+import { assert, assertEquals } from "@std/assert";
+import { AuthError, type AuthErrorCode, createSession } from "../../mod.ts";
+import { refusedConnection } from "../support/canned_fetch.ts";
+import { denoConfig, DOCUMENTS, documentText } from "../support/documented_flags.ts";
+import { rejection } from "../support/portless.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+function source(path: string): string {
+  return Deno.readTextFileSync(new URL(path, ROOT));
+}
+
+/** The codes as `src/values/errors.ts` lists them, by class. */
+function codesByClass(): [string, string[]][] {
+  const errors = source("src/values/errors.ts");
+  const listed = [...errors.matchAll(/^export type (\w+)Code =\n((?: {2}\| .*\n?)+)/gm)]
+    .map(([, name = "", union = ""]): [string, string[]] => [
+      name,
+      [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code),
+    ]);
+  const of = (name: string) => listed.find(([each]) => each === name)?.[1] ?? [];
+  return [
+    ["ConfigError", of("ConfigError")],
+    ["ProviderError", of("ProviderError")],
+    ["ChallengeError", ["CHALLENGE_REQUIRED"]],
+    ["SessionExpiredError", of("SessionExpiredError")],
+    ["AuthError", of("AuthError").filter((code) => code !== "CHALLENGE_REQUIRED")],
+  ];
+}
+
+Deno.test("troubleshooting has one section for each code, in the order of the classes", () => {
+  const text = documentText("docs/troubleshooting.md");
+  const headings = [...text.matchAll(/^(#{1,2}) (\w+)$/gm)].map(([line]) => line);
+  const wanted = codesByClass().flatMap(([name, codes]) => [
+    `# ${name}`,
+    ...codes.map((code) => `## ${code}`),
+  ]);
+  assert(wanted.length > 28, "the codes were not found");
+  assertEquals(headings.slice(headings.indexOf("# ConfigError")), wanted);
+});
+
+Deno.test("every error ends with the section that tells more, and names no other", async () => {
+  const text = documentText("docs/troubleshooting.md");
+  for (const code of codesByClass().flatMap(([, codes]) => codes)) {
+    const { message } = new AuthError(code as AuthErrorCode, "What was seen; what to do");
+    const [, file, anchor] = /^What was seen; what to do \((.+)#(.+)\)$/.exec(message) ?? [];
+    assertEquals([file, anchor], ["docs/troubleshooting.md", anchorOf(code)]);
+    assert(text.includes(`\n## ${code}\n`), code);
+  }
+  const session = createSession({
+    envFile: new URL("../support/", import.meta.url),
+    fetch: refusedConnection,
+  });
+  const errors = [session.authFetch("https://api.example"), session.refresh(), session.login()];
+  for (const error of await Promise.all(errors.map(rejection))) {
+    assertEquals(error.message.split("docs/").length, 2, error.message);
+  }
+  assertEquals(session.status().warnings.join().includes("docs/"), false);
+});
+
+Deno.test("each section of a code has a symptom, a cause and a fix", () => {
+  const [, ...sections] = documentText("docs/troubleshooting.md").split(/^## (?=[A-Z_]+$)/m);
+  for (const section of sections) {
+    const words = [...section.matchAll(/^- \*\*(\w+)\.\*\*/gm)].map(([, word]) => word);
+    assertEquals(words, ["Symptom", "Cause", "Fix"], section.split("\n")[0]);
+  }
+});
+
+/** The anchor that a heading gets, as the usual viewers make it. */
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
+}
+
+Deno.test("links from one document to another lead to a file and to a heading", () => {
+  let count = 0;
+  for (const path of DOCUMENTS) {
+    for (const [, target = ""] of documentText(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [file = "", anchor] = target.split("#");
+      const url = file === "" ? new URL(path, ROOT) : new URL(file, new URL(path, ROOT));
+      assert(Deno.statSync(url), target);
+      const text = anchor === undefined ? "" : Deno.readTextFileSync(url);
+      const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, each = ""]) => anchorOf(each));
+      assert(anchor === undefined || anchors.includes(anchor), `${path}: ${target}`);
+      count++;
+    }
+  }
+  assert(count > 10);
+});
+
+Deno.test("every setting in an example of the documents is one that the module or Deno reads", () => {
+  const known = new Set([
+    ...[...source("src/settings/settings.ts").matchAll(/: "([A-Z_]+)",/g)].map(([, name]) => name),
+    ...["AUTH_ENV_FILE", "HTTPS_PROXY", "NO_PROXY", "DENO_CERT"],
+  ]);
+  assert(known.size > 15);
+  let count = 0;
+  for (const path of DOCUMENTS) {
+    for (const [, block = ""] of documentText(path).matchAll(/^```ini\n([^]*?)^```/gm)) {
+      for (const [, name] of block.matchAll(/^(\w+)=/gm)) {
+        assert(known.has(name), `${path}: ${name}`);
+        count++;
+      }
+    }
+  }
+  assert(count > 10);
+});
+
+Deno.test("the changelog begins with the version in deno.json", () => {
+  const [, newest] = /^## ([\d.]+)/m.exec(source("CHANGELOG.md")) ?? [];
+  assertEquals(newest, denoConfig().version);
+});

@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder, MOD_PATH } from "../support/child_deno.ts";
+import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
+import { DOCUMENTS, documentText, filledIn } from "../support/documented_flags.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+// Loaded before, where the machine's own certificates are trusted: the recipes run with others.
+await new Deno.Command(Deno.execPath(), {
+  args: ["cache", "--no-config", "--no-lock", "npm:ky@^1", "npm:openapi-fetch@^0.14"],
+  stderr: "null",
+}).output();
+
+interface Snippet {
+  readonly place: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** The blocks of a document. Those marked `ignore` show a part only. */
+function snippetsOf(path: string): Snippet[] {
+  const text = documentText(path);
+  return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map((match) => {
+    const line = text.slice(0, match.index).split("\n").length;
+    return { place: `${path}:${line}`, language: match[1] ?? "", text: match[2] ?? "" };
+  });
+}
+
+/** The examples of the documents name hosts of nobody. */
+function inSandbox(text: string, sandbox: Sandbox): string {
+  const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+  return (filledIn([text], hosts)[0] ?? "")
+    .replaceAll("https://api.example.com", sandbox.apiUrl)
+    .replaceAll(/"(\.\.\/|\.\/)mod\.ts"/g, JSON.stringify(MOD_PATH));
+}
+
+/** Runs it in a folder as a reader has it, with a session, and gives what it printed. */
+async function outcomeOf(
+  snippet: Snippet,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  await using sandbox = await startSandbox();
+  sandbox.addUser({ username: "service", password: "a-service-of-its-own" });
+  const variables = variablesOf(sandbox.settings);
+  return await inFolder(async (folder) => {
+    const bin = `${folder}/bin`;
+    await Deno.mkdir(bin);
+    const deno = Deno.execPath();
+    const program = (name: string, line: string) =>
+      Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    await program("platform-auth", `exec '${deno}' run --no-lock -qA '${CLI_PATH}' "$@"`);
+    await program("deno", `exec '${deno}' "$@"`);
+    // No network: that the task is there is all that can be known of it here.
+    await program(
+      "npx",
+      `shift 2; '${deno}' $1 --config '${ROOT}deno.json' 2>&1 | grep -w -- "- $2"`,
+    );
+    await writeEnv(folder, variables);
+    const service = { ...variables, USERNAME: "service", PASSWORD: "a-service-of-its-own" };
+    await writeEnv(bin, service);
+    await Deno.rename(`${bin}/.env`, `${folder}/.env.service`);
+    await Deno.writeTextFile(`${folder}/.gitignore`, "node_modules\n");
+    await Deno.copyFile(`${ROOT}.env.example`, `${folder}/.env.example`);
+    const script = 'import { login } from "./mod.ts";\nconsole.log((await login()).state);\n';
+    await Deno.writeTextFile(`${folder}/script.ts`, inSandbox(script, sandbox));
+    await Deno.symlink(`${ROOT}src`, `${folder}/src`);
+    const env = childEnvironment({
+      PATH: `${bin}:${Deno.env.get("PATH")}`,
+      NO_COLOR: "1",
+      DENO_INSTALL_ROOT: `${folder}/installed`,
+    });
+    const run = (command: string, ...args: string[]) =>
+      new Deno.Command(command, { args, cwd: folder, env, clearEnv: true }).output();
+    const needsSession = !snippet.text.includes("cp .env.example");
+    if (needsSession) await run(`${bin}/platform-auth`, "login");
+    const file = `${folder}/snippet.${snippet.language}`;
+    await Deno.writeTextFile(file, inSandbox(snippet.text, sandbox));
+    const runners: Record<string, string[]> = {
+      ts: [deno, "run", "-qA", file],
+      sh: ["bash", "-eu", "-o", "pipefail", file],
+      py: ["python3", file],
+    };
+    const [command = "", ...args] = runners[snippet.language] ?? [];
+    // The script of AUTH_ENV_FILE=false has its settings in the environment.
+    if (snippet.text.startsWith("deno run --allow-net=")) {
+      Object.assign(env, variables, { AUTH_ENV_FILE: "false" });
+    }
+    const { code, stdout, stderr } = await run(command, ...args);
+    const decoder = new TextDecoder();
+    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  });
+}
+
+/** What the comments behind `console.log` promise. */
+function promisedBy(text: string): string[] {
+  return [...text.matchAll(/^console\.log\(.*\); \/\/ (.+)$/gm)].map(([, said = ""]) => said);
+}
+
+const python = await has("python3");
+const bash = Deno.build.os !== "windows" && await has("bash");
+
+async function has(command: string): Promise<boolean> {
+  try {
+    return (await new Deno.Command(command, { args: ["--version"] }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+const runnable: Record<string, boolean> = { ts: true, sh: bash, py: python && bash };
+
+for (const path of DOCUMENTS) {
+  for (const snippet of snippetsOf(path)) {
+    const { language, place, text } = snippet;
+    // The examples of the README in TypeScript run with the docstrings.
+    if (!Object.hasOwn(runnable, language) || (path === "README.md" && language === "ts")) continue;
+    const needs = [language, text.includes('"python3"') ? "py" : language];
+    const ignore = !needs.every((each) => runnable[each]);
+    Deno.test({
+      name: `${place} runs${ignore ? " (its interpreter was not found)" : ""}`,
+      ignore,
+      fn: async () => {
+        const { code, stdout, stderr } = await outcomeOf(snippet);
+        assertEquals(code, 0, `${place}\n${stdout}\n${stderr}`);
+        const promised = promisedBy(text);
+        if (promised.length > 0) assertEquals(stdout.trim().split("\n"), promised);
+      },
+    });
+  }
+}
+
+Deno.test("the documents hold snippets of each kind, and no unknown kind", () => {
+  const kinds = DOCUMENTS.flatMap(snippetsOf).map(({ language }) => language);
+  for (const kind of ["ts", "sh", "py"]) assert(kinds.includes(kind), kind);
+  for (const kind of kinds) assert(["ts", "sh", "py", "ini", "yaml"].includes(kind), kind);
+});
+
+Deno.test("the snippets in TypeScript say nothing wrong to the compiler", () =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox();
+    const snippets = DOCUMENTS.flatMap(snippetsOf).filter(({ language }) => language === "ts");
+    for (const [index, { text }] of snippets.entries()) {
+      await Deno.writeTextFile(
+        `${folder}/${index}.ts`,
+        `${inSandbox(text, sandbox)}\nexport {};\n`,
+      );
+    }
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      ...{ args: ["check", "."], cwd: folder, env: { NO_COLOR: "1" } },
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+  }));
+
+Deno.test("a broken snippet fails", async () => {
+  const broken: [string, string, RegExp][] = [
+    ["ts", 'import { logn } from "./mod.ts";\nawait logn();\n', /logn/],
+  ];
+  if (bash) broken.push(["sh", "platform-auth stattus\n", /no command "stattus"/]);
+  for (const [language, text, message] of broken) {
+    const { code, stdout, stderr } = await outcomeOf({ place: "here", language, text });
+    assert(code !== 0);
+    assertMatch(stdout + stderr, message);
+  }
+});

@@ -1,0 +1,51 @@
+/** What a doctor finds in worlds that are out of order in one way. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { type Check, createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
+import { assertHides } from "../support/canaries.ts";
+import { cannedFetch } from "../support/canned_fetch.ts";
+import { withEnvironment } from "../support/portless.ts";
+
+/** No proxy, whatever this machine has. */
+export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
+  ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
+    .flatMap((name) => [[name, undefined], [name.toLowerCase(), undefined]]),
+);
+
+/** An answer of a provider or API that is there and agrees about the time. */
+export const there = (): Response =>
+  new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
+
+/** What a doctor finds with these options, where provider and API answer; it may show no canary. */
+export async function diagnosisOf(options: SessionOptions, login = false): Promise<Diagnosis> {
+  return await withEnvironment(NO_VARIABLES, async () => {
+    const diagnosis = await createSession({
+      ...{ fetch: cannedFetch(there).fetch, envFile: false },
+      ...options,
+    }).doctor({ login });
+    await assertHides(diagnosis, "a diagnosis");
+    return diagnosis;
+  });
+}
+
+/** The one check of that name. */
+export function checkNamed(name: string, { checks }: Diagnosis): Check {
+  const found = checks.filter((check) => check.name === name);
+  assertEquals(found.length, 1, `${name}: ${found.length} checks`);
+  return found[0] ?? { name, level: "skip", message: "" };
+}
+
+/** Fails unless the check has this level, says this, and has such a fix or none. */
+export function assertCheck(
+  diagnosis: Diagnosis,
+  name: string,
+  level: Check["level"],
+  message: RegExp,
+  fix?: RegExp,
+): void {
+  const check = checkNamed(name, diagnosis);
+  assertEquals(check.level, level, `${name}: ${check.message}`);
+  assertMatch(check.message, message);
+  if (fix) assertMatch(check.fix ?? "", fix);
+  else assertEquals(check.fix, undefined);
+  if (level === "fail") assertEquals(diagnosis.ok, false);
+}

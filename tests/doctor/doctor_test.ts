@@ -1,0 +1,201 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession } from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
+import { withEnvironment } from "../support/portless.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+
+Deno.test("a world in order has nothing but good checks, and nothing is changed by looking", async () => {
+  await using sandbox = await startSandbox();
+  const { settings } = sandbox;
+  const session = createSession(settings);
+  await session.login();
+  await Deno.writeTextFile(settings.envFile, "# mine\n", { append: true });
+  const look = () => ({
+    file: Deno.readTextFileSync(settings.envFile),
+    info: Deno.statSync(settings.envFile),
+    folder: [...Deno.readDirSync(settings.envFile.replace(/\/\.env$/, ""))].map(({ name }) => name),
+    environment: Deno.env.toObject(),
+    status: { ...session.status(), asOf: undefined },
+  });
+  await withEnvironment(NO_VARIABLES, async () => {
+    const before = look();
+    before.info.atime = null;
+    const diagnosis = await session.doctor();
+    const after = look();
+    after.info.atime = null;
+    assertEquals(after, before);
+    assertEquals(diagnosis.checks.map(({ name, level }) => `${name} ${level}`), [
+      "runtime ok",
+      "settings ok",
+      ".env ok",
+      "wire words ok",
+      "SECRET_HASH ok",
+      "provider ok",
+      "clock ok",
+      "API ok",
+      "session ok",
+      "permissions ok",
+    ]);
+    assertEquals(diagnosis.ok, true);
+    // One request, the login: what the doctor sends to the provider is none of its operations.
+    assertEquals(sandbox.requests.filter(({ status }) => status === 200).length, 1);
+  });
+});
+
+Deno.test("settings: present, with where each came from", async () => {
+  const variables = { USER_POOL_ID: "pool_1", APP_CLIENT_ID: "shadowed-by-the-option" };
+  const diagnosis = await withEnvironment(variables, () => diagnosisOf(SETTINGS));
+  assertCheck(diagnosis, "settings", "ok", /AUTH_URL \(option\)/);
+  await inFolder(async (folder) => {
+    await writeEnv(folder, { ...variables, APP_CLIENT_SECRET: canaries.clientSecret });
+    const { clientSecret: _, userPoolId: __, ...others } = SETTINGS;
+    const environment = { USER_POOL_ID: "pool_1", APP_CLIENT_SECRET: undefined };
+    const mixed = await withEnvironment(
+      environment,
+      () => diagnosisOf({ ...others, envFile: `${folder}/.env` }),
+    );
+    const { message } = checkNamed("settings", mixed);
+    assertMatch(message, /APP_CLIENT_SECRET \(file\)/);
+    assertMatch(message, /USER_POOL_ID \(environment\)/);
+  });
+});
+
+Deno.test("settings: all that is missing, and how to obtain it", async () => {
+  const { clientId: _, userPoolId: __, ...others } = SETTINGS;
+  const nothing = { APP_CLIENT_ID: undefined, USER_POOL_ID: undefined };
+  const diagnosis = await withEnvironment(nothing, () => diagnosisOf(others));
+  assertCheck(diagnosis, "settings", "fail", /missing APP_CLIENT_ID, USER_POOL_ID/, /ticket/);
+});
+
+Deno.test("settings: of a wrong shape, naming the setting and not the value", async () => {
+  const wrong = { ...SETTINGS, authUrl: `http://user:${canaries.password}@provider.example` };
+  assertCheck(
+    await diagnosisOf(wrong),
+    "settings",
+    "fail",
+    /AUTH_URL.* must be https/,
+    /correct it/,
+  );
+});
+
+Deno.test("settings: missing ones are no failure while a portal token lasts", async () => {
+  const empty = { AUTH_URL: undefined, APP_CLIENT_ID: undefined, APP_CLIENT_SECRET: undefined };
+  await withEnvironment({ ...NO_VARIABLES, ...empty, USER_POOL_ID: undefined }, async () => {
+    const session = createSession({ envFile: false });
+    assertEquals((await session.doctor()).ok, false);
+    await session.login({ portalToken: `bearer ${canaries.accessToken}` });
+    const diagnosis = await session.doctor();
+    assertCheck(diagnosis, "settings", "warn", /missing AUTH_URL/, /ticket/);
+    assertEquals(diagnosis.ok, true);
+  });
+});
+
+Deno.test("shadowing: the environment that wins over another value in the .env is said", () =>
+  inFolder(async (folder) => {
+    const secret = canaries.clientSecret;
+    const envFile = `${folder}/.env`;
+    await writeEnv(folder, { USER_POOL_ID: "pool_1", APP_CLIENT_SECRET: secret });
+    const { clientSecret: _, userPoolId: __, ...others } = SETTINGS;
+    const variables = { USER_POOL_ID: "pool_2", APP_CLIENT_SECRET: secret };
+    const diagnosis = await withEnvironment(variables, () => diagnosisOf({ ...others, envFile }));
+    assertCheck(diagnosis, "shadowing", "warn", /: USER_POOL_ID$/, /^unset USER_POOL_ID,/);
+    assertEquals(diagnosis.ok, true);
+  }));
+
+Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", () =>
+  inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    const look = () => diagnosisOf({ ...SETTINGS, envFile });
+    assertCheck(await diagnosisOf(SETTINGS), ".env", "ok", /in memory only/);
+    assertCheck(await look(), ".env", "ok", /is not there yet/);
+    await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
+    assertCheck(await look(), ".env", "ok", /there and private/);
+    if (Deno.build.os !== "windows") {
+      await Deno.chmod(envFile, 0o644);
+      assertCheck(await look(), ".env", "warn", /can be read by other users/, /chmod 600/);
+      assertEquals((Deno.statSync(envFile).mode ?? 0) & 0o777, 0o644);
+    }
+    await Deno.writeFile(envFile, new Uint8Array([0xff, 0xfe, 0]));
+    assertCheck(await look(), ".env", "fail", /not UTF-8/, /save it as UTF-8/);
+    await Deno.remove(envFile);
+    await Deno.mkdir(envFile);
+    assertCheck(await look(), ".env", "fail", /is a folder/, /./);
+  }));
+
+const git = Deno.build.os !== "windows" && await hasGit();
+
+async function hasGit(): Promise<boolean> {
+  try {
+    return (await new Deno.Command("git", { args: ["--version"] }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: `version control: not ignored, ignored, tracked${git ? "" : " (no git found)"}`,
+  ignore: !git,
+  fn: () =>
+    inFolder(async (folder) => {
+      const run = async (...args: string[]) =>
+        assert((await new Deno.Command("git", { args, cwd: folder }).output()).success);
+      const envFile = `${folder}/.env`;
+      const look = () => diagnosisOf({ ...SETTINGS, envFile });
+      const outside = await look();
+      assertEquals(outside.checks.some(({ name }) => name === "version control"), false);
+      await run("init", "--quiet");
+      assertCheck(await look(), "version control", "warn", /does not ignore/, /\.gitignore/);
+      await Deno.writeTextFile(`${folder}/.gitignore`, ".env\n");
+      assertCheck(await look(), "version control", "ok", /ignores/);
+      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
+      await run("add", "--force", ".env");
+      assertCheck(await look(), "version control", "fail", /git tracks/, /git rm --cached/);
+    }),
+});
+
+Deno.test("permissions: the printed line is enough, and what is missing is said", async () => {
+  await using sandbox = await startSandbox();
+  await inFolder(async (cwd) => {
+    await writeEnv(cwd, variablesOf(sandbox.settings));
+    const script = `
+      import { authFetch, doctor, login } from ${JSON.stringify(MOD_PATH)};
+      const { checks } = await doctor();
+      console.log(checks.find(({ name }) => name === "permissions").message);
+      if (Deno.args[0] === "call") {
+        await login();
+        console.log((await authFetch("/v1/whoami")).status);
+      } else console.log(JSON.stringify(checks.filter(({ level }) => level === "fail")));`;
+    const env = { NO_PROXY: "127.0.0.1" };
+    const [line = ""] = (await runScript(script, { cwd, env, flags: ["-A"] })).stdout.split("\n");
+    const hosts = [sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host).join();
+    assertEquals(line, `--allow-read=. --allow-write=. --allow-net=${hosts} --allow-env`);
+    const exact = await runScript(script, { cwd, env, flags: line.split(" "), args: ["call"] });
+    assertEquals([exact.stderr, exact.stdout], ["", `${line}\n200\n`]);
+    for (const flag of ["read", "write", "net"]) {
+      const flags = line.split(" ").filter((each) => !each.startsWith(`--allow-${flag}`));
+      const { stdout, stderr } = await runScript(script, { cwd, env, flags });
+      assertEquals(stderr, "");
+      assertMatch(stdout, new RegExp(`\\n.*--allow-${flag}=`));
+    }
+  });
+});
+
+const asRoot = Deno.build.os === "linux" && Deno.uid() === 0;
+
+Deno.test({
+  name: `.env of another owner: said, and not used${asRoot ? "" : " (needs root)"}`,
+  ignore: !asRoot,
+  fn: () =>
+    inFolder(async (cwd) => {
+      await writeEnv(cwd, { APP_CLIENT_ID: "of-somebody-else" });
+      await Deno.chown(`${cwd}/.env`, 65_534, 65_534);
+      const script = `
+        import { doctor } from ${JSON.stringify(MOD_PATH)};
+        console.log(JSON.stringify((await doctor()).checks.filter(({ name }) => name === ".env")));`;
+      const { stdout } = await runScript(script, { cwd, flags: ["-A"] });
+      assertMatch(stdout, /"warn".*belongs to another user and is ignored.*in memory only/);
+    }),
+});

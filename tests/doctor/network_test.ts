@@ -1,0 +1,168 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { assertHides, canaries, SETTINGS } from "../support/canaries.ts";
+import { cannedFetch, errorAnswer, refusedConnection } from "../support/canned_fetch.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
+import { startKernel } from "../kernel/kernel.ts";
+import { portless, withEnvironment } from "../support/portless.ts";
+import { importing } from "../support/settings_environment.ts";
+
+Deno.test("wire words: those of another service are a failure, none set is skipped", async () => {
+  const words = "wire words";
+  assertCheck(await diagnosisOf(SETTINGS), words, "ok", /X-Vendor-Target: Vendor/);
+  const aws = { ...SETTINGS, authUrl: "https://cognito-idp.eu-west-1.amazonaws.com" };
+  assertCheck(await diagnosisOf(aws), words, "ok", /X-Amz-Target: AWSCognito/);
+  const wrong: SessionOptions = { ...aws, provider: "vendor" };
+  assertCheck(await diagnosisOf(wrong), words, "fail", /Vendor/, /AUTH_PROVIDER/);
+  const { authUrl: _, ...others } = SETTINGS;
+  const nowhere = await withEnvironment({ AUTH_URL: undefined }, () => diagnosisOf(others));
+  assertCheck(nowhere, words, "skip", /no provider/);
+  assertCheck(nowhere, "provider", "skip", /no address/);
+  assertCheck(nowhere, "clock", "skip", /no time/);
+});
+
+Deno.test("proxy: said where requests go through one, without its password", async () => {
+  const proxy = `http://user:${canaries.password}@proxy.example:8080`;
+  const look = (variables: Record<string, string>) =>
+    withEnvironment({ ...NO_VARIABLES, ...variables }, async () => {
+      const session = createSession({
+        ...{ ...SETTINGS, envFile: false, fetch: cannedFetch(there).fetch },
+      });
+      const diagnosis = await session.doctor();
+      await assertHides(diagnosis, "a diagnosis");
+      return diagnosis;
+    });
+  const both = await look({ HTTPS_PROXY: proxy });
+  assertCheck(both, "proxy", "warn", /provider\.example, api\.example .*HTTPS_PROXY/, /NO_PROXY/);
+  assertEquals(both.ok, true);
+  const one = await look({ all_proxy: proxy, NO_PROXY: "127.0.0.1, provider.example" });
+  assertCheck(one, "proxy", "warn", /requests to api\.example go .*all_proxy/, /NO_PROXY/);
+  for (
+    const variables of [
+      { HTTPS_PROXY: proxy, NO_PROXY: "example" },
+      { HTTPS_PROXY: proxy, no_proxy: ".example" },
+      { HTTPS_PROXY: proxy, no_proxy: "*" },
+      { HTTP_PROXY: proxy },
+    ] as Record<string, string>[]
+  ) {
+    const { checks } = await look(variables);
+    assertEquals(checks.some(({ name }) => name === "proxy"), false, Object.keys(variables).join());
+  }
+});
+
+Deno.test("proxy: what is on loopback is looked at without it", async () => {
+  await using sandbox = await startSandbox();
+  const gone = { HTTP_PROXY: "http://127.0.0.1:9", ALL_PROXY: "http://127.0.0.1:9" };
+  // The sandbox exempts loopback; a provider that somebody else runs there does not.
+  await withEnvironment({ ...NO_VARIABLES, ...gone }, async () => {
+    const diagnosis = await createSession(sandbox.settings).doctor();
+    assertCheck(diagnosis, "provider", "ok", /answers \(status 405\)/);
+    assertCheck(diagnosis, "API", "ok", /answers/);
+    assertEquals(diagnosis.checks.some(({ name }) => name === "proxy"), false);
+  });
+});
+
+Deno.test("provider and API: refused, silent, without permission", async () => {
+  const refused = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(refusedConnection).fetch });
+  const [message, fix] = [
+    /^provider\.example: the connection was refused$/,
+    /network and any proxy/,
+  ];
+  assertCheck(refused, "provider", "fail", message, fix);
+  assertCheck(refused, "API", "fail", /^api\.example: the connection was refused$/, fix);
+  const forbidden = () => {
+    throw new Deno.errors.NotCapable("Requires net access");
+  };
+  const denied = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(forbidden).fetch });
+  assertCheck(denied, "provider", "fail", /may not be reached/, /--allow-net=provider\.example/);
+  const { timeout } = AbortSignal;
+  // Its five seconds are over at once.
+  AbortSignal.timeout = () => AbortSignal.abort(new DOMException("", "TimeoutError"));
+  try {
+    const fetch = (_: unknown, init?: RequestInit) => Promise.reject(init?.signal?.reason);
+    const silent = await diagnosisOf({ ...SETTINGS, fetch });
+    assertCheck(silent, "provider", "fail", /did not answer in 5 seconds/, fix);
+  } finally {
+    AbortSignal.timeout = timeout;
+  }
+});
+
+Deno.test("API: not set, not usable", async () => {
+  const { apiBaseUrl: _, ...others } = SETTINGS;
+  const unset = await withEnvironment({ API_BASE_URL: undefined }, () => diagnosisOf(others));
+  assertCheck(unset, "API", "warn", /API_BASE_URL is not set/, /authFetch\(\)/);
+  const wrong = await diagnosisOf({ ...SETTINGS, apiBaseUrl: "http://api.example" });
+  assertCheck(wrong, "API", "fail", /API_BASE_URL/, /./);
+});
+
+Deno.test("clock: ahead, behind, right, unknown", async () => {
+  const at = (seconds: number) =>
+    diagnosisOf({ ...SETTINGS, now: () => Date.now() + seconds * 1_000 });
+  assertCheck(await at(0), "clock", "ok", /agrees|[12] second/);
+  assertCheck(await at(30), "clock", "ok", /(29|3[01]) seconds ahead/);
+  assertCheck(await at(300), "clock", "warn", /(299|30[01]) seconds ahead/, /clock right/);
+  assertCheck(await at(-300), "clock", "warn", /(299|30[01]) seconds behind/, /clock right/);
+  const mute = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(() => new Response()).fetch });
+  assertCheck(mute, "clock", "skip", /told no time/);
+});
+
+Deno.test("session: each state, with what to do", async () => {
+  await using world = portless();
+  const { session, clock } = world;
+  const check = async () => checkNamed("session", await session.doctor());
+  assertEquals((await check()).level, "warn");
+  assertMatch((await check()).fix ?? "", /login\(\)/);
+  await session.login();
+  assertMatch(JSON.stringify(await check()), /"ok".*good for 30 min/);
+  clock.advance(1_801);
+  assertMatch(JSON.stringify(await check()), /"ok".*ended 1 s ago/);
+  await session.login({ portalToken: await world.sandbox.portalToken() });
+  clock.advance(1_801);
+  assertMatch(JSON.stringify(await check()), /"warn".*ended.*portalToken/);
+});
+
+Deno.test("--login tries user name and password, and keeps nothing", async () => {
+  await using world = portless({ file: true });
+  const { session, envFile } = world;
+  assertCheck(
+    await session.doctor({ login: true }),
+    "login",
+    "ok",
+    /accepts user name and password/,
+  );
+  assertEquals([world.logins(), session.status().state], [1, "none"]);
+  assertEquals([...Deno.readDirSync(envFile.replace(/\/\.env$/, ""))], []);
+  const wrong = world.another({ password: "wrong" });
+  const refused = await wrong.doctor({ login: true });
+  assertCheck(refused, "login", "fail", /rejected the user name or the password/, /check both/);
+  const said = await world.another().doctor();
+  assertEquals(said.checks.some(({ name }) => name === "login"), false);
+  assertEquals(world.logins(), 2);
+  const unsaid = cannedFetch(errorAnswer("X", `echo ${canaries.password}`));
+  await diagnosisOf({ ...SETTINGS, fetch: unsaid.fetch }, true);
+});
+
+Deno.test("runtime: an older Deno is a failure; in a notebook login() can ask", async () => {
+  const { deno, ...others } = Deno.version;
+  assertCheck(await diagnosisOf(SETTINGS), "runtime", "ok", new RegExp(`^Deno ${deno} in `));
+  const described = Object.getOwnPropertyDescriptor(Deno, "version") ?? {};
+  for (const [version, level] of [["2.9.0", "fail"], ["1.46.3", "fail"], ["3.0.0", "ok"]]) {
+    Object.defineProperty(Deno, "version", {
+      ...{ configurable: true, value: { ...others, deno: version } },
+    });
+    try {
+      assertEquals(checkNamed("runtime", await diagnosisOf(SETTINGS)).level, level);
+    } finally {
+      Object.defineProperty(Deno, "version", described);
+    }
+  }
+  await inFolder(async (cwd) => {
+    await using kernel = await startKernel({ cwd, env: { AUTH_ENV_FILE: "false" } });
+    const { outputs } = await kernel.execute(
+      `${importing("doctor")} (await doctor()).checks[0].message`,
+    );
+    assertMatch(JSON.stringify(outputs), /in a notebook: login\(\) can ask/);
+  });
+});

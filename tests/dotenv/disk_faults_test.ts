@@ -1,0 +1,248 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Session } from "../../mod.ts";
+import { fill, frozen, onTinyDisk } from "./disks.ts";
+import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+
+const posix = { ignore: Deno.build.os === "windows" };
+const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
+
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+function folderOf(path: string): string {
+  return path.replace(/[\\/][^\\/]*$/, "");
+}
+
+/** Two refreshes and a call go well in memory, and one warning says why it is there. */
+async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
+  for (let time = 0; time < 2; time++) {
+    const { state, warnings } = await session.refresh();
+    assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
+    assertMatch(warnings[0] ?? "", /kept in memory only: Cannot write .*; check the path/);
+    assertMatch(warnings[0] ?? "", why);
+  }
+  assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+}
+
+/** The trouble is over: the next save works, and the warning goes. */
+async function assertSavedAgain(world: Portless, session: Session, path: string): Promise<void> {
+  const { warnings } = await session.refresh();
+  assertEquals(warnings, []);
+  assert(linesOf(path).ACCESS_TOKEN === await session.accessToken());
+  assert(linesOf(path).REFRESH_TOKEN === world.sent.at(-1)?.parameters.REFRESH_TOKEN);
+  if (Deno.build.os !== "windows") assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
+}
+
+Deno.test(
+  "a disk without space leaves the file whole and the session in memory",
+  posix,
+  async () => {
+    await onTinyDisk(async (folder) => {
+      const envFile = `${folder}/.env`;
+      Deno.writeTextFileSync(envFile, MINE, { mode: 0o600 });
+      fill(`${folder}/big`);
+      await using world = portless({ session: { envFile } });
+      assertEquals((await world.session.login()).state, "valid");
+      await assertMemoryOnly(world.session, /No space left on device/);
+      assertEquals(Deno.readTextFileSync(envFile), MINE);
+      assertEquals(names(folder).filter((name) => name !== ".env.lock"), [".env", "big"]);
+      Deno.removeSync(`${folder}/big`);
+      await assertSavedAgain(world, world.session, envFile);
+    });
+  },
+);
+
+Deno.test("a folder that nobody can write to leaves the session in memory", posix, async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  await frozen(folderOf(world.envFile), async () => {
+    assertEquals((await world.session.login()).state, "valid");
+    await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
+    assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+    assertEquals(names(folderOf(world.envFile)), [".env"]);
+  });
+  await assertSavedAgain(world, world.session, world.envFile);
+});
+
+Deno.test("a file that nobody can change leaves the session in memory", posix, async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  await frozen(world.envFile, async () => {
+    assertEquals((await world.session.login()).state, "valid");
+    await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
+    assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+    assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
+  });
+  await assertSavedAgain(world, world.session, world.envFile);
+});
+
+Deno.test(
+  "a file marked read-only in a folder that can be written is replaced",
+  posix,
+  async () => {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o400 });
+    assertEquals((await world.session.login()).warnings, []);
+    assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
+    await assertSavedAgain(world, world.session, world.envFile);
+  },
+);
+
+Deno.test("a folder in the place of the file leaves the session in memory", async () => {
+  await using world = portless({ file: true });
+  Deno.mkdirSync(world.envFile);
+  assertEquals((await world.session.login()).state, "valid");
+  await assertMemoryOnly(world.session, /it is a folder/);
+  assertEquals(names(world.envFile), []);
+  Deno.removeSync(world.envFile);
+  await assertSavedAgain(world, world.session, world.envFile);
+});
+
+Deno.test("a file removed between two cells is made again by the next save", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  await world.session.login();
+  Deno.removeSync(world.envFile);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  world.clock.advance(3_000);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  await assertSavedAgain(world, world.session, world.envFile);
+  assertEquals(world.logins(), 1);
+});
+
+Deno.test("a folder removed between two cells leaves the session in memory", async () => {
+  await using world = portless({ file: true });
+  const folder = `${folderOf(world.envFile)}/project`;
+  Deno.mkdirSync(folder);
+  const session = world.another({ envFile: `${folder}/.env` });
+  await session.login();
+  Deno.removeSync(folder, { recursive: true });
+  world.clock.advance(3_000);
+  await assertMemoryOnly(session, /its folder is not there/);
+  Deno.mkdirSync(folder);
+  await assertSavedAgain(world, session, `${folder}/.env`);
+});
+
+Deno.test("a file edited by hand keeps the edits, wherever the session is", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  await world.session.login();
+  let own = 0;
+  for (const work of [world.session.refresh, () => world.session.login({ force: true })]) {
+    const edited = `FIRST=${++own}\n${Deno.readTextFileSync(world.envFile)}LAST=${own}\r\n`;
+    Deno.writeTextFileSync(world.envFile, edited);
+    await work();
+    const text = Deno.readTextFileSync(world.envFile);
+    assert(text.startsWith(`FIRST=${own}\n`) && text.endsWith(`LAST=${own}\r\n`));
+    assert(text.includes(MINE));
+  }
+  await world.session.logout();
+  assertEquals(
+    Deno.readTextFileSync(world.envFile),
+    `FIRST=2\nFIRST=1\n${MINE}LAST=1\r\nLAST=2\r\n`,
+  );
+});
+
+Deno.test("an edit made by hand while a save is under way is kept", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  await world.session.login();
+  const open = Deno.openSync;
+  let edits = 0;
+  // The editor saves when the new text is made and not yet in its place.
+  Deno.openSync = (path, options) => {
+    const file = open(path, options);
+    if (String(path).endsWith(".tmp") && edits++ === 0) {
+      Deno.writeTextFileSync(world.envFile, "LATE=1\n", { append: true });
+    }
+    return file;
+  };
+  try {
+    assertEquals((await world.session.refresh()).warnings, []);
+  } finally {
+    Deno.openSync = open;
+  }
+  assert(edits > 0);
+  assertEquals(linesOf(world.envFile).LATE, "1");
+  await assertSavedAgain(world, world.session, world.envFile);
+});
+
+Deno.test("token lines that are taken out by hand end the session, as logout() does", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  Deno.writeTextFileSync(world.envFile, MINE);
+  world.clock.advance(3_000);
+  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
+  assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+});
+
+Deno.test("a token line that is spoiled by hand is said, and the file left as it is", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const spoiled = Deno.readTextFileSync(world.envFile).replace(/^(ACCESS_TOKEN=.*)$/m, "$1 oops y");
+  Deno.writeTextFileSync(world.envFile, spoiled);
+  world.clock.advance(3_000);
+  const error = await rejection(world.session.authFetch("/v1/whoami"));
+  assertEquals(error.code, "NO_SESSION");
+  assertMatch(error.message, /ACCESS_TOKEN in the \.env is not a token/);
+  assert(Deno.readTextFileSync(world.envFile) === spoiled);
+  assertEquals((await world.session.login()).state, "valid");
+});
+
+Deno.test("a file system without locks keeps sessions, each process on its own", async () => {
+  const { tryLock } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.tryLock = () => Promise.reject(new Deno.errors.NotSupported("no locks"));
+  try {
+    await using world = portless({ file: true });
+    assertEquals((await world.session.login()).warnings, []);
+    world.clock.advance(3_000);
+    const sessions = [world.session, world.another(), world.another()];
+    const tokens = await Promise.all(sessions.map((each) => each.accessToken()));
+    assert(tokens.every((token) => token.length > 100));
+    assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));
+    assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
+    for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
+    await world.session.logout();
+    assertEquals(linesOf(world.envFile), {});
+  } finally {
+    Deno.FsFile.prototype.tryLock = tryLock;
+  }
+});
+
+Deno.test(
+  "a file is made 0600 under a loose umask, and so is what lies beside it",
+  posix,
+  async () => {
+    await using world = portless({ file: true });
+    const before = Deno.umask(0);
+    try {
+      await world.session.login();
+    } finally {
+      Deno.umask(before);
+    }
+    for (const path of [world.envFile, `${world.envFile}.lock`]) {
+      assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600, path);
+    }
+  },
+);
+
+Deno.test("a file of another owner, named by the user, stays that owner's", {
+  ignore: Deno.build.os === "windows" || Deno.uid() !== 0,
+}, async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  Deno.chownSync(world.envFile, 12_345, 23_456);
+  await world.session.login();
+  const { uid, gid, mode } = Deno.statSync(world.envFile);
+  assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
+});
+
+Deno.test("logout() takes away the tokens that a crash left beside the file", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE);
+  Deno.writeTextFileSync(`${world.envFile}.tmp`, `${MINE}ACCESS_TOKEN=left-behind\n`);
+  await world.session.logout();
+  assertEquals(names(folderOf(world.envFile)).filter((name) => name !== ".env.lock"), [".env"]);
+  assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+});

@@ -1,0 +1,210 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ConfigError, createSession } from "../../mod.ts";
+import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
+import { cannedFetch, tokenAnswer } from "../support/canned_fetch.ts";
+import { inFolder } from "../support/child_deno.ts";
+
+const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
+const posix = { ignore: Deno.build.os === "windows" };
+
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+function modeOf(path: string): number {
+  return (Deno.statSync(path).mode ?? 0) & 0o777;
+}
+
+async function refusal(path: string): Promise<ConfigError> {
+  const error = await assertRejects(() => updateEnvFile(path, CHANGES, true), ConfigError);
+  assertEquals(error.code, "ENV_FILE");
+  assert(error.message.includes(path));
+  return error;
+}
+
+Deno.test("updateEnvFile() makes a file that only its owner can read, and nothing else", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    assertEquals(await updateEnvFile(path, CHANGES, true), undefined);
+    assertEquals(await Deno.readTextFile(path), "ACCESS_TOKEN=new-token\n");
+    assertEquals(names(folder), [".env"]);
+    if (Deno.build.os !== "windows") assertEquals(modeOf(path), 0o600);
+  });
+});
+
+Deno.test(
+  "updateEnvFile() makes a file private that was not, and tells how it was",
+  posix,
+  async () => {
+    await inFolder(async (folder) => {
+      const path = `${folder}/.env`;
+      for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
+        await Deno.writeTextFile(path, text);
+        await Deno.chmod(path, 0o644);
+        assertEquals((await updateEnvFile(path, CHANGES, false) ?? 0) & 0o777, 0o644);
+        assertEquals(modeOf(path), 0o600);
+        assertEquals(names(folder), [".env"]);
+      }
+    });
+  },
+);
+
+Deno.test(
+  "updateEnvFile() keeps a symbolic link a link and changes what it leads to",
+  posix,
+  async () => {
+    await inFolder(async (folder) => {
+      await Deno.mkdir(`${folder}/shared`);
+      await Deno.mkdir(`${folder}/project`);
+      const real = `${folder}/shared/real.env`;
+      await Deno.writeTextFile(real, "A=1\n");
+      await Deno.symlink("../shared/real.env", `${folder}/project/second`);
+      await Deno.symlink("second", `${folder}/project/.env`);
+      await updateEnvFile(`${folder}/project/.env`, CHANGES, true);
+      assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
+      assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
+      assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
+        ".env",
+        "second",
+      ]]);
+    });
+  },
+);
+
+for (const target of ["shared/real.env", "shared/a b#1?%20.env"]) {
+  Deno.test(
+    `updateEnvFile() makes the file that a symbolic link to ${target} promises`,
+    posix,
+    async () => {
+      await inFolder(async (folder) => {
+        await Deno.mkdir(`${folder}/shared`);
+        await Deno.symlink(target, `${folder}/.env`);
+        assertEquals(readEnvFile(`${folder}/.env`).exists, false);
+        await updateEnvFile(`${folder}/.env`, CHANGES, true);
+        assertEquals(await Deno.readLink(`${folder}/.env`), target);
+        assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
+        assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
+      });
+    },
+  );
+}
+
+Deno.test(
+  "updateEnvFile() is led astray by no link where its temporary file goes",
+  posix,
+  async () => {
+    await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/victim`, "precious");
+      await Deno.symlink("victim", `${folder}/.env.tmp`);
+      await updateEnvFile(`${folder}/.env`, CHANGES, true);
+      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+      assertEquals(names(folder), [".env", "victim"]);
+    });
+  },
+);
+
+Deno.test("updateEnvFile() clears away what a crash left", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half-a-tok");
+    await updateEnvFile(`${folder}/.env`, CHANGES, true);
+    assertEquals(names(folder), [".env"]);
+  });
+});
+
+Deno.test("a file that is not UTF-8 is refused, said, and left as it is", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const utf16 = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0x3d, 0x00, 0x31, 0x00]);
+    const latin1 = new Uint8Array([0x41, 0x3d, 0xe9, 0x0a]);
+    for (const bytes of [utf16, latin1]) {
+      await Deno.writeFile(path, bytes);
+      const { exists, problem, values } = readEnvFile(path);
+      assertEquals([exists, problem?.code, values.size], [true, "ENV_FILE", 0]);
+      assertMatch((await refusal(path)).message, /not UTF-8.*; save it as UTF-8/);
+      assertEquals(await Deno.readFile(path), bytes);
+      assertEquals(names(folder), [".env"]);
+    }
+  });
+});
+
+Deno.test("a folder in the place of the file is refused and said", async () => {
+  await inFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/.env`);
+    assertEquals(readEnvFile(`${folder}/.env`).problem?.code, "ENV_FILE");
+    assertMatch((await refusal(`${folder}/.env`)).message, /it is a folder; check the path/);
+    assertEquals(names(folder), [".env"]);
+  });
+});
+
+Deno.test("a place that cannot be is refused and said", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await refusal(`${folder}/file/.env`);
+    assertMatch((await refusal(`${folder}/nowhere/.env`)).message, /its folder is not there/);
+    if (Deno.build.os !== "windows") {
+      await Deno.symlink("loop", `${folder}/loop`);
+      await refusal(`${folder}/loop`);
+    }
+  });
+});
+
+/** A folder in which nobody, not even root, can write; `false` if this system has no way to make one. */
+async function freeze(folder: string, frozen: boolean): Promise<boolean> {
+  if (Deno.uid() !== 0) {
+    await Deno.chmod(folder, frozen ? 0o500 : 0o700);
+    return true;
+  }
+  const args = [frozen ? "+i" : "-i", folder];
+  const command = new Deno.Command("chattr", { args, stderr: "null", stdout: "null" });
+  return await command.output().then(({ success }) => success, () => false);
+}
+
+Deno.test(
+  "a file in a read-only folder is left whole, and the session goes on in memory",
+  posix,
+  async () => {
+    await inFolder(async (folder) => {
+      const project = `${folder}/project`;
+      const envFile = `${project}/.env`;
+      await Deno.mkdir(project);
+      await Deno.writeTextFile(envFile, "A=1\n");
+      if (!await freeze(project, true)) return;
+      try {
+        await refusal(envFile);
+        const { fetch } = cannedFetch(tokenAnswer());
+        const session = createSession({
+          ...{ envFile, fetch, authUrl: "https://provider.example", clientId: "c" },
+          ...{ clientSecret: "", userPoolId: "p", username: "ada", password: "pw-of-ada" },
+        });
+        const status = await session.login();
+        assertEquals(status.state, "valid");
+        assertMatch(status.warnings.join(), /kept in memory only/);
+        assertEquals(await session.accessToken(), "opaque-access-token");
+        assertEquals([names(project), await Deno.readTextFile(envFile)], [[".env"], "A=1\n"]);
+      } finally {
+        await freeze(project, false);
+      }
+    });
+  },
+);
+
+Deno.test("readEnvFile() takes a file that is not there for an empty one", async () => {
+  await inFolder((folder) => {
+    assertEquals(readEnvFile(`${folder}/.env`), { exists: false, values: new Map() });
+    return Promise.resolve();
+  });
+});
+
+Deno.test("writers without a lock keep out of each other's temporary files", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const work = Array.from(
+      { length: 20 },
+      (_, at) =>
+        updateEnvFile(path, new Map([["ACCESS_TOKEN", `token-${at}`.repeat(at + 1)]]), false),
+    );
+    await Promise.all(work);
+    assertMatch(await Deno.readTextFile(path), /^ACCESS_TOKEN=(token-(\d+))(\1)*\n$/);
+    assertEquals(names(folder), [".env"]);
+  });
+});

@@ -1,0 +1,71 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { variablesOf } from "../support/sandbox_env.ts";
+import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+
+/** Logs in and calls the API with what is set, and tells how that went. */
+const SCRIPT = `
+  import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
+  const outcome = async (work) => await work().then((it) => it.state ?? it.status, (error) => error.code);
+  console.log(await outcome(() => login({ force: true })));
+  console.log(await outcome(() => authFetch("/v1/whoami")));
+  console.log(status().warnings.join());`;
+
+/** Files that a stranger left, and where the user works. */
+interface Place {
+  readonly planted: string;
+  readonly work: string;
+  readonly marker?: string;
+  readonly owner?: number;
+  readonly link?: boolean;
+}
+
+const places: Record<string, Place> = {
+  "above the project root": { planted: "", work: "project/notebooks", marker: "project/.git" },
+  "in a parent folder of no project": { planted: "", work: "a/b" },
+  "of another owner in the working folder": { planted: "", work: "", owner: 12_345 },
+  "of another owner at the project root": {
+    ...{ planted: "", work: "notebooks", marker: "deno.json", owner: 12_345 },
+  },
+  "of another owner behind a link": {
+    ...{ planted: "notebooks/", work: "notebooks", marker: ".git", owner: 12_345, link: true },
+  },
+};
+
+for (const [what, place] of Object.entries(places)) {
+  const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
+  Deno.test(`a planted .env ${what} gets neither password nor token`, {
+    ignore: place.owner !== undefined && !isRoot,
+  }, async () => {
+    await using sandbox = await startSandbox();
+    await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+    await inFolder(async (folder) => {
+      await Deno.mkdir(`${folder}/${place.work}`, { recursive: true });
+      if (place.marker) await Deno.writeTextFile(`${folder}/${place.marker}`, "{}");
+      const text = `AUTH_URL=${evil.url}\nAPI_BASE_URL=${evil.url}\n` +
+        `API_ALLOWED_ORIGINS=${evil.url}\nAUTH_TIMEOUT_MS=1\n`;
+      const path = `${folder}/${place.planted}.env`;
+      const file = place.link ? `${folder}/theirs` : path;
+      await Deno.writeTextFile(file, text);
+      if (place.link) await Deno.symlink(file, path);
+      if (place.owner !== undefined) await Deno.chown(file, place.owner, place.owner);
+      const { AUTH_URL, API_BASE_URL, ...account } = variablesOf(sandbox.settings);
+      const run = async (env: Record<string, string>) => {
+        const options = { cwd: `${folder}/${place.work}`, flags: ["-A"], env };
+        return (await runScript(SCRIPT, options)).stdout;
+      };
+      // Without an address of one's own there is none; with it the stranger's does not count.
+      assertMatch(await run(account), /^MISSING_SETTINGS\nMISSING_SETTINGS\n/);
+      const own = await run({
+        ...account,
+        AUTH_URL: AUTH_URL ?? "",
+        API_BASE_URL: API_BASE_URL ?? "",
+      });
+      assertMatch(own, /^valid\n200\n/);
+      assertEquals(/belongs to another user/.test(own), place.owner !== undefined);
+      assertEquals(evil.requests.length, 0);
+      assertEquals(await Deno.readTextFile(file), text);
+    });
+  });
+}

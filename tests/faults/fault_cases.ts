@@ -1,0 +1,119 @@
+/** What networks do to a request to the identity provider: one list for the tests and for the measurements. */
+import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
+
+/** A provider behind a proxy that does to requests what a case says. */
+export interface FaultyProvider extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  /** Where a client finds the provider. */
+  readonly url: string;
+  /** Lets the fault happen from the next request on, and gives the address from then on. */
+  begin(): Promise<string>;
+  /** Requests that came through since then. */
+  requests(): number;
+}
+
+export interface FaultCase {
+  readonly name: string;
+  readonly sandbox?: StartSandboxOptions;
+  /** Nothing but the deadline ends it, so that tests set a short one. */
+  readonly waits?: boolean;
+  begin(at: { sandbox: Sandbox; proxy: FaultProxy }): void | Promise<void>;
+  /** The address from then on, if it is another one; no request comes through there. */
+  url?(at: { sandbox: Sandbox }): string;
+}
+
+const always = (fault: Fault): Fault[] => Array.from({ length: 20 }, () => fault);
+
+function planned(name: string, plan: Fault | Fault[], more: Partial<FaultCase> = {}): FaultCase {
+  return { name, begin: ({ proxy }) => proxy.plan(plan), ...more };
+}
+
+function answered(
+  name: string,
+  answer: { status: number; headers?: Record<string, string>; body?: string; times?: number },
+): FaultCase {
+  return {
+    name,
+    begin({ sandbox }) {
+      sandbox.failures.push({ at: "token", ...answer });
+    },
+  };
+}
+
+const PAGE = "<!doctype html><title>Blocked</title><p>Ask your administrator.";
+const THROTTLED = '{"__type":"TooManyRequestsException","message":"Rate exceeded"}';
+const rotating = (graceSeconds: number) => ({ rotateRefreshTokens: true, graceSeconds } as const);
+
+export const FAULT_CASES: readonly FaultCase[] = [
+  { name: "connection refused", begin: ({ proxy }) => proxy.refuse() },
+  planned("reset before the request is read", always("resetBefore")),
+  planned("reset once, then well", "resetBefore"),
+  planned("answer lost once, then well", "resetAfterRequest"),
+  planned("connection closed without an answer", always("closeAfterRequest")),
+  planned("connection closed in mid answer", always("closeMidAnswer")),
+  planned("no answer, ever", always("never"), { waits: true }),
+  planned("request taken, no answer, ever", always("neverAfterRequest"), { waits: true }),
+  planned("answer byte by byte, without end", always({ dripMs: 20 }), { waits: true }),
+  answered("429 once, Retry-After: 2", { status: 429, headers: { "retry-after": "2" }, times: 1 }),
+  answered("429, Retry-After: 600", { status: 429, headers: { "retry-after": "600" } }),
+  {
+    name: "503 once, Retry-After as a date",
+    begin({ sandbox }) {
+      // Whole seconds: the date is one to two seconds ahead.
+      const date = new Date(Date.now() + 2_000).toUTCString();
+      const failure = { at: "token", status: 503, times: 1 } as const;
+      sandbox.failures.push({ ...failure, headers: { "retry-after": date } });
+    },
+  },
+  answered("503 without end", { status: 503 }),
+  answered("throttled by name at 400, without end", { status: 400, body: THROTTLED }),
+  answered("a company proxy's page at 200", {
+    ...{ status: 200, headers: { "content-type": "text/html" }, body: PAGE },
+  }),
+  answered("a company proxy's page at 403", {
+    ...{ status: 403, headers: { "content-type": "text/html" }, body: PAGE },
+  }),
+  answered("an empty answer at 200", { status: 200, body: "" }),
+  {
+    name: "a captive portal's redirect",
+    begin({ sandbox }) {
+      const location = `${sandbox.portalUrl}/login`;
+      sandbox.failures.push({ at: "token", status: 302, headers: { location }, body: PAGE });
+    },
+  },
+  {
+    name: "no TLS where it should be",
+    begin: () => {},
+    url: ({ sandbox }) => sandbox.authUrl.replace("http:", "https:"),
+  },
+  planned("rotation, answer lost, within the grace", "resetAfterRequest", {
+    sandbox: rotating(60),
+  }),
+  planned("rotation, answer lost, no grace", "resetAfterRequest", { sandbox: rotating(0) }),
+];
+
+/** Starts a provider for a case. It works until `begin()`. */
+export async function startFaultyProvider(
+  each: FaultCase,
+  options: StartSandboxOptions = {},
+): Promise<FaultyProvider> {
+  const sandbox = await startSandbox({ ...options, ...each.sandbox });
+  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
+  const proxy = await startFaultProxy({ target });
+  let before = 0;
+  return {
+    sandbox,
+    url: proxy.url,
+    async begin() {
+      before = proxy.counts.requests;
+      await each.begin({ sandbox, proxy });
+      return each.url?.({ sandbox }) ?? proxy.url;
+    },
+    requests: () => proxy.counts.requests - before,
+    async [Symbol.asyncDispose]() {
+      await proxy.close();
+      await sandbox.close();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  AuthError,
+  createSession,
+  ProviderError,
+  type Session,
+  type SessionOptions,
+} from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { FAULT_CASES, type FaultCase, startFaultyProvider } from "./fault_cases.ts";
+
+/** What is seen of an operation: a state or a code, and the requests, or attempts where none came through. */
+type Seen = readonly [outcome: string, requests: number];
+
+/** For each case what a login and a refresh come to. */
+const EXPECTED: Readonly<Record<string, { login: Seen; refresh: Seen; refreshable?: boolean }>> = {
+  "connection refused": { login: ["UNREACHABLE", 4], refresh: ["UNREACHABLE", 4] },
+  "reset before the request is read": { login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 4] },
+  "reset once, then well": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
+  "answer lost once, then well": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
+  "connection closed without an answer": {
+    ...{ login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 4] },
+  },
+  "connection closed in mid answer": { login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 4] },
+  "no answer, ever": { login: ["TIMEOUT", 1], refresh: ["TIMEOUT", 1] },
+  "request taken, no answer, ever": { login: ["TIMEOUT", 1], refresh: ["TIMEOUT", 1] },
+  "answer byte by byte, without end": { login: ["TIMEOUT", 1], refresh: ["TIMEOUT", 1] },
+  "429 once, Retry-After: 2": { login: ["valid", 2], refresh: ["valid", 2] },
+  "429, Retry-After: 600": { login: ["THROTTLED", 1], refresh: ["THROTTLED", 1] },
+  "503 once, Retry-After as a date": { login: ["valid", 2], refresh: ["valid", 2] },
+  "503 without end": { login: ["SERVER_ERROR", 4], refresh: ["SERVER_ERROR", 4] },
+  "throttled by name at 400, without end": { login: ["THROTTLED", 4], refresh: ["THROTTLED", 4] },
+  "a company proxy's page at 200": {
+    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+  },
+  "a company proxy's page at 403": {
+    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+  },
+  "an empty answer at 200": {
+    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+  },
+  "a captive portal's redirect": {
+    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+  },
+  "no TLS where it should be": { login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 1] },
+  "rotation, answer lost, within the grace": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
+  "rotation, answer lost, no grace": {
+    ...{ login: ["UNREACHABLE", 1], refresh: ["REFRESH_REJECTED", 2], refreshable: false },
+  },
+};
+
+/** A deadline that nothing but waiting reaches, as pauses between attempts cost no time here. */
+const deadlineOf = (each: FaultCase) => each.waits ? 400 : 30_000;
+
+/** Runs a login or a refresh in the middle of a fault, on a session that was good before. */
+async function meet(
+  each: FaultCase,
+  work: (session: Session) => Promise<unknown>,
+): Promise<{ seen: Seen; session: Session; ms: number }> {
+  await using provider = await startFaultyProvider(each);
+  return await inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    let skipped = 0;
+    const options: SessionOptions = {
+      ...provider.sandbox.settings,
+      envFile,
+      timeoutMs: deadlineOf(each),
+      monotonic: () => performance.now() + skipped,
+      sleep: (ms) => {
+        skipped += ms;
+        return Promise.resolve();
+      },
+    };
+    await createSession({ ...options, authUrl: provider.url }).login();
+    const authUrl = await provider.begin();
+    const session = createSession({ ...options, authUrl });
+    const started = performance.now() + skipped;
+    let outcome = "valid";
+    let attempts = 0;
+    try {
+      await work(session);
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      outcome = error.code;
+      if (error instanceof ProviderError) attempts = error.attempts;
+      assertMatch(error.message, /^Cannot (log in|refresh the session): .*; .+$/);
+      // One that is followed ends at the portal's page.
+      if (each.name.includes("redirect")) assertMatch(error.message, /status 302, a redirect/);
+    }
+    const ms = performance.now() + skipped - started;
+    const requests = provider.requests();
+    if (requests > 0 && attempts > 0) assertEquals(attempts, requests, "the error tells");
+    // What is left is what the file keeps for the next process.
+    assertEquals(createSession(options).status().canRefresh, session.status().canRefresh);
+    return { seen: [outcome, requests || attempts], session, ms };
+  });
+}
+
+for (const each of FAULT_CASES) {
+  const expected = EXPECTED[each.name];
+  Deno.test(`${each.name}: what a login and a refresh come to`, async () => {
+    const login = await meet(each, (session) => session.login({ force: true }));
+    assertEquals(login.seen, expected?.login, "login");
+    assertEquals([login.session.status().state, login.session.status().canRefresh], [
+      "valid",
+      true,
+    ]);
+    const refresh = await meet(each, (session) => session.refresh());
+    assertEquals(refresh.seen, expected?.refresh, "refresh");
+    const { state, canRefresh } = refresh.session.status();
+    assertEquals([state, canRefresh], ["valid", expected?.refreshable ?? true], "tokens left");
+    for (const { ms } of [login, refresh]) {
+      assert(ms < deadlineOf(each) + 5_000, `${ms} ms with a deadline of ${deadlineOf(each)} ms`);
+    }
+  });
+}
+
+Deno.test("every case has its expectation", () => {
+  assertEquals(Object.keys(EXPECTED).sort(), FAULT_CASES.map(({ name }) => name).sort());
+});
+
+Deno.test("a provider that is slow, and rotates refresh tokens, costs no session", async () => {
+  const slow: FaultCase = {
+    name: "slow",
+    sandbox: { rotateRefreshTokens: true },
+    begin: ({ sandbox }) => {
+      sandbox.failures.push({ at: "token", delayMs: 1_600 });
+    },
+  };
+  // A third of the deadline is over before the answer comes.
+  await using provider = await startFaultyProvider(slow);
+  const { envFile: _, ...settings } = provider.sandbox.settings;
+  const session = createSession({ ...settings, authUrl: provider.url, timeoutMs: 4_000 });
+  await session.login();
+  await provider.begin();
+  assertEquals((await session.refresh()).canRefresh, true);
+  assertEquals(provider.requests(), 1);
+});

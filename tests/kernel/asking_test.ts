@@ -1,0 +1,237 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { repeatedPart } from "../support/canaries.ts";
+import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
+import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+
+/** A notebook whose settings lack user name and password, and what is typed there. */
+interface Desk {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly username: string;
+  readonly password: string;
+  readonly portalString: string;
+  readonly env: Record<string, string>;
+}
+
+/** A notebook on a real kernel, with `login` imported, in a folder of its own. */
+async function atDesk(
+  use: (desk: Desk & { kernel: Kernel }) => Promise<void>,
+  leaveOut: readonly string[] = [],
+): Promise<void> {
+  await withDesk(async (desk) => {
+    const env = { ...desk.env, ...Object.fromEntries(leaveOut.map((name) => [name, ""])) };
+    await using kernel = await startKernel({ cwd: desk.folder, env });
+    const imported = await kernel.execute(importing("authFetch, login, status"));
+    assertEquals(imported.status, "ok");
+    await use({ ...desk, kernel });
+  });
+}
+
+async function withDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
+  await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
+  const user = { username: "ada", password: ` ${crypto.randomUUID()} ` };
+  sandbox.addUser(user);
+  const folder = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    const env = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
+    const portalString = await sandbox.portalToken();
+    await use({ sandbox, folder, ...user, portalString, env });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A person who types these answers in turn. */
+function typing(...answers: string[]): { onInput: () => string } {
+  const left = [...answers];
+  return {
+    onInput: () => {
+      const answer = left.shift();
+      if (answer === undefined) throw new Error("the cell asked once too often");
+      return answer;
+    },
+  };
+}
+
+const masks = (result: CellResult): boolean[] => result.inputs.map(({ password }) => password);
+
+/** What the notebook file would keep: outputs and questions, but not masked answers. */
+const kept = (result: CellResult): string =>
+  JSON.stringify([result.outputs, result.inputs, result.evalue, result.traceback]);
+
+function assertHides(text: string, { portalString, password, sandbox }: Desk): void {
+  const { clientSecret } = sandbox.settings;
+  const secrets = [portalString.replace("bearer ", ""), password.trim(), clientSecret];
+  assertEquals(repeatedPart(text, secrets), undefined);
+}
+
+Deno.test("in a notebook login() takes a portal string, masked", async () => {
+  await atDesk(async ({ kernel, ...desk }) => {
+    const result = await kernel.execute("await login()", typing("1", `"${desk.portalString}"\n`));
+    assertEquals(masks(result), [true, true]);
+    assertMatch(result.inputs[0]?.prompt ?? "", /1 = .*Copy Token.*2 = user name and password/);
+    assertMatch(result.inputs[1]?.prompt ?? "", /Portal string/);
+    assertStringIncludes(kept(result), "Signed in as student");
+    const source = await kernel.execute("status().source");
+    assertStringIncludes(JSON.stringify(source.outputs), "portal");
+    assertHides(kept(result), desk);
+    assertEquals(desk.sandbox.requests.length, 0);
+  });
+});
+
+Deno.test("in a notebook login() takes user name and password, the former openly", async () => {
+  await atDesk(async ({ kernel, ...desk }) => {
+    const answers = typing("2", " ada ", desk.password);
+    const result = await kernel.execute("await login()", answers);
+    assertEquals(masks(result), [true, false, true]);
+    assertMatch(result.inputs[2]?.prompt ?? "", /Password of ada/);
+    assertStringIncludes(kept(result), "Signed in as ada");
+    assertHides(kept(result), desk);
+    const again = await kernel.execute("await login()", typing());
+    assertEquals([again.status, again.inputs], ["ok", []]);
+    const wrong = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
+    assertEquals([wrong.status, wrong.ename], ["error", "TypeError"], "cells are not type-checked");
+  });
+});
+
+Deno.test("in a notebook login({ strategy }) asks for that way only", async () => {
+  await atDesk(async ({ kernel, ...desk }) => {
+    const portal = await kernel.execute(
+      `await login({ strategy: "portal" })`,
+      typing(desk.portalString),
+    );
+    assertEquals([portal.status, masks(portal)], ["ok", [true]]);
+    const password = await kernel.execute(
+      `await login({ strategy: "password" })`,
+      typing("ada", desk.password),
+    );
+    assertEquals([password.status, masks(password)], ["ok", [false, true]]);
+    assertHides(kept(portal) + kept(password), desk);
+  });
+});
+
+Deno.test("in a notebook a wrong answer ends the cell with an error that does not repeat it", async () => {
+  await atDesk(async ({ kernel, ...desk }) => {
+    const wrong = crypto.randomUUID();
+    const password = await kernel.execute("await login()", typing("2", "ada", wrong));
+    assertEquals([password.status, password.ename], ["error", "ProviderError"]);
+    const portal = await kernel.execute("await login()", typing("1", `bearer ${wrong}!`));
+    assertEquals([portal.status, portal.ename], ["error", "ConfigError"]);
+    assertEquals(repeatedPart(kept(password) + kept(portal), [wrong]), undefined);
+    assertEquals(desk.sandbox.requests.length, 1);
+    const right = await kernel.execute("await login()", typing("2", "ada", desk.password));
+    assertEquals(right.status, "ok");
+  });
+});
+
+Deno.test("in a notebook Esc, which answers nothing, ends the login and says what to do", async () => {
+  await atDesk(async ({ kernel, sandbox }) => {
+    const code = `await login().catch((error) => console.log(error.code, error.message))`;
+    for (const answers of [[""], ["1", ""], ["2", ""], ["2", "ada", ""]]) {
+      const result = await kernel.execute(code, typing(...answers));
+      assertMatch(
+        JSON.stringify(result.outputs),
+        /PROMPT_UNAVAILABLE Cannot log in: .*(login\(|set USERNAME|set PASSWORD)/,
+      );
+    }
+    const shown = await kernel.execute("await login()", typing("1", ""));
+    assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
+    assertStringIncludes(shown.evalue ?? "", "Cannot log in");
+    assertEquals(sandbox.requests.length, 0);
+  });
+});
+
+Deno.test("a front end that cannot ask gets one error that lists all that is missing", async () => {
+  await atDesk(async ({ kernel, sandbox }) => {
+    const code = (options: string) =>
+      `await login(${options}).catch((error) => console.log(error.code, error.message))`;
+    const auto = await kernel.execute(code(""));
+    assertMatch(JSON.stringify(auto.outputs), /MISSING_SETTINGS .*APP_CLIENT_ID/);
+    assertMatch(JSON.stringify(auto.outputs), /USER_POOL_ID.*USERNAME.*PASSWORD/);
+    assertMatch(JSON.stringify(auto.outputs), /support/);
+    const portal = await kernel.execute(code(`{ strategy: "portal" }`));
+    assertMatch(JSON.stringify(portal.outputs), /PROMPT_UNAVAILABLE .*login\({ portalToken }\)/);
+    const shown = await kernel.execute("await login()");
+    assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
+    assertEquals(sandbox.requests.length, 0);
+  }, ["APP_CLIENT_ID", "USER_POOL_ID"]);
+});
+
+/** A script in a terminal, whose settings lack user name and password, and what is typed there. */
+async function typed(
+  desk: Desk,
+  code: string,
+  dialog: [awaited: string, typed: string][],
+): Promise<Seen> {
+  const script = `${desk.folder}/script.ts`;
+  await Deno.writeTextFile(script, `${importing("login")}\n${code}`);
+  const command = [Deno.execPath(), "run", "--quiet", "--no-lock", "-A", script];
+  return await inTerminal(command, dialog, { cwd: desk.folder, env: desk.env });
+}
+
+function deskTest(name: string, fn: (desk: Desk) => Promise<void>): void {
+  terminalTest(name, () => withDesk(fn));
+}
+
+const LOGIN = "console.log(await login());";
+const FAILING = "await login().catch((error) => console.log(error.code, error.message));";
+const CHOICE = "(1/2):";
+const PORTAL = "user menu):";
+
+deskTest("in a terminal login() takes a portal string and shows none of it", async (desk) => {
+  const seen = await typed(desk, LOGIN, [[CHOICE, "1\r"], [PORTAL, `${desk.portalString}\r`]]);
+  assertStringIncludes(seen.screen, "Signed in as student");
+  assertHides(seen.screen, desk);
+  assert(seen.sane);
+});
+
+deskTest("in a terminal login() takes a portal string of several lines", async (desk) => {
+  const { portalString } = desk;
+  const broken = portalString.replace(/.{60}/g, "$&\n");
+  const pasted = `\x1b[200~${broken}\x1b[201~\r`;
+  const seen = await typed(desk, LOGIN, [[CHOICE, "1\r"], [PORTAL, pasted]]);
+  assertStringIncludes(seen.screen, "Signed in as student");
+  assertHides(seen.screen, desk);
+  assert(seen.sane);
+});
+
+deskTest(
+  "in a terminal login() takes user name and password, which can be mended",
+  async (desk) => {
+    const seen = await typed(desk, LOGIN, [
+      [CHOICE, "2\r"],
+      ["User name:", "ada\r"],
+      ["Password of ada:", `${desk.password}é\x7f\r`],
+    ]);
+    assertStringIncludes(seen.screen, "Signed in as ada");
+    assertHides(seen.screen, desk);
+    assert(seen.sane);
+  },
+);
+
+for (
+  const [what, dialog] of [
+    ["the choice", [[CHOICE, "\x03"]]],
+    ["the portal string", [[CHOICE, "1\r"], [PORTAL, "bearer eyJ\x03"]]],
+    ["the password", [[CHOICE, "2\r"], ["User name:", "ada\r"], ["Password of ada:", "x\x03"]]],
+  ] as [string, [string, string][]][]
+) {
+  deskTest(
+    `Ctrl-C at ${what} leaves the terminal as it was and sends nothing`,
+    async (desk) => {
+      const seen = await typed(desk, LOGIN, dialog);
+      assertEquals(seen.left, 0);
+      assert(seen.sane);
+      assertEquals(seen.screen.includes("Signed in"), false);
+      assertEquals(desk.sandbox.requests.length, 0);
+    },
+  );
+}
+
+deskTest("an empty answer in a terminal ends the login and says what to do", async (desk) => {
+  const seen = await typed(desk, FAILING, [[CHOICE, "1\r"], [PORTAL, "\r"]]);
+  assertMatch(seen.screen, /PROMPT_UNAVAILABLE Cannot log in: nothing was entered/);
+  assert(seen.sane);
+});

@@ -1,0 +1,256 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  CellTimeoutError,
+  type Kernel,
+  KernelDiedError,
+  type KernelOptions,
+  startKernel,
+} from "./kernel.ts";
+
+const NEVER = "await new Promise((resolve) => setTimeout(resolve, 600_000))";
+
+async function withKernel(
+  run: (kernel: Kernel, folder: string) => Promise<void>,
+  options: Partial<KernelOptions> = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using kernel = await startKernel({
+      cwd: folder,
+      ...options,
+      env: { NO_COLOR: "1", ...options.env },
+    });
+    await run(kernel, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("execute() gives the value of a cell and what it printed", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute(`
+      console.log("one");
+      console.log("two");
+      console.error("careful");
+      ({ rows: 3 });
+    `);
+    assertEquals(result, {
+      status: "ok",
+      executionCount: 1,
+      inputs: [],
+      outputs: [
+        { output_type: "stream", name: "stdout", text: "one\ntwo\n" },
+        { output_type: "stream", name: "stderr", text: "careful\n" },
+        {
+          output_type: "execute_result",
+          data: { "text/plain": "{ rows: 3 }" },
+          metadata: {},
+          execution_count: 1,
+        },
+      ],
+    });
+  });
+});
+
+Deno.test("execute() keeps state from one cell to the next and counts them", async () => {
+  await withKernel(async (kernel) => {
+    await kernel.execute("const rows = [1, 2]; rows.push(3);");
+    const result = await kernel.execute("rows.length");
+    assertEquals(result.executionCount, 2);
+    assertEquals(result.outputs.at(0), {
+      output_type: "execute_result",
+      data: { "text/plain": "3" },
+      metadata: {},
+      execution_count: 2,
+    });
+  });
+});
+
+Deno.test("execute() reports a thrown error with what was printed before", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute(`console.log("before"); throw new TypeError("bad input");`);
+    assertEquals(result.status, "error");
+    assertEquals([result.ename, result.evalue], ["TypeError", "bad input"]);
+    assertStringIncludes(result.traceback?.join("\n") ?? "", "TypeError: bad input");
+    assertEquals(result.outputs.map((output) => output.output_type), ["stream", "error"]);
+  });
+});
+
+Deno.test("execute() reports a cell that does not parse, though the kernel shows nothing", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute("const = 3");
+    assertEquals(result.status, "error");
+    assertEquals(result.outputs, []);
+    assertEquals((await kernel.execute("1 + 1")).status, "ok");
+  });
+});
+
+Deno.test("execute() answers prompts and records which were masked", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute(
+      `const name = prompt("Name");
+       const password = prompt("Password", "", { password: true });
+       console.log(name, password.length);`,
+      { onInput: (_prompt, password) => password ? " secret " : "ada" },
+    );
+    assertEquals(result.inputs.map((input) => input.password), [false, true]);
+    assertStringIncludes(result.inputs[0]?.prompt ?? "", "Name");
+    assertStringIncludes(result.inputs[1]?.prompt ?? "", "Password");
+    assertEquals(result.outputs, [{ output_type: "stream", name: "stdout", text: "ada 8\n" }]);
+  });
+});
+
+Deno.test("execute() without onInput is a cell that cannot ask", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute(`console.log(prompt("Name"));`);
+    assertEquals(result.inputs, []);
+    assertEquals(result.outputs, [{ output_type: "stream", name: "stdout", text: "null\n" }]);
+  });
+});
+
+Deno.test("execute() rejects with what onInput throws, and close() still works", async () => {
+  await withKernel(async (kernel) => {
+    const refuse = (): never => {
+      throw new Error("Nothing may be asked here");
+    };
+    await assertRejects(
+      () => kernel.execute(`prompt("Name")`, { onInput: refuse }),
+      Error,
+      "Nothing may be asked here",
+    );
+    await kernel.close();
+    assertEquals(kernel.alive, false);
+  });
+});
+
+Deno.test("execute() gives an asynchronous HTML value to its own cell", async () => {
+  await withKernel(async (kernel) => {
+    for (let n = 1; n <= 10; n++) {
+      const result = await kernel.execute(`
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        ({
+          async [Symbol.for("Jupyter.display")]() {
+            await new Promise((resolve) => setTimeout(resolve, 0));
+            return { "text/plain": "card ${n}", "text/html": "<b>card ${n}</b>" };
+          },
+        })
+      `);
+      assertEquals(result.outputs, [{
+        output_type: "execute_result",
+        data: { "text/plain": `card ${n}`, "text/html": `<b>card ${n}</b>` },
+        metadata: {},
+        execution_count: n,
+      }]);
+    }
+  });
+});
+
+Deno.test("execute() applies an update to the display that has the id, also from a later cell", async () => {
+  await withKernel(async (kernel) => {
+    await kernel.execute(`
+      const show = (type, text) => Deno.jupyter.broadcast(type, {
+        data: { "text/plain": text },
+        metadata: {},
+        transient: { display_id: "progress" },
+      });
+    `);
+    const first = await kernel.execute(`
+      await show("display_data", "1 of 3");
+      console.log("working");
+      await show("update_display_data", "2 of 3");
+    `);
+    const plain = (): unknown =>
+      first.outputs.map((output) =>
+        "data" in output ? output.data["text/plain"] : output.output_type
+      );
+    assertEquals(plain(), ["2 of 3", "stream"]);
+    const second = await kernel.execute(`await show("update_display_data", "3 of 3");`);
+    assertEquals(second.outputs, []);
+    assertEquals(plain(), ["3 of 3", "stream"]);
+  });
+});
+
+Deno.test("execute() with a large output receives all of it", async () => {
+  await withKernel(async (kernel) => {
+    const result = await kernel.execute(`console.log("x".repeat(1_000_000));`);
+    const text = result.outputs.map((output) => output.output_type === "stream" && output.text);
+    assertEquals(text.join("").length, 1_000_001);
+  });
+});
+
+Deno.test("execute() gives up on a cell that does not end and keeps what it printed", async () => {
+  await withKernel(async (kernel) => {
+    const error = await assertRejects(
+      () => kernel.execute(`console.log("started"); ${NEVER}`, { timeoutMs: 1_000 }),
+      CellTimeoutError,
+      "The cell did not end within 1000 ms",
+    );
+    assertEquals(error.outputs, [{ output_type: "stream", name: "stdout", text: "started\n" }]);
+    await kernel.close();
+    assertEquals(kernel.alive, false);
+  });
+});
+
+Deno.test("execute() refuses a second cell while one runs, and any after close()", async () => {
+  await withKernel(async (kernel) => {
+    const first = kernel.execute("1");
+    await assertRejects(() => kernel.execute("2"), Error, "await the one before");
+    assertEquals((await first).status, "ok");
+    await kernel.close();
+    await assertRejects(() => kernel.execute("3"), Error, "the kernel is closed");
+  });
+});
+
+Deno.test("interrupt() kills the kernel, and the running cell says so", async () => {
+  await withKernel(async (kernel) => {
+    assert(kernel.alive);
+    const running = kernel.execute(`prompt("now"); ${NEVER}`, {
+      onInput: () => {
+        kernel.interrupt();
+        return "";
+      },
+    });
+    await assertRejects(() => running, KernelDiedError, "SIGINT");
+    assertEquals(kernel.alive, false);
+    await assertRejects(() => kernel.execute("1"), KernelDiedError, "SIGINT");
+  });
+});
+
+Deno.test("execute() says that the kernel ended when a cell exits the process", async () => {
+  await withKernel(async (kernel) => {
+    await assertRejects(
+      () => kernel.execute("Deno.exit(7)"),
+      KernelDiedError,
+      "The kernel died (exit status 7)",
+    );
+  });
+});
+
+Deno.test("startKernel() passes the environment and the working folder on", async () => {
+  await withKernel(async (kernel, folder) => {
+    const result = await kernel.execute(
+      `console.log(Deno.env.get("STATION"), Deno.cwd(), Deno.pid);`,
+    );
+    const text = `north-7 ${await Deno.realPath(folder)} ${kernel.pid}\n`;
+    assertEquals(result.outputs, [{ output_type: "stream", name: "stdout", text }]);
+  }, { env: { STATION: "north-7" } });
+});
+
+Deno.test("startKernel() with clearEnv starts from the given variables only", async () => {
+  Deno.env.set("KERNEL_TEST_MARK", "1");
+  const { KERNEL_TEST_MARK: _, ...env } = Deno.env.toObject();
+  try {
+    await withKernel(async (kernel) => {
+      const result = await kernel.execute(`console.log(Deno.env.has("KERNEL_TEST_MARK"));`);
+      assertEquals(result.outputs, [{ output_type: "stream", name: "stdout", text: "false\n" }]);
+    }, { clearEnv: true, env });
+  } finally {
+    Deno.env.delete("KERNEL_TEST_MARK");
+  }
+});
+
+Deno.test("startKernel() in a folder that does not exist says so", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.remove(folder);
+  await assertRejects(() => startKernel({ cwd: folder }), Deno.errors.NotFound);
+});

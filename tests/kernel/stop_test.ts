@@ -1,0 +1,219 @@
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
+import { linesOf } from "../support/portless.ts";
+import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+
+// Far beyond the time-out of a cell: only Stop can end a call to this.
+const HANGING_MS = 600_000;
+
+interface Running {
+  readonly kernel: Kernel;
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+}
+
+/** Stop is a signal, which Windows does not have. */
+function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
+  const windows = Deno.build.os === "windows";
+  Deno.test({
+    name: windows ? `${name} (Windows has no SIGINT to send)` : name,
+    ignore: windows,
+    fn: async () => {
+      await using sandbox = await startSandbox();
+      const folder = await Deno.makeTempDir();
+      try {
+        const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
+        await using kernel = await startKernel({ cwd: folder, env });
+        const names = "accessToken, authFetch, createSession, doctor, login, refresh, status";
+        await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
+        await fn({ kernel, sandbox, folder });
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+async function run(kernel: Kernel, cell: string): Promise<CellResult> {
+  const result = await kernel.execute(cell);
+  assertEquals(result.status, "ok", JSON.stringify(result));
+  return result;
+}
+
+/**
+ * Lets the next requests to a system hang and waits until they have arrived there.
+ *
+ * @param caller What makes the requests: without it there is nothing to wait for.
+ */
+async function hang(
+  sandbox: Sandbox,
+  at: "token" | "api",
+  caller: Promise<unknown>,
+  times = 1,
+): Promise<void> {
+  const failure = { at, delayMs: HANGING_MS, times };
+  sandbox.failures.push(failure);
+  let ended = false;
+  const end = () => ended = true;
+  caller.then(end, end);
+  while (failure.times > 0) {
+    if (ended) throw new Error(`It ended with ${failure.times} requests not sent`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  sandbox.failures.length = 0;
+}
+
+/** Runs a cell that hangs, and presses Stop as soon as it does. */
+async function stopWhileHanging(
+  { kernel, sandbox }: Running,
+  at: "token" | "api",
+  cell: string,
+  times = 1,
+): Promise<CellResult> {
+  const running = kernel.execute(cell);
+  await hang(sandbox, at, running, times);
+  kernel.interrupt();
+  return await running;
+}
+
+/** What Stop does where nobody listens: the kernel ends. */
+async function assertStopKills(kernel: Kernel): Promise<void> {
+  kernel.interrupt();
+  await assertRejects(
+    () => kernel.execute("await new Promise((resolve) => setTimeout(resolve, 60_000))"),
+    KernelDiedError,
+    "SIGINT",
+  );
+}
+
+for (
+  const [what, at, cell] of [
+    ["authFetch()", "api", `await authFetch("/v1/stations")`],
+    ["login()", "token", "await login({ force: true })"],
+    ["refresh()", "token", "await refresh()"],
+    ["accessToken()", "token", "await accessToken({ minValidSeconds: 86_400 })"],
+    [
+      "login()",
+      "token",
+      `await createSession({ ...settings }).login({ username: "student", password: secret })`,
+    ],
+  ] as ["authFetch()", "api" | "token", string][]
+) {
+  const cause = cell.includes("createSession") ? "login() of another session" : what;
+  stopTest(
+    `Stop ends a hanging ${cause} with an error, and the kernel goes on`,
+    async (running) => {
+      const { kernel, sandbox, folder } = running;
+      const { authUrl, clientId, clientSecret, userPoolId, password } = sandbox.settings;
+      const settings = JSON.stringify({ authUrl, clientId, clientSecret, userPoolId });
+      await run(kernel, `const settings = ${settings}; const secret = "${password}";`);
+      const before = linesOf(`${folder}/.env`);
+      const result = await stopWhileHanging(running, at, cell);
+      assertEquals([result.status, result.ename], ["error", "AuthError"]);
+      assertStringIncludes(result.evalue ?? "", `Stopped ${what}: Stop was pressed`);
+      const next = await run(kernel, `[rows.length, status().state, status().username].join()`);
+      assertStringIncludes(JSON.stringify(next.outputs), "3,valid,student");
+      assertEquals(linesOf(`${folder}/.env`), before);
+      const after = await run(kernel, `(await authFetch("/v1/stations")).status`);
+      assertStringIncludes(JSON.stringify(after.outputs), "200");
+    },
+  );
+}
+
+stopTest("Stop is told by a code, and by the error that doctor() ends with", async (running) => {
+  const caught = await stopWhileHanging(
+    running,
+    "api",
+    `await authFetch("/v1/stations").catch((error) => [error.name, error.code].join(" "))`,
+  );
+  assertStringIncludes(JSON.stringify(caught.outputs), "AuthError INTERRUPTED");
+  const result = await stopWhileHanging(running, "token", "await doctor({ login: true })");
+  assertEquals([result.status, result.ename], ["error", "AuthError"]);
+});
+
+stopTest("Stop ends all calls that hang", async (running) => {
+  const result = await stopWhileHanging(
+    running,
+    "api",
+    `const settled = await Promise.allSettled([
+       refresh(),
+       ...Array.from({ length: 5 }, () => authFetch("/v1/stations")),
+     ]);
+     settled.map(({ value, reason }) => reason?.code ?? value.source ?? value.status).join()`,
+    5,
+  );
+  const codes = Array.from({ length: 5 }, () => "INTERRUPTED").join();
+  assertMatch(JSON.stringify(result.outputs), new RegExp(`(refresh|INTERRUPTED),${codes}`));
+  await run(running.kernel, `(await authFetch("/v1/stations")).status`);
+});
+
+stopTest("a call under the caller's own signal ends by either", async (running) => {
+  const { kernel } = running;
+  const stopped = await stopWhileHanging(
+    running,
+    "api",
+    `const own = new AbortController();
+     await authFetch("/v1/stations", { signal: own.signal }).catch((error) => error.code)`,
+  );
+  assertStringIncludes(JSON.stringify(stopped.outputs), "INTERRUPTED");
+  const aborted = await run(
+    kernel,
+    `own.abort(new Error("enough"));
+     await authFetch("/v1/stations", { signal: own.signal }).catch((error) => error.message)`,
+  );
+  assertStringIncludes(JSON.stringify(aborted.outputs), "enough");
+});
+
+stopTest(
+  "after calls that ended in any way, Stop does what it always did: it ends the kernel",
+  async ({ kernel }) => {
+    await run(
+      kernel,
+      `await authFetch("/v1/stations");
+     await authFetch("/v1/nowhere");
+     await authFetch("https://elsewhere.example/").catch(() => {});
+     await refresh();
+     await login({ strategy: "nonsense" }).catch(() => {});
+     await login({ username: "student", password: "wrong" }).catch(() => {});
+     await accessToken();
+     status();`,
+    );
+    await assertStopKills(kernel);
+  },
+);
+
+stopTest("in a kernel that has not called anything Stop ends it as well", async ({ kernel }) => {
+  await assertStopKills(kernel);
+});
+
+Deno.test({
+  name: "in a script SIGINT ends the process, as always",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using sandbox = await startSandbox();
+    const folder = await Deno.makeTempDir();
+    try {
+      const script = `${importing("authFetch, login")}
+        await login();
+        await authFetch("/v1/stations").catch((error) => console.log("caught", error.name));`;
+      await Deno.writeTextFile(`${folder}/script.ts`, script);
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
+        env: settingsEnvironment(sandbox.settings),
+        cwd: folder,
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      const output = child.output();
+      await hang(sandbox, "api", output);
+      child.kill("SIGINT");
+      const { signal, stdout, stderr } = await output;
+      assertEquals(signal, "SIGINT");
+      assertEquals([stdout.length, stderr.length], [0, 0]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

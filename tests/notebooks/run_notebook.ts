@@ -1,0 +1,201 @@
+/** Runs a notebook on a fresh kernel and says in what it differs from its file. */
+
+import { basename, dirname, resolve } from "node:path";
+import { type CellResult, CellTimeoutError, startKernel } from "../kernel/kernel.ts";
+import {
+  codeCells,
+  compareOutputs,
+  describeOutputs,
+  formatNotebook,
+  hasTag,
+  hideSecrets,
+  missingOutputs,
+  type Notebook,
+  type NumberedCodeCell,
+  readNotebook,
+  scanForSecrets,
+  stripVolatile,
+  writeNotebook,
+} from "./notebook.ts";
+import { recordOf } from "../kernel/wire.ts";
+
+const TIMEOUT_MS = 60_000;
+const UNSTABLE = "unstable-output";
+
+// The settings of the person who runs it would change what the notebook shows.
+const OWN_SETTINGS =
+  /^(?:AUTH_|APP_CLIENT_|API_BASE_URL$|API_ALLOWED_ORIGINS$|USER_POOL_ID$|PASSWORD$|ACCESS_TOKEN|REFRESH_TOKEN$|AUTHENTICATED_AT$|FORCE_COLOR$)/;
+
+export interface RunOptions {
+  /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
+  update?: boolean;
+  /** Limit for the whole notebook, the kernel's start included. Default 60 000. */
+  timeoutMs?: number;
+  /** Ends the kernel and with it the run. */
+  signal?: AbortSignal;
+}
+
+/** Something to repair. Fit to be printed: secrets are hidden. */
+export interface Problem {
+  message: string;
+  /** Number of the code cell, as in `[3]`. */
+  cell?: number;
+  source?: string;
+  /** What the cell showed this time. */
+  output?: string;
+}
+
+export interface NotebookReport {
+  name: string;
+  /** Code cells in the notebook. */
+  cells: number;
+  ms: number;
+  problems: Problem[];
+  /** Whether the file was rewritten. */
+  updated: boolean;
+}
+
+/**
+ * Runs every code cell in order, without standard input, in the notebook's own folder.
+ *
+ * A cell that fails ends the run, unless it is tagged `raises-exception`: then it has to fail in
+ * the same way as in the file.
+ */
+export async function runNotebook(
+  path: string,
+  options: RunOptions = {},
+): Promise<NotebookReport> {
+  const started = performance.now();
+  const committed = await readNotebook(path);
+  const cells = codeCells(committed);
+  const { results, problems } = await runCells(cells, path, options);
+  const shown = withResults(committed, results);
+  const update = options.update === true && problems.length === 0;
+  const file = update ? keepUnstable(committed, shown) : committed;
+
+  const isNew = ({ number }: NumberedCodeCell): boolean =>
+    results.has(number) && !problems.some((problem) => problem.cell === number);
+  if (!update) problems.push(...cells.filter(isNew).flatMap((cell) => differences(cell, results)));
+  const missing = missingOutputs(file);
+  for (const cell of cells.filter(({ number }) => missing.includes(number)).filter(isNew)) {
+    problems.push(problemOf(cell, "ends in a value and shows nothing"));
+  }
+  if (recordOf(file.metadata.kernelspec).name !== "deno") {
+    problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
+  }
+  const secrets = new Set([file, shown].flatMap(scanForSecrets));
+  problems.push(...[...secrets].map((message) => ({ message })));
+
+  const updated = update && problems.length === 0 &&
+    formatNotebook(file) !== await Deno.readTextFile(path);
+  if (updated) await writeNotebook(path, file);
+  const ms = performance.now() - started;
+  return { name: basename(path), cells: cells.length, ms, problems, updated };
+}
+
+async function runCells(
+  cells: readonly NumberedCodeCell[],
+  path: string,
+  options: RunOptions,
+): Promise<{ results: Map<number, CellResult>; problems: Problem[] }> {
+  const results = new Map<number, CellResult>();
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
+  await using kernel = await startKernel({
+    cwd: dirname(resolve(path)),
+    clearEnv: true,
+    env: kernelEnvironment(),
+    startTimeoutMs: timeoutMs,
+  });
+  const stop = (): Promise<void> => kernel.close();
+  options.signal?.throwIfAborted();
+  options.signal?.addEventListener("abort", stop);
+  try {
+    for (const numbered of cells) {
+      const { number, cell } = numbered;
+      try {
+        const left = Math.max(1, Math.round(deadline - performance.now()));
+        const result = await kernel.execute(cell.source, { timeoutMs: left });
+        results.set(number, result);
+        const mayFail = hasTag(cell, "raises-exception");
+        if (result.status === "error" && !mayFail) {
+          return { results, problems: [problemOf(numbered, failureOf(result), result)] };
+        }
+        if (result.status === "ok" && mayFail) {
+          const message = "is tagged raises-exception and did not fail";
+          return { results, problems: [problemOf(numbered, message, result)] };
+        }
+      } catch (error) {
+        const late = error instanceof CellTimeoutError;
+        const message = late
+          ? `was still running when the limit of ${timeoutMs / 1000} s for the notebook was over`
+          : String(error);
+        const outputs = late ? error.outputs : [];
+        return { results, problems: [problemOf(numbered, message, { outputs })] };
+      }
+    }
+    return { results, problems: [] };
+  } finally {
+    options.signal?.removeEventListener("abort", stop);
+  }
+}
+
+function differences(
+  numbered: NumberedCodeCell,
+  results: ReadonlyMap<number, CellResult>,
+): Problem[] {
+  const result = results.get(numbered.number);
+  if (result === undefined) return [];
+  const unstable = hasTag(numbered.cell, UNSTABLE);
+  return compareOutputs(numbered.cell.outputs, result.outputs, { unstable })
+    .map((message) => problemOf(numbered, message, result));
+}
+
+/** The notebook as this run showed it; cells that did not run keep their outputs. */
+function withResults(notebook: Notebook, results: ReadonlyMap<number, CellResult>): Notebook {
+  const shown = structuredClone(stripVolatile(notebook));
+  for (const { number, cell } of codeCells(shown)) {
+    const result = results.get(number);
+    if (result === undefined) continue;
+    cell.execution_count = number;
+    cell.outputs = structuredClone(result.outputs);
+  }
+  return shown;
+}
+
+/** Text that differs in every run would make every update a change of the file. */
+function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
+  const kept = structuredClone(shown);
+  const before = codeCells(committed);
+  for (const [index, { number, cell }] of codeCells(kept).entries()) {
+    const old = before[index]?.cell.outputs ?? [];
+    if (!hasTag(cell, UNSTABLE)) continue;
+    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) continue;
+    cell.outputs = old.map((output) =>
+      output.output_type === "execute_result" ? { ...output, execution_count: number } : output
+    );
+  }
+  return kept;
+}
+
+function problemOf(
+  { number, cell }: NumberedCodeCell,
+  message: string,
+  result?: Pick<CellResult, "outputs">,
+): Problem {
+  const problem = { cell: number, source: hideSecrets(cell.source), message: hideSecrets(message) };
+  return result ? { ...problem, output: describeOutputs(result.outputs) } : problem;
+}
+
+function failureOf(result: CellResult): string {
+  const error = `failed with ${result.ename ?? "Error"}: ${result.evalue ?? ""}`;
+  return result.traceback?.length
+    ? error
+    : `${error}; it may not parse, or an import failed: run its code with deno run`;
+}
+
+function kernelEnvironment(): Record<string, string> {
+  const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
+  // Without it plain text holds escape codes for colors.
+  return { ...Object.fromEntries(kept), NO_COLOR: "1" };
+}

@@ -1,0 +1,184 @@
+/** Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote. */
+import { fileURLToPath } from "node:url";
+
+// Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a lock file of their own: an entry
+// in the project's deno.lock would be downloaded by everyone who runs anything in a clone.
+const LOCK = fileURLToPath(new URL("../data/cognito_local.lock", import.meta.url));
+const ENTRY = "npm:cognito-local@5.3.0/lib/bin/start.js";
+
+// The first start downloads the packages.
+const START_TIMEOUT_MS = 120_000;
+
+export interface CognitoLocalOptions {
+  /** What users type to log in. With "email" the provider knows them by a UUID, not by that. */
+  signIn: "username" | "email";
+}
+
+export interface CognitoLocal extends AsyncDisposable {
+  readonly url: string;
+  readonly userPoolId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What the user types: a name or an e-mail address. */
+  readonly username: string;
+  /** Made at run time. */
+  readonly password: string;
+  /** The access token's `username` claim: the same name, or a UUID when signing in by e-mail. */
+  readonly providerUsername: string;
+  /** An operation in "aws" words, for what a test has to arrange. Throws unless the answer is 200. */
+  admin<Answer>(operation: string, body: Record<string, unknown>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Starts an emulator with one pool, one client with a secret and one user; ends with this process. */
+export async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoLocal> {
+  const folder = await Deno.makeTempDir({ prefix: "cognito-local-" });
+  await Deno.mkdir(`${folder}/.cognito`);
+  await Deno.writeTextFile(
+    `${folder}/.cognito/config.json`,
+    JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] } }),
+  );
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const emulator = spawnEmulator(folder, port);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    closing ??= emulator.end().finally(() => Deno.remove(folder, { recursive: true }));
+  try {
+    await emulator.ready;
+    await (await fetch(new URL("/health", url))).json();
+    const account = await createAccount(url, options.signIn);
+    return {
+      ...account,
+      url,
+      admin: <Answer>(operation: string, body: Record<string, unknown>) =>
+        call<Answer>(url, operation, body),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Emulator {
+  ready: Promise<void>;
+  end(): Promise<void>;
+}
+
+function spawnEmulator(folder: string, port: number): Emulator {
+  // Standard input ends when the process that holds its other end does, however that process ends.
+  const main = `import "${ENTRY}";` +
+    "await Deno.stdin.readable.pipeTo(new WritableStream()); Deno.exit();";
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--quiet", "--no-prompt", "--no-config", `--lock=${LOCK}`, "--frozen"],
+      ...["--allow-env", "--allow-sys", "--allow-read", `--allow-write=${folder}`],
+      ...["--allow-net=127.0.0.1", `data:application/javascript,${encodeURIComponent(main)}`],
+    ],
+    cwd: folder,
+    env: { HOST: "127.0.0.1", PORT: String(port), NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+
+  const started = Promise.withResolvers<void>();
+  let complaint = "";
+  const output = Promise.all([
+    eachText(child.stdout, (text) => text.includes("running on http") && started.resolve()),
+    eachText(child.stderr, (text) => complaint = (complaint + text).slice(-2000)),
+  ]);
+  const timer = setTimeout(
+    () => started.reject(new Error(`cognito-local was not ready in time: ${complaint}`)),
+    START_TIMEOUT_MS,
+  );
+  const ended = child.status.then(async ({ code }) => {
+    await output;
+    started.reject(new Error(`cognito-local ended with status ${code}: ${complaint}`));
+  });
+  return {
+    ready: started.promise.finally(() => clearTimeout(timer)),
+    async end() {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended already.
+      }
+      await ended;
+      await child.stdin.close().catch(() => {});
+    },
+  };
+}
+
+async function createAccount(url: string, signIn: CognitoLocalOptions["signIn"]) {
+  const username = signIn === "email" ? "learner@example.org" : "learner";
+  const password = `Aa1!${crypto.randomUUID()}`;
+  const { UserPool } = await call<{ UserPool: { Id: string } }>(url, "CreateUserPool", {
+    PoolName: "tests",
+    ...(signIn === "email" ? { UsernameAttributes: ["email"] } : {}),
+  });
+  const userPoolId = UserPool.Id;
+  const { UserPoolClient } = await call<
+    { UserPoolClient: { ClientId: string; ClientSecret: string } }
+  >(url, "CreateUserPoolClient", {
+    UserPoolId: userPoolId,
+    ClientName: "tests",
+    GenerateSecret: true,
+    ExplicitAuthFlows: ["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"],
+  });
+  const { User } = await call<{ User: { Username: string } }>(url, "AdminCreateUser", {
+    UserPoolId: userPoolId,
+    Username: username,
+    MessageAction: "SUPPRESS",
+  });
+  await call(url, "AdminSetUserPassword", {
+    UserPoolId: userPoolId,
+    Username: username,
+    Password: password,
+    Permanent: true,
+  });
+  return {
+    userPoolId,
+    clientId: UserPoolClient.ClientId,
+    clientSecret: UserPoolClient.ClientSecret,
+    username,
+    password,
+    providerUsername: User.Username,
+  };
+}
+
+async function call<Answer>(
+  url: string,
+  operation: string,
+  body: Record<string, unknown>,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "x-amz-target": `AWSCognitoIdentityProviderService.${operation}`,
+      "content-type": "application/x-amz-json-1.1",
+    },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) {
+    throw new Error(`cognito-local answered ${response.status} to ${operation}`, {
+      cause: await response.text(),
+    });
+  }
+  return await response.json();
+}
+
+// The emulator writes its configured port, not the one it got, into tokens: 0 is no choice.
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function eachText(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  use: (text: string) => unknown,
+): Promise<void> {
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) use(text);
+}

@@ -1,0 +1,75 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  createSession,
+  ProviderError,
+  SessionExpiredError,
+  type SessionOptions,
+} from "../../mod.ts";
+import { startCognitoLocal } from "./cognito_local.ts";
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return (await assertRejects(() => work, ProviderError)).code;
+}
+
+for (const signIn of ["username", "email"] as const) {
+  Deno.test(`a session works at an identity provider of others, signing in by ${signIn}`, async (t) => {
+    await using provider = await startCognitoLocal({ signIn });
+    const { clientId, clientSecret, userPoolId, username, password } = provider;
+    const options: SessionOptions = {
+      ...{ authUrl: provider.url, provider: "aws", clientId, clientSecret, userPoolId },
+    };
+    const account = { username, password };
+    const session = createSession(options);
+
+    await t.step("login() gets tokens, their lifetime from the token itself", async () => {
+      const status = await session.login(account);
+      assertEquals([status.state, status.source, status.canRefresh], ["valid", "password", true]);
+      assertEquals(status.username, provider.providerUsername);
+      const seconds = ((status.accessTokenExpiresAt?.getTime() ?? 0) - Date.now()) / 1_000;
+      assert(seconds > 60 && seconds <= 86_400, `${seconds} s`);
+    });
+
+    await t.step("refresh() gets another access token and keeps the refresh token", async () => {
+      const before = await session.accessToken();
+      const status = await session.refresh();
+      assertEquals([status.state, status.source, status.canRefresh], ["valid", "refresh", true]);
+      assert(await session.accessToken() !== before);
+      assertEquals((await session.refresh()).canRefresh, true);
+    });
+
+    await t.step("a wrong password is INVALID_CREDENTIALS", async () => {
+      const wrong = createSession(options).login({ username, password: "Wrong-password-1" });
+      assertEquals(await codeOf(wrong), "INVALID_CREDENTIALS");
+    });
+
+    await t.step("an unknown user is INVALID_CREDENTIALS", async () => {
+      const unknown = createSession(options).login({ username: "nobody@example.org", password });
+      assertEquals(await codeOf(unknown), "INVALID_CREDENTIALS");
+    });
+
+    await t.step("an unknown client is CLIENT_UNKNOWN", async () => {
+      const stranger = createSession({ ...options, clientId: "nobody" });
+      assertEquals(await codeOf(stranger.login(account)), "CLIENT_UNKNOWN");
+    });
+
+    await t.step("the wrong words are an error that says what was seen", async () => {
+      const vendor = createSession({ ...options, provider: "vendor" });
+      const error = await assertRejects(() => vendor.login(account), ProviderError);
+      assert(["UNEXPECTED_RESPONSE", "SERVER_ERROR", "REJECTED"].includes(error.code), error.code);
+      assert(error.status !== undefined);
+    });
+
+    await t.step("a refresh token that is not known there is REFRESH_REJECTED", async () => {
+      const folder = await Deno.makeTempDir({ prefix: "interop-" });
+      try {
+        const envFile = `${folder}/.env`;
+        await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
+        const stale = createSession({ ...options, ...account, envFile });
+        const error = await assertRejects(() => stale.refresh(), SessionExpiredError);
+        assertEquals(error.code, "REFRESH_REJECTED");
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    });
+  });
+}

@@ -1,0 +1,110 @@
+/** Processes that use a session on a `.env`. Run as a script, it is one of them. */
+import { AuthError, createSession } from "../../mod.ts";
+import { TextLineStream } from "./text_lines.ts";
+
+/** What a process that made its calls tells of them. */
+export interface Report {
+  /** How many answers had which status, or which error was met. */
+  readonly outcomes: Record<string, number>;
+  /** SHA-256 of each token that went to the API. */
+  readonly tokens: string[];
+  readonly warnings: string[];
+}
+
+/** A process that was started. */
+export interface ClientProcess {
+  /** Resolves when the process waits before its work, or has begun it. */
+  readonly ready: Promise<void>;
+  /** Lets it begin. */
+  go(): Promise<void>;
+  /** What it tells in the end. */
+  readonly report: Promise<Report>;
+  kill(signal: Deno.Signal): void;
+  readonly ended: Promise<Deno.CommandStatus>;
+}
+
+/**
+ * Starts a process on a `.env`.
+ *
+ * - `call`: waits for `go()`, makes that many calls at once, and reports
+ * - `churn`: logs in, refreshes and saves without pause until it is killed
+ */
+export function startClient(
+  work: "call" | "churn",
+  envFile: string,
+  calls = 0,
+): ClientProcess {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "-A", import.meta.url, work, envFile, `${calls}`],
+    ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
+  }).spawn();
+  const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();
+  const commands = child.stdin.getWriter();
+  const ready = lines.read().then(({ value }) => {
+    if (value !== "ready") throw new Error("the process ended before it was ready");
+  });
+  const report = Promise.withResolvers<Report>();
+  return {
+    ready,
+    async go() {
+      await ready;
+      await commands.write(new TextEncoder().encode("go\n"));
+      lines.read().then(({ value }) => report.resolve(JSON.parse(value ?? "null")))
+        .catch(report.reject);
+    },
+    report: report.promise,
+    kill: (signal) => child.kill(signal),
+    ended: child.status.finally(async () => {
+      await commands.close().catch(() => {});
+      await lines.cancel();
+    }),
+  };
+}
+
+async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return new Uint8Array(bytes).toHex();
+}
+
+async function call(envFile: string, calls: number): Promise<Report> {
+  const used = new Set<string>();
+  const plain = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    const token = new Headers(init?.headers).get("authorization");
+    if (token !== null) used.add(token);
+    return plain(input, init);
+  };
+  const session = createSession({ envFile });
+  session.status();
+  console.log("ready");
+  const lines = Deno.stdin.readable.pipeThrough(new TextLineStream()).getReader();
+  await lines.read();
+  await lines.cancel();
+  const outcomes: Record<string, number> = {};
+  const one = async () => {
+    const outcome = await session.authFetch("/v1/whoami").then(async (answer) => {
+      await answer.body?.cancel();
+      return String(answer.status);
+    }, (error) => error instanceof AuthError ? error.code : String(error));
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  await Promise.all(Array.from({ length: calls }, one));
+  const tokens = await Promise.all([...used].map(digest));
+  return { outcomes, tokens, warnings: session.status().warnings };
+}
+
+async function churn(envFile: string): Promise<never> {
+  const session = createSession({ envFile });
+  await session.login({ force: true });
+  console.log("ready");
+  for (let round = 1;; round++) {
+    if (round % 3 === 0) await session.login({ force: true });
+    else await session.refresh();
+  }
+}
+
+if (import.meta.main) {
+  const [work, envFile = "", calls] = Deno.args;
+  if (work === "churn") await churn(envFile);
+  console.log(JSON.stringify(await call(envFile, Number(calls))));
+}

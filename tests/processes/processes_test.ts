@@ -1,0 +1,90 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { lockBeside } from "../../src/dotenv/lock.ts";
+import { assertKillsHarmless } from "./kills.ts";
+import { assertOneRefresh } from "./one_refresh.ts";
+import { linesOf, portless, rejection } from "../support/portless.ts";
+
+Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env", async () => {
+  await assertOneRefresh(3, 10);
+});
+
+Deno.test("15 kills at random moments leave whole files, free locks and a way on", async () => {
+  const kills = await assertKillsHarmless(15);
+  assertEquals(kills.working + kills.rejected, 15);
+  assert(kills.working > 0);
+});
+
+/** The lock is there or not: nothing waits. */
+const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
+
+Deno.test("a process that holds the lock for too long is passed by, and that is said", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const lock = await lockBeside(world.envFile, 0, AT_ONCE);
+  world.clock.advance(3_000);
+  const before = world.clock.monotonic();
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 1);
+  assert(world.clock.monotonic() - before <= 30_000, "inside the deadline");
+  assertMatch(world.session.status().warnings.join(), /holds the lock.*refreshed without it/);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
+  lock.release();
+  const names = [...Deno.readDirSync(world.envFile.replace(/\.env$/, ""))].map(({ name }) => name);
+  assertEquals(names.sort(), [".env", ".env.lock"]);
+});
+
+Deno.test("while another process holds the lock, a token that is good is used as it is", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const token = await world.session.accessToken();
+  const lock = await lockBeside(world.envFile, 0, AT_ONCE);
+  world.clock.advance(1_700);
+  assertEquals(await world.session.accessToken(), token);
+  assertEquals((await rejection(world.session.refresh())).code, "TIMEOUT");
+  assertEquals(world.refreshes(), 0);
+  lock.release();
+  assertEquals((await world.session.refresh()).state, "valid");
+  assertEquals(world.session.status().warnings, []);
+});
+
+Deno.test("a login in a terminal is seen by an open notebook at its next need", async () => {
+  await using world = portless({ file: true });
+  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
+  await world.session.login();
+  const terminal = world.another({ username: "grace", password: "Another-Password-1" });
+  world.clock.advance(3_000);
+  await terminal.login({ force: true });
+  const answer = await world.session.authFetch("/v1/whoami");
+  assertEquals((await answer.json()).username, "grace");
+  assertEquals([world.logins(), world.refreshes()], [2, 0]);
+});
+
+Deno.test("a session that ended elsewhere comes back with a login elsewhere", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.sandbox.revokeRefreshTokens();
+  world.clock.advance(3_000);
+  assertEquals((await rejection(world.session.authFetch("/v1/x"))).code, "REFRESH_REJECTED");
+  assertEquals(linesOf(world.envFile), {});
+  await world.another().login();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+});
+
+Deno.test("a refresh token that was rejected stays in the file if it is another one there", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(3_000);
+  const elsewhere = `${world.envFile}-elsewhere`;
+  await world.another({ envFile: elsewhere }).login();
+  const news = await Deno.readTextFile(elsewhere);
+  world.sandbox.revokeRefreshTokens();
+  const held = world.hold();
+  const call = world.session.accessToken();
+  await held.arrived;
+  // Another process logs in while the rejection is on its way.
+  await Deno.writeTextFile(world.envFile, news);
+  held.release();
+  assert(news.includes(`ACCESS_TOKEN=${await call}\n`));
+  assert(await Deno.readTextFile(world.envFile) === news);
+  assertEquals([world.session.status().canRefresh, world.session.status().warnings], [true, []]);
+});

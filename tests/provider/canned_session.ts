@@ -1,0 +1,22 @@
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
+import { fakeTime } from "../support/fake_time.ts";
+
+/** Settings of a client with a secret. */
+export const SETTINGS = {
+  authUrl: "https://provider.example",
+  clientId: "example-client",
+  clientSecret: "example-client-secret",
+  userPoolId: "example_Pool",
+  username: "ada",
+  password: "example-password",
+};
+
+/** A session to which the provider gives these answers, in a time that does not pass by itself. */
+export function cannedSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
+  const time = fakeTime();
+  const { asked, fetch } = cannedFetch(...answers);
+  const { now, monotonic, sleep } = time;
+  const session = createSession({ ...SETTINGS, now, monotonic, sleep, fetch, ...options });
+  return { session, asked, time };
+}

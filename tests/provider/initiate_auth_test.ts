@@ -1,0 +1,165 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ChallengeError, ProviderError } from "../../mod.ts";
+import {
+  type Canned,
+  jsonAnswer,
+  refusedConnection,
+  tokenAnswer,
+} from "../support/canned_fetch.ts";
+import { cannedSession } from "./canned_session.ts";
+import { fakeTime } from "../support/fake_time.ts";
+import { fakeToken } from "../support/fake_token.ts";
+
+function sessionWith(...answers: [Canned, ...Canned[]]) {
+  return cannedSession({}, ...answers);
+}
+
+const text = (body: string, status = 200, headers: Record<string, string> = {}): Canned => () =>
+  new Response(body, { status, headers });
+
+Deno.test("a request to the provider follows no redirect and carries nothing beside section 4.1", async () => {
+  const { session, asked } = sessionWith(tokenAnswer());
+  await session.login();
+  assertEquals(asked.length, 1);
+  assertEquals(asked[0]?.url, "https://provider.example/");
+  assertEquals(asked[0]?.redirect, "manual");
+  assertEquals([...asked[0]?.headers ?? []].sort(), [
+    ["content-type", "application/x-vendor-json-1.1"],
+    ["x-vendor-target", "VendorIdentityProviderService.InitiateAuth"],
+  ]);
+});
+
+Deno.test("a refresh has the same address, method and headers as the login", async () => {
+  const { session, asked } = sessionWith(tokenAnswer());
+  await session.login();
+  await session.refresh();
+  const [login, refresh] = asked;
+  assertEquals(refresh?.url, login?.url);
+  assertEquals([...refresh?.headers ?? []], [...login?.headers ?? []]);
+  assertEquals(
+    JSON.parse(refresh?.body ?? "").AuthParameters.REFRESH_TOKEN,
+    "opaque-refresh-token",
+  );
+});
+
+const NOW_S = Math.floor(fakeTime().now() / 1_000);
+const lifetimes: [string, Record<string, unknown>, number | undefined][] = [
+  ["ExpiresIn", { ExpiresIn: 600 }, 600],
+  ["ExpiresIn, whatever the token says", {
+    ExpiresIn: 600,
+    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 3_600 }),
+  }, 600],
+  ["the token where ExpiresIn is missing", {
+    ExpiresIn: undefined,
+    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 3_600 }),
+  }, 3_600],
+  ["the token's lifetime where its clock is another", {
+    ExpiresIn: undefined,
+    AccessToken: fakeToken({ iat: NOW_S - 86_400, exp: NOW_S - 86_100 }),
+  }, 300],
+  ["the token where ExpiresIn is null", {
+    ExpiresIn: null,
+    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 60 }),
+  }, 60],
+  ["the token where ExpiresIn is no lifetime", {
+    ExpiresIn: -5,
+    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 60 }),
+  }, 60],
+  ["nothing where nobody tells", { ExpiresIn: undefined }, undefined],
+  ["nothing where ExpiresIn is no number and nobody else tells", { ExpiresIn: "soon" }, undefined],
+  ["nothing where ExpiresIn is true", { ExpiresIn: true }, undefined],
+];
+for (const [source, result, seconds] of lifetimes) {
+  Deno.test(`the lifetime comes from ${source}`, async () => {
+    const { session, time } = sessionWith(tokenAnswer(result));
+    const { state, accessTokenExpiresAt } = await session.login();
+    const end = accessTokenExpiresAt?.getTime();
+    assertEquals(end, seconds === undefined ? undefined : time.now() + seconds * 1_000);
+    assertEquals(state, seconds === undefined ? "unknown" : "valid");
+  });
+}
+
+const token = { AccessToken: "opaque-access-token" };
+const lenient: [string, unknown, boolean][] = [
+  ["only an access token", { AuthenticationResult: token }, false],
+  ["no TokenType and no ChallengeParameters", {
+    AuthenticationResult: { ...token, ExpiresIn: 60, RefreshToken: "r" },
+  }, true],
+  ["null members", {
+    AuthenticationResult: {
+      ...token,
+      ExpiresIn: null,
+      IdToken: null,
+      RefreshToken: null,
+      TokenType: null,
+    },
+    ChallengeName: null,
+    ChallengeParameters: null,
+    Session: null,
+  }, false],
+  ["members that nobody knows", {
+    AuthenticationResult: { ...token, RefreshToken: "r", NewDeviceMetadata: { a: [1] }, X: 7 },
+    ChallengeParameters: {},
+    ResultMetadata: {},
+  }, true],
+  ["members of other types that are not needed", {
+    AuthenticationResult: { ...token, IdToken: 7, TokenType: ["Bearer"], RefreshToken: "r" },
+    ChallengeParameters: "none",
+  }, true],
+];
+for (const [what, body, canRefresh] of lenient) {
+  Deno.test(`login() takes an answer with ${what}`, async () => {
+    const { session } = sessionWith(jsonAnswer(body));
+    assertEquals((await session.login()).canRefresh, canRefresh);
+    assertEquals(await session.accessToken(), "opaque-access-token");
+  });
+}
+
+Deno.test("login() takes tokens of any status that says success, and any content type", async () => {
+  const body = JSON.stringify({ AuthenticationResult: token });
+  for (const answer of [text(body, 201), text(body, 200, { "content-type": "text/html" })]) {
+    assertEquals((await sessionWith(answer).session.login()).source, "password");
+  }
+});
+
+Deno.test("refresh() keeps the old refresh token when the answer has none", async () => {
+  for (const RefreshToken of [undefined, null]) {
+    const { session, asked } = sessionWith(tokenAnswer(), tokenAnswer({ RefreshToken }));
+    await session.login();
+    await session.refresh();
+    assertEquals((await session.refresh()).canRefresh, true);
+    const sent = JSON.parse(asked.at(-1)?.body ?? "").AuthParameters.REFRESH_TOKEN;
+    assertEquals(sent, "opaque-refresh-token");
+  }
+});
+
+Deno.test("a challenge is CHALLENGE_REQUIRED with its name and parameters, and no tokens are kept", async () => {
+  const { session } = sessionWith(jsonAnswer({
+    ChallengeName: "NEW_PASSWORD_REQUIRED",
+    Session: "a-session-string-of-the-provider",
+    ChallengeParameters: { USER_ID_FOR_SRP: "ada", requiredAttributes: ["email"], n: 7 },
+  }));
+  const error = await assertRejects(() => session.login(), ChallengeError);
+  assertEquals(error.code, "CHALLENGE_REQUIRED");
+  assertEquals(error.challengeName, "NEW_PASSWORD_REQUIRED");
+  const { USER_ID_FOR_SRP, requiredAttributes, n } = error.challengeParameters;
+  assertEquals([USER_ID_FOR_SRP, requiredAttributes, n], ["ada", '["email"]', "7"]);
+  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*; log in to the portal once/);
+  assertEquals(session.status().state, "none");
+});
+
+Deno.test("a challenge with odd or no parameters is still a challenge", async () => {
+  for (const ChallengeParameters of [undefined, null, 7, "text", []]) {
+    const { session } = sessionWith(jsonAnswer({ ChallengeName: "SMS_MFA", ChallengeParameters }));
+    const error = await assertRejects(() => session.login(), ChallengeError);
+    assertMatch(error.message, /SMS_MFA.*Copy Token/);
+  }
+});
+
+Deno.test("a provider that is not there is UNREACHABLE and names its host only", async () => {
+  const { session } = sessionWith(refusedConnection);
+  const error = await assertRejects(() => session.login(), ProviderError);
+  assertEquals([error.code, error.status], ["UNREACHABLE", undefined]);
+  assertMatch(error.message, /provider\.example: the connection was refused/);
+  assertEquals(error.cause, undefined);
+});

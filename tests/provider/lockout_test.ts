@@ -1,0 +1,70 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Portless, portless, rejection } from "../support/portless.ts";
+
+/** A user of this test alone: rejected passwords are counted for the whole process. */
+function withUser(lockoutAfter?: number): { world: Portless; name: string; password: string } {
+  const world = portless(lockoutAfter === undefined ? {} : { sandbox: { lockoutAfter } });
+  const name = `user-${crypto.randomUUID()}`;
+  const password = "The-Right-Password-1";
+  world.sandbox.addUser({ username: name, password });
+  return { world, name, password };
+}
+
+const wrong = (username: string) => ({ username, password: `Wrong-${crypto.randomUUID()}` });
+
+Deno.test("rejected passwords in a row are counted in the message, and none is sent twice", async () => {
+  const { world, name, password } = withUser();
+  await using _ = world;
+  const messages: string[] = [];
+  for (let time = 1; time <= 7; time++) {
+    const error = await rejection(world.session.login(wrong(name)));
+    assertEquals([error.code, world.logins()], ["INVALID_CREDENTIALS", time]);
+    assertMatch(error.message, /; check both, then run login\(\) again \(/);
+    messages.push(error.message);
+  }
+  assert(!messages[0]?.includes("in a row"), messages[0]);
+  assertMatch(
+    messages[1] ?? "",
+    /2 passwords in a row were rejected .* after about 5 it is locked/,
+  );
+  assertMatch(messages[3] ?? "", /4 passwords in a row .* after about 5/);
+  assertMatch(messages[4] ?? "", /5 passwords .* locked for about 1 s\w*: wait that long/);
+  assertMatch(messages[6] ?? "", /7 passwords .* locked for about 4 s/);
+  assertEquals((await world.session.login({ username: name, password })).state, "valid");
+  const error = await rejection(world.session.login(wrong(name)));
+  assert(!error.message.includes("in a row"), "the right one ends the row");
+});
+
+Deno.test("a lock is told with its length, and never waited for", async () => {
+  const { world, name, password } = withUser(5);
+  await using _ = world;
+  for (let time = 0; time < 5; time++) await rejection(world.session.login(wrong(name)));
+  const locked = await rejection(world.session.login({ username: name, password }));
+  assertEquals(locked.code, "LOCKED_OUT");
+  assertMatch(locked.message, /5 passwords in a row .* locked for about 1 s/);
+  assertEquals([world.logins(), world.pauses.length], [6, 0]);
+  world.clock.advance(2);
+  assertEquals((await world.session.login({ username: name, password })).state, "valid");
+});
+
+Deno.test("the lock is told to last 15 minutes at most", async () => {
+  const { world, name } = withUser();
+  await using _ = world;
+  for (let time = 0; time < 30; time++) await rejection(world.session.login(wrong(name)));
+  const { message } = await rejection(world.session.login(wrong(name)));
+  assertMatch(message, /31 passwords .* locked for about 15 min/);
+});
+
+Deno.test("names, and failures that say nothing of the password, are kept apart", async () => {
+  const { world, name } = withUser();
+  await using _ = world;
+  await rejection(world.session.login(wrong(name)));
+  const other = await rejection(world.session.login(wrong(`another-${name}`)));
+  assert(!other.message.includes("in a row"));
+  world.sandbox.failures.push({ at: "token", status: 403, times: 1 });
+  const refused = await rejection(world.session.login(wrong(name)));
+  assertEquals(refused.code, "REJECTED");
+  assert(!refused.message.includes("in a row"));
+  const second = await rejection(world.another().login(wrong(name)));
+  assertMatch(second.message, /2 passwords in a row/, "also in another session of this process");
+});

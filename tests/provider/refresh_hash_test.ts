@@ -1,0 +1,145 @@
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { computeSecretHash, createSession } from "../../mod.ts";
+import { errorAnswer, jwt, portless, rejection, tokenAnswer } from "../support/portless.ts";
+
+const MISMATCH = "SecretHash does not match for the client: sandboxclient0000000000001";
+
+function hashOf(world: ReturnType<typeof portless>, name: string): Promise<string> {
+  const { clientId = "", clientSecret = "" } = world.options;
+  return computeSecretHash(name, clientId, clientSecret);
+}
+
+function hashesSent(world: ReturnType<typeof portless>): (string | undefined)[] {
+  return world.sent.filter((each) => each.flow === "REFRESH_TOKEN_AUTH")
+    .map((each) => each.parameters.SECRET_HASH);
+}
+
+Deno.test("a login by e-mail hashes the e-mail, its refresh the name the provider knows", async () => {
+  await using world = portless({ sandbox: { aliasSignIn: true, refreshSecretHash: "required" } });
+  const { username } = await world.session.login();
+  assertNotEquals(username, world.options.username);
+  await world.session.refresh();
+  assertEquals(
+    world.sent[0]?.parameters.SECRET_HASH,
+    await hashOf(world, world.options.username ?? ""),
+  );
+  assertEquals(hashesSent(world), [await hashOf(world, username ?? "")]);
+});
+
+Deno.test("a refresh after a restart knows the name from the stored token", async () => {
+  await using world = portless({
+    file: true,
+    sandbox: { aliasSignIn: true, refreshSecretHash: "required" },
+  });
+  await world.session.login();
+  const { username: _, password: __, ...others } = world.options;
+  assertEquals((await createSession(others).refresh()).state, "valid");
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("auto leaves the hash out where it is refused, and remembers that", async () => {
+  await using world = portless({ sandbox: { refreshSecretHash: "forbidden" } });
+  await world.session.login();
+  await world.session.refresh();
+  const first = hashesSent(world);
+  assertEquals(first.at(-1), undefined);
+  assertEquals(first.slice(0, -1).includes(undefined), false);
+  await world.session.refresh();
+  await world.session.refresh();
+  assertEquals(hashesSent(world), [...first, undefined, undefined]);
+});
+
+Deno.test("auto tries username, sub and login name, then no hash", async () => {
+  const access = jwt({ username: "known-as", sub: "subject-1", iat: 0, exp: 1_800 });
+  await using world = portless({
+    provider: (sent) =>
+      sent.flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer({ AccessToken: access, RefreshToken: "r", ExpiresIn: 1800 })
+        : sent.parameters.SECRET_HASH !== undefined
+        ? errorAnswer("NotAuthorizedException", MISMATCH)
+        : tokenAnswer({ AccessToken: access, ExpiresIn: 1800 }),
+  });
+  await world.session.login();
+  await world.session.refresh();
+  assertEquals(hashesSent(world), [
+    await hashOf(world, "known-as"),
+    await hashOf(world, "subject-1"),
+    await hashOf(world, world.options.username ?? ""),
+    undefined,
+  ]);
+});
+
+Deno.test("auto hashes the login name where the token names nobody", async () => {
+  await using world = portless({
+    provider: (sent) =>
+      tokenAnswer({
+        AccessToken: "opaque-token",
+        ExpiresIn: 1800,
+        ...(sent.flow === "USER_PASSWORD_AUTH" && { RefreshToken: "r" }),
+      }),
+  });
+  const { username: _, ...unnamed } = world.options;
+  const session = createSession(unnamed);
+  await session.login({ username: "typed-at-login", password: "p" });
+  await session.refresh();
+  assertEquals(hashesSent(world), [await hashOf(world, "typed-at-login")]);
+});
+
+Deno.test("send never leaves the hash out", async () => {
+  await using world = portless({
+    sandbox: { refreshSecretHash: "forbidden" },
+    session: { refreshSecretHash: "send" },
+  });
+  await world.session.login();
+  const error = await rejection(world.session.refresh());
+  assertEquals(error.code, "SECRET_HASH_REJECTED");
+  assertEquals(hashesSent(world).includes(undefined), false);
+});
+
+Deno.test("omit never sends the hash on a refresh, but does on a login", async () => {
+  await using world = portless({ session: { refreshSecretHash: "omit" } });
+  await world.session.login();
+  await world.session.refresh();
+  assertEquals(typeof world.sent[0]?.parameters.SECRET_HASH, "string");
+  assertEquals(hashesSent(world), [undefined]);
+});
+
+Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens stay", async () => {
+  await using world = portless({
+    file: true,
+    provider: (sent) =>
+      sent.flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
+        : errorAnswer("NotAuthorizedException", MISMATCH),
+  });
+  await world.session.login();
+  const before = Deno.readTextFileSync(world.envFile);
+  assertEquals((await rejection(world.session.refresh())).code, "SECRET_HASH_REJECTED");
+  assertEquals(Deno.readTextFileSync(world.envFile), before);
+});
+
+Deno.test("an error that is not about the hash ends the trying", async () => {
+  await using world = portless({ sandbox: { refreshSecretHash: "required" } });
+  await world.session.login();
+  world.sandbox.revokeRefreshTokens();
+  await rejection(world.session.refresh());
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a public client sends no SECRET_HASH at all", async () => {
+  await using world = portless({ sandbox: { clientSecret: false } });
+  assertEquals(world.options.clientSecret, "");
+  await world.session.login();
+  await world.session.refresh();
+  assertEquals(world.sent.map((each) => each.parameters.SECRET_HASH), [undefined, undefined]);
+});
+
+Deno.test("a provider whose rotation wants an operation of its own is refreshed by that one", async () => {
+  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: "get-tokens" } });
+  await world.session.login();
+  assertEquals((await world.session.refresh()).source, "refresh");
+  const first = world.sent.length;
+  await world.session.refresh();
+  assertEquals(world.sent.slice(first).map((each) => each.flow), ["GetTokensFromRefreshToken"]);
+  assertEquals((await world.another().refresh()).state, "valid");
+});

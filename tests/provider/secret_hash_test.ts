@@ -1,0 +1,41 @@
+import { assertEquals, assertNotMatch, assertRejects } from "@std/assert";
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import { computeSecretHash } from "../../mod.ts";
+import data from "../data/secret_hash_vectors.json" with { type: "json" };
+
+for (const { name, username, clientId, clientSecret, hash } of data.vectors) {
+  Deno.test(`computeSecretHash() gives what openssl gives for ${name}`, async () => {
+    assertEquals(await computeSecretHash(username, clientId, clientSecret), hash);
+  });
+}
+
+Deno.test("computeSecretHash() agrees with a second implementation on any text", async () => {
+  const text = fc.string({ unit: "grapheme", maxLength: 80 });
+  await fc.assert(
+    fc.asyncProperty(text, text, text.filter((it) => it !== ""), async (name, id, secret) => {
+      const other = createHmac("sha256", secret).update(name + id, "utf8").digest("base64");
+      assertEquals(await computeSecretHash(name, id, secret), other);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("computeSecretHash() takes no wrong type and names the argument, not the value", async () => {
+  const loose = computeSecretHash as (...values: unknown[]) => Promise<string>;
+  const wrong: [string, unknown[]][] = [
+    ["username", [undefined, "id", "top-secret-value"]],
+    ["username", [null, "id", "top-secret-value"]],
+    ["clientId", ["ada", 7, "top-secret-value"]],
+    ["clientSecret", ["ada", "id", ["top-secret-value"]]],
+    ["clientSecret", ["ada", "id"]],
+  ];
+  for (const [name, values] of wrong) {
+    const error = await assertRejects(() => loose(...values), TypeError, name);
+    assertNotMatch(error.message, /top-secret/);
+  }
+});
+
+Deno.test("computeSecretHash() says that an empty secret is no secret", async () => {
+  await assertRejects(() => computeSecretHash("ada", "id", ""), TypeError, "public client");
+});

@@ -1,0 +1,198 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { createSession, ProviderError, type SessionOptions } from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import {
+  brokenConnection,
+  type Canned,
+  errorAnswer,
+  refusedConnection,
+  tokenAnswer,
+} from "../support/canned_fetch.ts";
+import { cannedSession, SETTINGS } from "./canned_session.ts";
+import { fakeTime } from "../support/fake_time.ts";
+import { startFaultProxy } from "../faults/fault_proxy.ts";
+import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+
+function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
+  return cannedSession({ clientSecret: "", ...options }, ...answers);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
+  return await assertRejects(() => work, ProviderError);
+}
+
+const never: Canned = () => new Promise(() => {});
+const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
+  new Response("", { status: code, headers });
+
+const repeated: [string, Canned, string][] = [
+  ["429", status(429), "THROTTLED"],
+  ["500", status(500), "SERVER_ERROR"],
+  ["503", status(503), "SERVER_ERROR"],
+  ["TooManyRequestsException at 400", errorAnswer("TooManyRequestsException", "slow"), "THROTTLED"],
+  ["ThrottlingException at 400", errorAnswer("ThrottlingException", "slow"), "THROTTLED"],
+  ["InternalErrorException at 400", errorAnswer("InternalErrorException", "oh"), "SERVER_ERROR"],
+  ["a refused connection", refusedConnection, "UNREACHABLE"],
+];
+for (const [what, answer, code] of repeated) {
+  Deno.test(`login and refresh are repeated after ${what}, and give up in the end`, async () => {
+    const login = sessionWith({}, answer);
+    const refused = await failureOf(login.session.login());
+    assertEquals([refused.code, refused.attempts], [code, 4]);
+    assertEquals([login.asked.length, login.time.pauses.length], [4, 3]);
+    assertMatch(refused.message, /after 4 attempts/);
+
+    const refresh = sessionWith({}, tokenAnswer(), answer);
+    await refresh.session.login();
+    const failed = await failureOf(refresh.session.refresh());
+    assertEquals([failed.code, failed.attempts, refresh.asked.length], [code, 4, 5]);
+    assertEquals(refresh.session.status().canRefresh, true);
+  });
+
+  Deno.test(`login succeeds when ${what} passes`, async () => {
+    const { session, asked } = sessionWith({}, answer, answer, tokenAnswer());
+    assertEquals((await session.login()).state, "valid");
+    assertEquals(asked.length, 3);
+    assertEquals(new Set(asked.map(({ body }) => body)).size, 1);
+  });
+}
+
+const once: [string, Canned, string][] = [
+  ["a rejected password", errorAnswer("NotAuthorizedException", "no"), "INVALID_CREDENTIALS"],
+  ["a lock", errorAnswer("NotAuthorizedException", "Password attempts exceeded"), "LOCKED_OUT"],
+  ["LimitExceededException", errorAnswer("LimitExceededException", "limit"), "THROTTLED"],
+  ["LimitExceededException at 429", errorAnswer("LimitExceededException", "", 429), "THROTTLED"],
+  ["another refusal", errorAnswer("ForbiddenException", "no", 403), "REJECTED"],
+  ["an odd answer", () => new Response("<html>"), "UNEXPECTED_RESPONSE"],
+  ["a broken connection", brokenConnection, "UNREACHABLE"],
+  ["an error that nobody knows", () => {
+    throw new TypeError("something else");
+  }, "UNREACHABLE"],
+];
+for (const [what, answer, code] of once) {
+  Deno.test(`a password is not sent again after ${what}`, async () => {
+    const { session, asked, time } = sessionWith({}, answer, tokenAnswer());
+    const error = await failureOf(session.login());
+    assertEquals([error.code, error.attempts, asked.length], [code, 1, 1]);
+    assertEquals(time.pauses, []);
+  });
+}
+
+Deno.test("a refresh is sent again after a broken connection", async () => {
+  const { session, asked } = sessionWith({}, tokenAnswer(), brokenConnection, tokenAnswer());
+  await session.login();
+  assertEquals((await session.refresh()).source, "refresh");
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("LimitExceededException does not repeat a refresh either", async () => {
+  const limit = errorAnswer("LimitExceededException", "limit");
+  const { session, asked } = sessionWith({}, tokenAnswer(), limit);
+  await session.login();
+  assertEquals((await failureOf(session.refresh())).code, "THROTTLED");
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("a connection without trust is not tried again and says so", async () => {
+  const untrusted: Canned = () => {
+    throw new TypeError("error sending request for url (https://provider.example/)", {
+      cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
+    });
+  };
+  const { session, asked } = sessionWith({}, untrusted);
+  const error = await failureOf(session.login());
+  assertEquals([error.code, asked.length], ["UNREACHABLE", 1]);
+  assertMatch(error.message, /no trusted TLS connection/);
+});
+
+const silent: [string, Canned][] = [
+  ["no answer comes", never],
+  ["an answer does not end", () => new Response(new ReadableStream())],
+];
+for (const [what, answer] of silent) {
+  Deno.test(`login ends with TIMEOUT when ${what}, and sends the password once`, async () => {
+    // The clocks stand still, so there would be time for another attempt.
+    const { session, asked } = sessionWith({ timeoutMs: 250 }, answer, tokenAnswer());
+    const error = await failureOf(session.login());
+    assertEquals([error.code, error.attempts, asked.length], ["TIMEOUT", 1, 1]);
+    assertMatch(error.message, /AUTH_TIMEOUT_MS/);
+  });
+}
+
+Deno.test("a refresh that gets no answer is sent again inside the deadline", async () => {
+  const { session, asked } = sessionWith({ timeoutMs: 3_000 }, tokenAnswer(), never, tokenAnswer());
+  await session.login();
+  assertEquals((await session.refresh()).source, "refresh");
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("login ends when its signal aborts, in flight and in a pause", async () => {
+  const reason = new Error("the user left");
+  const flying = new AbortController();
+  const inFlight = sessionWith({}, () => {
+    flying.abort(reason);
+    return new Promise<never>(() => {});
+  });
+  const left = await assertRejects(() => inFlight.session.login({ signal: flying.signal }));
+  assertEquals([left, inFlight.asked.length], [reason, 1]);
+
+  const pausing = new AbortController();
+  const paused = sessionWith({
+    sleep: () => {
+      pausing.abort(reason);
+      return Promise.resolve();
+    },
+  }, status(500));
+  assertEquals(await assertRejects(() => paused.session.login({ signal: pausing.signal })), reason);
+  assertEquals([paused.asked.length, paused.session.status().state], [1, "none"]);
+});
+
+Deno.test("a redirect of the provider takes the password nowhere", async () => {
+  for (const code of [301, 302, 303, 307, 308]) {
+    await using elsewhere = startTcpCapture([rawAnswer(200, "{}")]);
+    await using provider = startTcpCapture([rawAnswer(code, "", { location: elsewhere.url })]);
+    const session = createSession({ ...SETTINGS, authUrl: provider.url });
+    const error = await failureOf(session.login());
+    assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
+    assertEquals([provider.requests.length, elsewhere.requests.length], [1, 0]);
+  }
+});
+
+Deno.test("a server that closes after reading gets the password once", async () => {
+  await using provider = startTcpCapture([]);
+  const { sleep } = fakeTime();
+  const session = createSession({ ...SETTINGS, authUrl: provider.url, sleep });
+  const error = await failureOf(session.login());
+  assertEquals([error.code, error.attempts], ["UNREACHABLE", 1]);
+  assertMatch(error.message, /the connection broke/);
+  assertEquals(provider.requests.length, 1);
+});
+
+Deno.test("a connection that was used before and drops gets the password once", async () => {
+  await using sandbox = await startSandbox();
+  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
+  await using proxy = await startFaultProxy({ target, keepAlive: true });
+  const { sleep } = fakeTime();
+  const { envFile: _, ...settings } = sandbox.settings;
+  const session = createSession({ ...settings, authUrl: proxy.url, sleep });
+  await session.login();
+  for (const fault of ["resetAfterRequest", "closeAfterRequest", "closeMidAnswer"] as const) {
+    const before = { ...proxy.counts };
+    proxy.plan(fault);
+    const error = await failureOf(session.login({ force: true }));
+    assertEquals([error.code, error.attempts], ["UNREACHABLE", 1], fault);
+    assertEquals(proxy.counts.requests - before.requests, 1, fault);
+    assertEquals(proxy.counts.judged - before.judged, 1, fault);
+    assertEquals(session.status().state, "valid", "the session that was there stays");
+  }
+});
+
+Deno.test("nobody listening is tried four times and then UNREACHABLE", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const authUrl = `http://127.0.0.1:${listener.addr.port}`;
+  listener.close();
+  const { sleep, pauses } = fakeTime();
+  const error = await failureOf(createSession({ ...SETTINGS, authUrl, sleep }).login());
+  assertEquals([error.code, error.attempts, pauses.length], ["UNREACHABLE", 4, 3]);
+  assertMatch(error.message, /the connection was refused/);
+});

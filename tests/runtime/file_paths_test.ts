@@ -1,0 +1,52 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { win32 } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { filePath, fileUrl, folderOf, workingFolder } from "../../src/runtime/file_paths.ts";
+
+const name = fc.string({
+  unit: fc.constantFrom(..."ab.~ %#?&+|:*'\"`$<>[]é🌊\t\n\\\u0001"),
+  minLength: 1,
+  maxLength: 8,
+});
+
+Deno.test("fileUrl() and filePath() agree with the runtime's own on every absolute path", () => {
+  // A path that ends in a dot is a folder, which here gets its slash.
+  const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) => `/${names.join("/")}`)
+    .filter((text) => !/\/\.\.?$/.test(text));
+  fc.assert(
+    fc.property(path, fc.constantFrom("", "/", "//"), (given, end) => {
+      const url = fileUrl(given + end, false);
+      assertEquals(filePath(url, false), fileURLToPath(pathToFileURL(given + end)));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows paths", () => {
+  const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })
+    .filter((text) => !/^[. ]+$|[. ]$/.test(text));
+  const root = fc.constantFrom("C:\\", "d:/", "\\\\server\\share\\");
+  const path = fc.tuple(root, fc.array(names, { minLength: 1, maxLength: 4 }));
+  fc.assert(
+    fc.property(path, ([start, parts]) => {
+      const given = start + parts.join("\\");
+      assertEquals(filePath(fileUrl(given, true), true), win32.normalize(given));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("a relative path is taken from the working folder", () => {
+  const here = Deno.cwd();
+  assertEquals(workingFolder(), `${here}/`);
+  assertEquals(filePath(fileUrl("my.env")), `${here}/my.env`);
+  assertEquals(filePath(fileUrl("./a//b/../c:d ")), `${here}/a/c:d `);
+  assertEquals(filePath(fileUrl("C:x.env")), `${here}/C:x.env`);
+});
+
+Deno.test("folderOf() ends with its separator", () => {
+  assertEquals(folderOf("/a b/c%20/.env"), "/a b/c%20/");
+  assertEquals(folderOf("/.env"), "/");
+  assertEquals(filePath(fileUrl("//", false), false), "/");
+});

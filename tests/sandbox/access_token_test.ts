@@ -1,0 +1,97 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } from "npm:jose@^6";
+import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
+import { callApi, logIn, sandboxAt } from "./requests.ts";
+
+Deno.test("access token verifies against the served key set and carries the claims", async () => {
+  const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 300 });
+  await using _ = sandbox;
+  const { AccessToken } = await logIn(sandbox);
+  const { clientId, userPoolId } = sandbox.settings;
+  const paths = ["/.well-known/jwks.json", `/${userPoolId}/.well-known/jwks.json`];
+  for (const path of paths) {
+    const keys = await (await sandbox.handle(new Request(sandbox.authUrl + path))).json();
+    assertEquals(Object.keys(keys.keys[0]).sort(), ["alg", "e", "kid", "kty", "n", "use"]);
+    const { payload, protectedHeader } = await jwtVerify(
+      String(AccessToken),
+      createLocalJWKSet(keys),
+      { issuer: `${sandbox.authUrl}/${userPoolId}`, currentDate: new Date(clock.time) },
+    );
+    assertEquals(protectedHeader.alg, "RS256");
+    assertEquals(Object.keys(payload).sort(), [
+      "auth_time",
+      "client_id",
+      "exp",
+      "iat",
+      "iss",
+      "jti",
+      "origin_jti",
+      "scope",
+      "sub",
+      "token_use",
+      "username",
+    ]);
+    assertEquals(
+      [payload.token_use, payload.client_id, payload.username, payload.iat, payload.exp],
+      ["access", clientId, "student", clock.time / 1000, clock.time / 1000 + 300],
+    );
+  }
+  assertEquals(sandbox.requests.length, 1);
+});
+
+Deno.test("key set does not verify a token that was changed", async () => {
+  const { sandbox, clock } = sandboxAt();
+  await using _ = sandbox;
+  const { AccessToken } = await logIn(sandbox);
+  const [header = "", body = "", signature = ""] = String(AccessToken).split(".");
+  const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(body, {
+    alphabet: "base64url",
+  })));
+  const longer = new TextEncoder().encode(JSON.stringify({ ...claims, exp: claims.exp + 1 }));
+  const changed = [
+    header,
+    longer.toBase64({ alphabet: "base64url", omitPadding: true }),
+    signature,
+  ].join(".");
+  const url = `${sandbox.authUrl}/.well-known/jwks.json`;
+  const keys = createLocalJWKSet(await (await sandbox.handle(new Request(url))).json());
+  await assertRejects(
+    () => jwtVerify(changed, keys, { currentDate: new Date(clock.time) }),
+    errors.JWSSignatureVerificationFailed,
+  );
+  const refused = await callApi(sandbox, "/v1/whoami", changed);
+  assertMatch((await refused.json()).message, /signature/);
+});
+
+Deno.test("portalToken() gives the word bearer and a good access token", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const text = await sandbox.portalToken();
+  assertMatch(text, /^bearer eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
+  const response = await callApi(sandbox, "/v1/whoami", text.slice("bearer ".length));
+  assertEquals((await response.json()).username, "student");
+  assertEquals(sandbox.requests.length, 0);
+});
+
+Deno.test("tokens of one process are signed with one key", async () => {
+  const kids = new Set<string | undefined>();
+  for (let count = 0; count < 2; count++) {
+    const { sandbox } = sandboxAt();
+    const token = await sandbox.portalToken();
+    kids.add(decodeProtectedHeader(token.slice("bearer ".length)).kid);
+    await sandbox.close();
+  }
+  assertEquals(kids.size, 1);
+  assert(!kids.has(undefined));
+});
+
+Deno.test("TokenIssuer refuses tokens of another issuer or client, though the key is one", async () => {
+  const options = { issuer: "https://a", clientId: "one", accessTokenSeconds: 60, now: Date.now };
+  const account = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
+  const { accessToken } = await new TokenIssuer(options).issue(account, Date.now(), "origin");
+  assertEquals((await new TokenIssuer(options).verify(accessToken)).username, "u");
+  const otherIssuer = new TokenIssuer({ ...options, issuer: "https://b" });
+  await assertRejects(() => otherIssuer.verify(accessToken), TokenRefused, "claim iss");
+  const otherClient = new TokenIssuer({ ...options, clientId: "two" });
+  await assertRejects(() => otherClient.verify(accessToken), TokenRefused, "another app client");
+});

@@ -1,0 +1,102 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import type { Sandbox } from "../../src/sandbox/mod.ts";
+import { fault, hash, logIn, loginBody, refreshBody, sandboxAt, send } from "./requests.ts";
+
+const WRONG = "400 NotAuthorizedException: Incorrect username or password.";
+const LOCKED = "400 NotAuthorizedException: Password attempts exceeded";
+
+async function attempt(sandbox: Sandbox, password: string): Promise<string> {
+  const answer = await send(sandbox, loginBody(sandbox, { PASSWORD: password }));
+  return answer.status === 200 ? "200" : fault(answer);
+}
+
+Deno.test("lockoutAfter locks for twice as long after each further failure", async () => {
+  const { sandbox, clock } = sandboxAt({ lockoutAfter: 2 });
+  await using _ = sandbox;
+  const right = sandbox.settings.password;
+  assertEquals(await attempt(sandbox, "no"), WRONG);
+  assertEquals(await attempt(sandbox, "no"), WRONG);
+  for (const seconds of [1, 2, 4, 8]) {
+    clock.advance(seconds - 0.001);
+    assertEquals(await attempt(sandbox, right), LOCKED);
+    clock.advance(0.001);
+    assertEquals(await attempt(sandbox, "no"), WRONG);
+  }
+  clock.advance(16);
+  assertEquals(await attempt(sandbox, right), "200");
+  assertEquals(await attempt(sandbox, "no"), WRONG);
+  assertEquals(await attempt(sandbox, right), "200");
+});
+
+Deno.test("lockoutAfter never locks for more than 15 minutes", async () => {
+  const { sandbox, clock } = sandboxAt({ lockoutAfter: 1 });
+  await using _ = sandbox;
+  for (let failures = 0; failures < 20; failures++) {
+    assertEquals(await attempt(sandbox, "no"), WRONG);
+    clock.advance(900);
+  }
+  assertEquals(await attempt(sandbox, sandbox.settings.password), "200");
+});
+
+Deno.test("without lockoutAfter nobody is locked", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  for (let failures = 0; failures < 30; failures++) await attempt(sandbox, "no");
+  assertEquals(await attempt(sandbox, sandbox.settings.password), "200");
+});
+
+Deno.test("throttlePerSecond refuses what is over the limit in any one second", async () => {
+  const { sandbox, clock } = sandboxAt({ throttlePerSecond: 2 });
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  const refresh = async (): Promise<string> => {
+    const answer = await send(sandbox, refreshBody(sandbox, RefreshToken));
+    return answer.status === 200 ? "200" : fault(answer);
+  };
+  clock.advance(0.6);
+  assertEquals(await refresh(), "200");
+  assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
+  clock.advance(0.4);
+  assertEquals(await refresh(), "200");
+  assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
+});
+
+for (const challenge of ["NEW_PASSWORD_REQUIRED", "SOFTWARE_TOKEN_MFA", "SMS_MFA"]) {
+  Deno.test(`challenge ${challenge} gives a session and no tokens`, async () => {
+    const { sandbox } = sandboxAt({ challenge });
+    await using _ = sandbox;
+    const { status, body } = await send(sandbox, loginBody(sandbox));
+    assertEquals(status, 200);
+    assertEquals(Object.keys(body).sort(), ["ChallengeName", "ChallengeParameters", "Session"]);
+    assertEquals(body.ChallengeName, challenge);
+    assert(String(body.Session).length > 100);
+    assertEquals(await attempt(sandbox, "no"), WRONG);
+  });
+}
+
+Deno.test("addUser adds users who can log in, or are turned away by their status", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const login = async (username: string): Promise<string> => {
+    const parameters = {
+      USERNAME: username,
+      PASSWORD: "Other-1",
+      SECRET_HASH: hash(sandbox, username),
+    };
+    const answer = await send(sandbox, loginBody(sandbox, parameters));
+    return answer.status === 200 ? "200" : fault(answer);
+  };
+  sandbox.addUser({ username: "good", password: "Other-1" });
+  sandbox.addUser({ username: "new", password: "Other-1", status: "unconfirmed" });
+  sandbox.addUser({ username: "old", password: "Other-1", status: "reset-required" });
+  assertEquals(await login("good"), "200");
+  assertMatch(await login("new"), /^400 UserNotConfirmedException/);
+  assertMatch(await login("old"), /^400 PasswordResetRequiredException/);
+  assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "already");
+  assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
+});
+
+Deno.test("aliasSignIn wants an e-mail of each user", () => {
+  const { sandbox } = sandboxAt({ aliasSignIn: true });
+  assertThrows(() => sandbox.addUser({ username: "b", password: "x" }), TypeError, "email");
+});

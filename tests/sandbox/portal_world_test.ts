@@ -1,0 +1,51 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Sandbox } from "../../src/sandbox/mod.ts";
+import { callApi, sandboxAt } from "./requests.ts";
+
+function signIn(sandbox: Sandbox, username: string, password: string): Promise<Response> {
+  return sandbox.handle(
+    new Request(`${sandbox.portalUrl}/login`, {
+      method: "POST",
+      headers: { "sec-fetch-site": "same-origin" },
+      body: new URLSearchParams({ username, password }),
+    }),
+  );
+}
+
+for (const aliasSignIn of [false, true]) {
+  Deno.test(`portal's token opens the API, aliasSignIn ${aliasSignIn}`, async () => {
+    const { sandbox } = sandboxAt({ aliasSignIn });
+    await using _ = sandbox;
+    const { username, password } = sandbox.settings;
+    const welcome = await signIn(sandbox, username, password);
+    assertEquals([welcome.status, welcome.headers.get("location")], [303, "/"]);
+    const cookie = (welcome.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+    const page = await sandbox.handle(new Request(sandbox.portalUrl, { headers: { cookie } }));
+    const html = await page.text();
+    assertMatch(html, new RegExp(username));
+    assertMatch(html, /Copy Token/);
+    const csrf = /csrf[^>]*?(?:value|content)="([^"]+)"/.exec(html)?.[1] ?? "";
+    const answer = await sandbox.handle(
+      new Request(`${sandbox.portalUrl}/token`, {
+        method: "POST",
+        headers: { cookie, "sec-fetch-site": "same-origin", "x-csrf-token": csrf },
+      }),
+    );
+    const { text } = await answer.json();
+    const stations = await callApi(sandbox, "/v1/stations", text.replace("bearer ", ""));
+    assertEquals(stations.status, 200);
+  });
+}
+
+Deno.test("portal and token endpoint share passwords, states and lockout", async () => {
+  const { sandbox, clock } = sandboxAt({ lockoutAfter: 1 });
+  await using _ = sandbox;
+  const { username, password } = sandbox.settings;
+  sandbox.addUser({ username: "new", password: "Other-1", status: "unconfirmed" });
+  assertEquals((await signIn(sandbox, "new", "Other-1")).status, 422);
+  assertEquals((await signIn(sandbox, username, "wrong")).status, 422);
+  const locked = await signIn(sandbox, username, password);
+  assertEquals([locked.status, locked.headers.get("retry-after")], [429, "1"]);
+  clock.advance(1);
+  assertEquals((await signIn(sandbox, username, password)).status, 303);
+});

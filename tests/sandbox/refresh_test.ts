@@ -1,0 +1,181 @@
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { decodeJwt } from "npm:jose@^6";
+import type { Sandbox } from "../../src/sandbox/mod.ts";
+import {
+  type Answer,
+  type Body,
+  fault,
+  hash,
+  logIn,
+  loginBody,
+  refreshBody,
+  sandboxAt,
+  send,
+  vendorHeaders,
+} from "./requests.ts";
+
+const DAY = 86_400;
+
+function refresh(sandbox: Sandbox, token: unknown, parameters: Body = {}): Promise<Answer> {
+  return send(sandbox, refreshBody(sandbox, token, parameters));
+}
+
+function getTokens(sandbox: Sandbox, token: unknown, fields: Body = {}): Promise<Answer> {
+  const { clientId, clientSecret } = sandbox.settings;
+  const body = { ClientId: clientId, ClientSecret: clientSecret, RefreshToken: token, ...fields };
+  return send(sandbox, body, { headers: vendorHeaders("GetTokensFromRefreshToken") });
+}
+
+Deno.test("refresh token is good until the days since the login are over", async () => {
+  const { sandbox, clock } = sandboxAt({ refreshDays: 2 });
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  clock.advance(2 * DAY - 1);
+  assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
+  clock.advance(1);
+  assertEquals(
+    fault(await refresh(sandbox, RefreshToken)),
+    "400 NotAuthorizedException: Refresh Token has expired",
+  );
+});
+
+Deno.test("refresh keeps the time of the login in auth_time", async () => {
+  const { sandbox, clock } = sandboxAt();
+  await using _ = sandbox;
+  const first = await logIn(sandbox);
+  const loggedIn = clock.time / 1000;
+  clock.advance(DAY);
+  const { result } = await refresh(sandbox, first.RefreshToken);
+  const claims = decodeJwt(String(result.AccessToken));
+  assertEquals([claims.auth_time, claims.iat], [loggedIn, loggedIn + DAY]);
+  assertEquals(claims.origin_jti, decodeJwt(String(first.AccessToken)).origin_jti);
+});
+
+Deno.test("refresh refuses unknown, missing and revoked tokens by name", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const { RefreshToken, AccessToken } = await logIn(sandbox);
+  const invalid = "400 NotAuthorizedException: Invalid Refresh Token";
+  assertEquals(fault(await refresh(sandbox, AccessToken)), invalid);
+  assertEquals(fault(await refresh(sandbox, `${RefreshToken}x`)), invalid);
+  assertMatch(fault(await refresh(sandbox, undefined)), /Missing required parameter REFRESH_TOKEN/);
+  sandbox.revokeRefreshTokens();
+  assertEquals(
+    fault(await refresh(sandbox, RefreshToken)),
+    "400 NotAuthorizedException: Refresh Token has been revoked",
+  );
+  assertEquals((await refresh(sandbox, (await logIn(sandbox)).RefreshToken)).status, 200);
+});
+
+const HASH_RULES: ["optional" | "required" | "forbidden", boolean[]][] = [
+  // Accepted: without a hash, with a right one, with a wrong one.
+  ["optional", [true, true, false]],
+  ["required", [false, true, false]],
+  ["forbidden", [true, false, false]],
+];
+
+for (const [rule, accepted] of HASH_RULES) {
+  Deno.test(`refresh with refreshSecretHash "${rule}" judges SECRET_HASH`, async () => {
+    const { sandbox } = sandboxAt({ refreshSecretHash: rule });
+    await using _ = sandbox;
+    const { RefreshToken } = await logIn(sandbox);
+    const variants = [{}, { SECRET_HASH: hash(sandbox, sandbox.settings.username) }, {
+      SECRET_HASH: hash(sandbox, "someone"),
+    }];
+    for (const [index, parameters] of variants.entries()) {
+      const answer = await refresh(sandbox, RefreshToken, parameters);
+      if (accepted[index]) assertEquals(answer.status, 200);
+      else assertMatch(fault(answer), /^400 NotAuthorizedException: .*(SecretHash|SECRET_HASH)/);
+    }
+  });
+}
+
+Deno.test("aliasSignIn hashes the e-mail on login and the provider's name on refresh", async () => {
+  const { sandbox } = sandboxAt({ aliasSignIn: true });
+  await using _ = sandbox;
+  const { username } = sandbox.settings;
+  assertMatch(username, /@/);
+  const { AccessToken, RefreshToken } = await logIn(sandbox);
+  const known = decodeJwt(String(AccessToken)).username;
+  assertMatch(String(known), /^[0-9a-f-]{36}$/);
+  const byEmail = await refresh(sandbox, RefreshToken, { SECRET_HASH: hash(sandbox, username) });
+  assertMatch(fault(byEmail), /SecretHash does not match for the client/);
+  const byName = await refresh(sandbox, RefreshToken, {
+    SECRET_HASH: hash(sandbox, String(known)),
+  });
+  assertEquals(byName.status, 200);
+  const wrongOnLogin = loginBody(sandbox, { SECRET_HASH: hash(sandbox, String(known)) });
+  assertMatch(fault(await send(sandbox, wrongOnLogin)), /Unable to verify secret hash/);
+});
+
+for (const rotateRefreshTokens of [true, "initiate-auth"] as const) {
+  Deno.test(`rotateRefreshTokens ${rotateRefreshTokens} replaces the token at once`, async () => {
+    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, refreshDays: 1 });
+    await using _ = sandbox;
+    const first = await logIn(sandbox);
+    clock.advance(DAY / 2);
+    const second = await refresh(sandbox, first.RefreshToken);
+    assertNotEquals(second.result.RefreshToken, first.RefreshToken);
+    assertEquals(
+      fault(await refresh(sandbox, first.RefreshToken)),
+      "400 NotAuthorizedException: Refresh Token has been revoked",
+    );
+    const third = await refresh(sandbox, second.result.RefreshToken);
+    assertEquals(third.status, 200);
+    clock.advance(DAY / 2);
+    assertMatch(fault(await refresh(sandbox, third.result.RefreshToken)), /has expired/);
+  });
+}
+
+Deno.test("rotation lets exactly one of two refreshes at once succeed", async () => {
+  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  const both = await Promise.all([refresh(sandbox, RefreshToken), refresh(sandbox, RefreshToken)]);
+  assertEquals(both.map((answer) => answer.status).sort(), [200, 400]);
+});
+
+Deno.test("graceSeconds keeps a replaced refresh token good for that long, not longer", async () => {
+  const { sandbox, clock } = sandboxAt({ rotateRefreshTokens: true, graceSeconds: 10 });
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
+  clock.advance(9);
+  assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
+  clock.advance(1);
+  assertEquals((await refresh(sandbox, RefreshToken)).status, 400);
+});
+
+Deno.test('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshToken only', async () => {
+  const { sandbox } = sandboxAt({ rotateRefreshTokens: "get-tokens" });
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  assertEquals(
+    fault(await refresh(sandbox, RefreshToken)),
+    "400 InvalidParameterException: REFRESH_TOKEN_AUTH flow not enabled for this client",
+  );
+  assertMatch(
+    fault(await getTokens(sandbox, RefreshToken, { ClientSecret: "wrong" })),
+    /^400 NotA/,
+  );
+  assertMatch(
+    fault(await getTokens(sandbox, RefreshToken, { ClientSecret: undefined })),
+    /ClientSecret was not received/,
+  );
+  const { status, body, result } = await getTokens(sandbox, RefreshToken);
+  assertEquals([status, Object.keys(body)], [200, ["AuthenticationResult"]]);
+  assertNotEquals(result.RefreshToken, RefreshToken);
+  assertMatch(fault(await getTokens(sandbox, RefreshToken)), /^400 RefreshTokenReuseException/);
+  assertEquals((await getTokens(sandbox, result.RefreshToken)).status, 200);
+  assertEquals(sandbox.requests.at(-1)?.operation, "GetTokensFromRefreshToken");
+});
+
+Deno.test("GetTokensFromRefreshToken without rotation keeps the refresh token", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  for (const attempt of [1, 2]) {
+    const { status, result } = await getTokens(sandbox, RefreshToken);
+    assertEquals([attempt, status, result.RefreshToken], [attempt, 200, undefined]);
+  }
+});

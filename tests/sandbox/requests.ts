@@ -1,0 +1,109 @@
+import { createHmac } from "node:crypto";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
+
+/** A clock that stands until it is moved. */
+export class Clock {
+  time = Date.UTC(2025, 5, 1, 12);
+  now = (): number => this.time;
+  advance(seconds: number): void {
+    this.time += seconds * 1000;
+  }
+}
+
+/** A sandbox without ports on a clock of its own. */
+export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
+  const clock = new Clock();
+  return { sandbox: createSandbox({ now: clock.now, ...options }), clock };
+}
+
+export type Body = Record<string, unknown>;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Body;
+  result: Record<string, string | number>;
+}
+
+/** The words of the API document, section 4.1, written out once more. */
+export function vendorHeaders(operation = "InitiateAuth"): Record<string, string> {
+  return {
+    "x-vendor-target": `VendorIdentityProviderService.${operation}`,
+    "content-type": "application/x-vendor-json-1.1",
+  };
+}
+
+export function hash(sandbox: Sandbox, username: string): string {
+  const { clientId, clientSecret } = sandbox.settings;
+  return createHmac("sha256", clientSecret).update(username).update(clientId).digest("base64");
+}
+
+export function loginBody(sandbox: Sandbox, parameters: Body = {}): Body {
+  const { clientId, userPoolId, username, password } = sandbox.settings;
+  return {
+    AuthFlow: "USER_PASSWORD_AUTH",
+    ClientId: clientId,
+    UserPoolId: userPoolId,
+    AuthParameters: {
+      USERNAME: username,
+      PASSWORD: password,
+      SECRET_HASH: hash(sandbox, username),
+      ...parameters,
+    },
+  };
+}
+
+export function refreshBody(sandbox: Sandbox, refreshToken: unknown, parameters: Body = {}): Body {
+  const { clientId, userPoolId } = sandbox.settings;
+  return {
+    AuthFlow: "REFRESH_TOKEN_AUTH",
+    ClientId: clientId,
+    UserPoolId: userPoolId,
+    AuthParameters: { REFRESH_TOKEN: refreshToken, ...parameters },
+  };
+}
+
+/** Sends one request to the token endpoint, without a port. */
+export async function send(
+  sandbox: Sandbox,
+  body: Body | string,
+  init: { method?: string; path?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const method = init.method ?? "POST";
+  const request = new Request(sandbox.authUrl + (init.path ?? "/"), {
+    method,
+    headers: init.headers ?? vendorHeaders(),
+    body: method === "GET" ? null : typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const response = await sandbox.handle(request);
+  const answer = await response.json();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: answer,
+    result: answer.AuthenticationResult ?? {},
+  };
+}
+
+export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
+  const { status, body, result } = await send(sandbox, loginBody(sandbox));
+  if (status !== 200) throw new Error(`the login failed: ${JSON.stringify(body)}`);
+  return result;
+}
+
+/** Name and message of an error answer in one line. */
+export function fault({ status, body }: Answer): string {
+  return `${status} ${body.__type}: ${body.message}`;
+}
+
+/** Calls the API, without a port. */
+export function callApi(
+  sandbox: Sandbox,
+  path: string,
+  token?: string | number,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token !== undefined) headers.set("authorization", `bearer ${token}`);
+  return sandbox.handle(new Request(sandbox.apiUrl + path, { ...init, headers }));
+}

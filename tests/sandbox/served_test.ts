@@ -1,0 +1,126 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
+
+async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
+  // A fresh connection each time: on a pooled one fetch sends a POST again by itself.
+  using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const response = await fetch(sandbox.authUrl, {
+    method: "POST",
+    headers: vendorHeaders(),
+    body: JSON.stringify(body),
+    client,
+  });
+  return new Response(await response.text(), response);
+}
+
+Deno.test("startSandbox() serves the three systems on loopback", async () => {
+  await using sandbox = await startSandbox();
+  for (const url of [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl]) {
+    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  }
+  const login = await post(sandbox, loginBody(sandbox));
+  const { AuthenticationResult: result } = await login.json();
+  const authorization = `bearer ${result.AccessToken}`;
+  const stations = await fetch(`${sandbox.apiUrl}/v1/stations`, { headers: { authorization } });
+  assertEquals((await stations.json()).length, 6);
+  const keys = await fetch(`${sandbox.authUrl}/.well-known/jwks.json`);
+  assertEquals((await keys.json()).keys.length, 1);
+  const portal = await fetch(sandbox.portalUrl);
+  assertMatch(await portal.text(), /Weather Data Platform/);
+  assertEquals(portal.url, `${sandbox.portalUrl}/login`);
+});
+
+Deno.test("startSandbox() answers under the name localhost too", async () => {
+  await using sandbox = await startSandbox();
+  const headers = { authorization: await sandbox.portalToken() };
+  const url = `${sandbox.apiUrl.replace("127.0.0.1", "localhost")}/v1/whoami`;
+  const response = await fetch(url, { headers });
+  assertEquals((await response.json()).username, "student");
+});
+
+Deno.test("startSandbox() sends a body and a HEAD through unchanged", async () => {
+  await using sandbox = await startSandbox();
+  const headers = { authorization: await sandbox.portalToken() };
+  const bytes = crypto.getRandomValues(new Uint8Array(50_000));
+  const upload = await fetch(`${sandbox.apiUrl}/v1/uploads`, {
+    method: "POST",
+    headers,
+    body: bytes,
+  });
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+  assertEquals((await upload.json()).sha256, digest);
+  const head = await fetch(`${sandbox.apiUrl}/v1/stations`, { method: "HEAD", headers });
+  assertEquals([head.status, await head.text()], [200, ""]);
+});
+
+Deno.test("startSandbox() really cuts the connection for a drop", async () => {
+  await using sandbox = await startSandbox({ rotateRefreshTokens: true });
+  const { AuthenticationResult: result } = await (await post(sandbox, loginBody(sandbox))).json();
+  const refresh = () => post(sandbox, refreshBody(sandbox, result.RefreshToken));
+  sandbox.failures.push({ at: "token", drop: "before", times: 1 });
+  await assertRejects(refresh, TypeError);
+  sandbox.failures.push({ at: "token", drop: "during", times: 1 });
+  await assertRejects(refresh, TypeError);
+  const answer = await refresh();
+  assertMatch((await answer.json()).message, /has been revoked/);
+  assertEquals(sandbox.requests.map((request) => request.status), [200, 0, 200, 400]);
+});
+
+Deno.test("startSandbox() on a port takes that one and the next two", async () => {
+  const port = threeFreePorts();
+  await using sandbox = await startSandbox({ port });
+  const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
+    new URL(url).port
+  );
+  assertEquals(ports, [port, port + 1, port + 2].map(String));
+  await assertRejects(() => startSandbox({ port: port - 1 }), Error, `port ${port} of 127.0.0.1`);
+  // The refused start has given its first port back.
+  Deno.listen({ hostname: "127.0.0.1", port: port - 1 }).close();
+});
+
+Deno.test("close() frees the ports, cuts waiting requests and may be called again", async () => {
+  const sandbox = await startSandbox({ latencyMs: 60_000 });
+  const body = loginBody(sandbox);
+  const waiting = assertRejects(() => post(sandbox, body), TypeError);
+  while (sandbox.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await sandbox.close();
+  await waiting;
+  const port = Number(new URL(sandbox.authUrl).port);
+  Deno.listen({ hostname: "127.0.0.1", port }).close();
+  await sandbox.close();
+});
+
+Deno.test("startSandbox() adds loopback to NO_PROXY and keeps what is there", async () => {
+  const before = ["NO_PROXY", "no_proxy"].map((name) => [name, Deno.env.get(name)] as const);
+  try {
+    Deno.env.set("NO_PROXY", "intranet.example, localhost");
+    Deno.env.delete("no_proxy");
+    for (let count = 0; count < 2; count++) await (await startSandbox()).close();
+    assertEquals(Deno.env.get("NO_PROXY"), "intranet.example,localhost,127.0.0.1");
+    assertEquals(Deno.env.get("no_proxy"), "127.0.0.1,localhost");
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) Deno.env.delete(name);
+      else Deno.env.set(name, value);
+    }
+  }
+});
+
+function threeFreePorts(): number {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000);
+    const listeners: Deno.Listener[] = [];
+    try {
+      for (const port of [first - 1, first, first + 1, first + 2]) {
+        listeners.push(Deno.listen({ hostname: "127.0.0.1", port }));
+      }
+      return first;
+    } catch (error) {
+      assert(error instanceof Deno.errors.AddrInUse);
+    } finally {
+      for (const listener of listeners) listener.close();
+    }
+  }
+  throw new Error("no three free ports in a row");
+}

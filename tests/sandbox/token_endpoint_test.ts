@@ -1,0 +1,246 @@
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import {
+  type Body,
+  fault,
+  hash,
+  logIn,
+  loginBody,
+  refreshBody,
+  sandboxAt,
+  send,
+  vendorHeaders,
+} from "./requests.ts";
+
+Deno.test("token endpoint answers a login as section 2.2 prints it", async () => {
+  const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 600 });
+  await using _ = sandbox;
+  const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
+  assertEquals(status, 200);
+  assertEquals(Object.keys(body).sort(), ["AuthenticationResult", "ChallengeParameters"]);
+  assertEquals(body.ChallengeParameters, {});
+  assertEquals(Object.keys(result), [
+    "AccessToken",
+    "ExpiresIn",
+    "IdToken",
+    "RefreshToken",
+    "TokenType",
+  ]);
+  assertEquals([result.ExpiresIn, result.TokenType], [600, "Bearer"]);
+  assertMatch(String(result.RefreshToken), /^[\w-]{200,}$/);
+  assertEquals(headers.get("content-type"), "application/x-vendor-json-1.1");
+  assertMatch(headers.get("x-amzn-requestid") ?? "", /^[0-9a-f-]{36}$/);
+  assertEquals(headers.get("date"), new Date(clock.time).toUTCString());
+});
+
+Deno.test("token endpoint answers a refresh with a new access token and no refresh token", async () => {
+  const { sandbox, clock } = sandboxAt();
+  await using _ = sandbox;
+  const first = await logIn(sandbox);
+  clock.advance(60);
+  const { status, result } = await send(sandbox, refreshBody(sandbox, first.RefreshToken));
+  assertEquals(status, 200);
+  assertNotEquals(result.AccessToken, first.AccessToken);
+  assertEquals(Object.keys(result), ["AccessToken", "ExpiresIn", "IdToken", "TokenType"]);
+});
+
+type Change = { body?: Body | string; path?: string; method?: string; headers?: Body };
+
+const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
+  ["another path", { path: "/oauth2/token" }, /^404 UnknownOperationException/],
+  ["another method", { method: "PUT" }, /^405 UnknownOperationException/],
+  ["a GET", { method: "GET" }, /^405 UnknownOperationException/],
+  ["no target", { headers: { "x-vendor-target": "" } }, /^400 UnknownOperationException/],
+  [
+    "the target of another service",
+    { headers: { "x-vendor-target": "AWSCognitoIdentityProviderService.InitiateAuth" } },
+    /^400 UnknownOperationException/,
+  ],
+  [
+    "an unknown operation",
+    { headers: { "x-vendor-target": "VendorIdentityProviderService.toString" } },
+    /^400 UnknownOperationException/,
+  ],
+  [
+    "plain JSON",
+    { headers: { "content-type": "application/json" } },
+    /^400 SerializationException: Content-Type must be exactly application\/x-vendor-json-1.1/,
+  ],
+  [
+    "a content type with a parameter",
+    { headers: { "content-type": "application/x-vendor-json-1.1; charset=utf-8" } },
+    /^400 SerializationException/,
+  ],
+  ["broken JSON", { body: '{"AuthFlow":' }, /^400 SerializationException/],
+  ["no body", { body: "" }, /^400 SerializationException/],
+  ["an array", { body: "[]" }, /^400 SerializationException/],
+  ["null", { body: "null" }, /^400 SerializationException/],
+];
+
+for (const [what, change, expected] of ENVELOPE_FAULTS) {
+  Deno.test(`token endpoint refuses ${what}`, async () => {
+    const { sandbox } = sandboxAt();
+    await using _ = sandbox;
+    const { body = loginBody(sandbox), headers, ...rest } = change;
+    const answer = await send(sandbox, body, {
+      ...rest,
+      headers: { ...vendorHeaders(), ...headers as Record<string, string> },
+    });
+    assertMatch(fault(answer), expected);
+    assertEquals(answer.headers.get("x-amzn-errortype"), `${answer.body.__type}:`);
+  });
+}
+
+const BODY_FAULTS: [string, Body, Body, string][] = [
+  [
+    "no client id",
+    { ClientId: undefined },
+    {},
+    "400 InvalidParameterException: Missing required parameter ClientId",
+  ],
+  [
+    "an unknown client",
+    { ClientId: "other" },
+    {},
+    "400 ResourceNotFoundException: User pool client other does not exist.",
+  ],
+  [
+    "no user pool",
+    { UserPoolId: undefined },
+    {},
+    "400 InvalidParameterException: Missing required parameter UserPoolId",
+  ],
+  [
+    "an unknown user pool",
+    { UserPoolId: "other" },
+    {},
+    "400 ResourceNotFoundException: User pool other does not exist.",
+  ],
+  [
+    "no flow",
+    { AuthFlow: undefined },
+    {},
+    "400 InvalidParameterException: Missing required parameter AuthFlow",
+  ],
+  [
+    "a flow that is not enabled",
+    { AuthFlow: "USER_SRP_AUTH" },
+    {},
+    "400 InvalidParameterException: USER_SRP_AUTH flow not enabled for this client",
+  ],
+  [
+    "a flow that does not exist",
+    { AuthFlow: "PASSWORD" },
+    {},
+    "400 InvalidParameterException: Initiate Auth method not supported.",
+  ],
+  [
+    "no parameters",
+    { AuthParameters: undefined },
+    {},
+    "400 InvalidParameterException: Missing required parameter AuthParameters",
+  ],
+  [
+    "no user name",
+    {},
+    { USERNAME: undefined },
+    "400 InvalidParameterException: Missing required parameter USERNAME",
+  ],
+  [
+    "no password",
+    {},
+    { PASSWORD: "" },
+    "400 InvalidParameterException: Missing required parameter PASSWORD",
+  ],
+  [
+    "a password that is a number",
+    {},
+    { PASSWORD: 1234 },
+    "400 SerializationException: PASSWORD must be a string",
+  ],
+  [
+    "no secret hash",
+    {},
+    { SECRET_HASH: undefined },
+    "400 NotAuthorizedException: Client sandboxclient0000000000001 is configured with secret but SECRET_HASH was not received",
+  ],
+  [
+    "a wrong secret hash",
+    {},
+    { SECRET_HASH: "AAAA" },
+    "400 NotAuthorizedException: Unable to verify secret hash for client sandboxclient0000000000001",
+  ],
+  [
+    "a wrong password",
+    {},
+    { PASSWORD: "wrong" },
+    "400 NotAuthorizedException: Incorrect username or password.",
+  ],
+];
+
+for (const [what, fields, parameters, expected] of BODY_FAULTS) {
+  Deno.test(`token endpoint refuses a login with ${what}`, async () => {
+    const { sandbox } = sandboxAt();
+    await using _ = sandbox;
+    assertEquals(
+      fault(await send(sandbox, { ...loginBody(sandbox, parameters), ...fields })),
+      expected,
+    );
+  });
+}
+
+Deno.test("token endpoint does not tell an unknown user from a wrong password", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const nobody = { USERNAME: "nobody", SECRET_HASH: hash(sandbox, "nobody") };
+  assertEquals(
+    fault(await send(sandbox, loginBody(sandbox, nobody))),
+    "400 NotAuthorizedException: Incorrect username or password.",
+  );
+});
+
+Deno.test("token endpoint with aws words wants those words and no user pool", async () => {
+  const { sandbox } = sandboxAt({ words: "aws" });
+  await using _ = sandbox;
+  assertEquals(sandbox.settings.provider, "aws");
+  const headers = {
+    "x-amz-target": "AWSCognitoIdentityProviderService.InitiateAuth",
+    "content-type": "application/x-amz-json-1.1",
+  };
+  const body = { ...loginBody(sandbox), UserPoolId: undefined };
+  const { status, headers: answered } = await send(sandbox, body, { headers });
+  assertEquals([status, answered.get("content-type")], [200, "application/x-amz-json-1.1"]);
+  assertEquals((await send(sandbox, { ...body, UserPoolId: "any" }, { headers })).status, 200);
+  assertEquals((await send(sandbox, loginBody(sandbox))).status, 400);
+});
+
+Deno.test("token endpoint of a public client takes no SECRET_HASH", async () => {
+  const { sandbox } = sandboxAt({ clientSecret: false });
+  await using _ = sandbox;
+  assertEquals(sandbox.settings.clientSecret, "");
+  const without = loginBody(sandbox, { SECRET_HASH: undefined });
+  assertEquals((await send(sandbox, without)).status, 200);
+  assertMatch(fault(await send(sandbox, loginBody(sandbox))), /Unable to verify secret hash/);
+});
+
+Deno.test("requests lists what the token endpoint received, without anything secret", async () => {
+  const { sandbox, clock } = sandboxAt();
+  await using _ = sandbox;
+  const { RefreshToken } = await logIn(sandbox);
+  clock.advance(5);
+  await send(sandbox, refreshBody(sandbox, RefreshToken));
+  await send(sandbox, refreshBody(sandbox, "unknown"));
+  await send(sandbox, "PASSWORD=oops", { headers: { "x-vendor-target": `x.${RefreshToken}` } });
+  await send(sandbox, { ...loginBody(sandbox), AuthFlow: sandbox.settings.password });
+  const operation = "InitiateAuth";
+  const start = new Date(clock.time - 5000);
+  const at = new Date(clock.time);
+  assertEquals([...sandbox.requests], [
+    { operation, authFlow: "USER_PASSWORD_AUTH", status: 200, at: start },
+    { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 200, at },
+    { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 400, at },
+    { operation: "unknown", status: 400, at },
+    { operation, status: 400, at },
+  ]);
+  const text = JSON.stringify(sandbox.requests);
+  assert(!text.includes(sandbox.settings.password) && !text.includes(String(RefreshToken)));
+});

@@ -1,0 +1,138 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+
+const HOUR = 3_600;
+
+function clockWarnings(warnings: string[]): string[] {
+  return warnings.filter((it) => it.includes("clock"));
+}
+
+const told: [seconds: number, warning: RegExp | undefined][] = [
+  [0, undefined],
+  [-50, undefined],
+  [50, undefined],
+  [-120, /clock is 2 min\w* behind the provider's; set it right/],
+  [120, /clock is 2 min\w* ahead of the provider's; set it right/],
+  [-5 * HOUR, /clock is 5 h.* behind/],
+  [5 * HOUR, /clock is 5 h.* ahead/],
+];
+for (const [seconds, warning] of told) {
+  Deno.test(`a clock that is ${seconds} s off is ${warning ? "said, once" : "not said"}`, async () => {
+    await using world = portless();
+    world.clock.jump(seconds);
+    await world.session.login();
+    const { warnings } = await world.session.refresh();
+    assertEquals(clockWarnings(warnings).length, warning ? 1 : 0, warnings.join());
+    if (warning) assertMatch(warnings.join(), warning);
+    world.clock.jump(-seconds);
+    assertEquals(clockWarnings((await world.session.refresh()).warnings), [], "set right");
+  });
+}
+
+Deno.test("a provider that tells no time is believed by the time its token was issued", async () => {
+  for (const hours of [-3, 3]) {
+    await using world = portless({
+      provider: () => {
+        const iat = Math.floor(world.clock.provider() / 1_000);
+        const AccessToken = jwt({ iat, exp: iat + 1_800 });
+        return tokenAnswer({ AccessToken, RefreshToken: "r", ExpiresIn: 1_800 });
+      },
+    });
+    world.clock.jump(hours * HOUR);
+    const { warnings, accessTokenExpiresAt } = await world.session.login();
+    assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+    assertEquals(clockWarnings(warnings).length, 1, `${hours} hours`);
+  }
+});
+
+Deno.test("a portal token lives as long as it says where the clock is behind", async () => {
+  await using world = portless();
+  world.clock.jump(-2 * HOUR);
+  const { warnings } = await world.session.login({
+    portalToken: await world.sandbox.portalToken(),
+  });
+  assertMatch(clockWarnings(warnings).join(), /2 h.* behind/);
+  assertMatch(warnings.join(), /another 30 min/);
+  world.clock.advance(1_801);
+  assertEquals(world.session.status().state, "expired");
+  assertEquals((await rejection(world.session.authFetch("/v1/x"))).code, "CANNOT_REFRESH");
+  assertEquals(world.called.length, 0);
+});
+
+Deno.test("a portal token where the clock is ahead is taken once the provider told the time", async () => {
+  await using world = portless();
+  world.clock.jump(2 * HOUR);
+  const portalToken = await world.sandbox.portalToken();
+  const refused = await rejection(world.session.login({ portalToken }));
+  assertEquals(refused.code, "INVALID_PORTAL_TOKEN");
+  assertMatch(refused.message, /set the clock right/);
+  await world.session.login();
+  const { state, accessTokenExpiresAt } = await world.session.login({ portalToken });
+  assertEquals(state, "valid");
+  assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+});
+
+for (const hours of [-30, -2, 2, 30]) {
+  Deno.test(`a clock set by ${hours} hours between two processes costs at most one refresh`, async () => {
+    await using world = portless({ file: true });
+    await world.session.login();
+    world.clock.jump(hours * HOUR);
+    world.clock.advance(60);
+    const next = world.another();
+    assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+    assert(world.refreshes() <= 1);
+    world.clock.advance(1_900);
+    assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+    assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+    assert(world.refreshes() <= 2);
+    assertEquals(world.called.length, 3, "no call met a 401");
+    assertEquals(world.logins(), 1);
+  });
+}
+
+Deno.test("a clock that was ahead at the login and is set right later keeps no dead token", async () => {
+  await using world = portless({ file: true });
+  world.clock.jump(5 * HOUR);
+  await world.session.login();
+  world.clock.jump(-5 * HOUR);
+  world.clock.advance(1_801);
+  for (const session of [world.session, world.another()]) {
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  }
+  assertEquals(world.refreshes(), 1);
+  const kept = new Date(linesOf(world.envFile).ACCESS_TOKEN_EXPIRES_AT ?? "");
+  assertEquals(kept, new Date(world.clock.now() + 1_800_000));
+});
+
+Deno.test("a clock that jumps forward and back leaves a good token good", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.jump(10 * HOUR);
+  world.clock.jump(-10 * HOUR);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.refreshes(), 0);
+});
+
+Deno.test("a laptop that slept through the end of its token refreshes once, in all its notebooks", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const others = [world.another(), world.another()];
+  for (const other of others) other.status();
+  world.clock.suspend(9 * HOUR);
+  for (const session of [world.session, ...others]) {
+    assertEquals(session.status().state, "refreshable");
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  }
+  assertEquals(world.refreshes(), 1);
+  assertEquals(world.called.length, 3);
+});
+
+Deno.test("a token from the future in the file tells that the clock is behind", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.jump(-4 * HOUR);
+  const status = world.another().status();
+  assertEquals(status.state, "valid");
+  assert((status.accessTokenExpiresAt ?? new Date(0)) <= new Date(world.clock.now() + 1_800_000));
+  assertMatch(clockWarnings(status.warnings).join(), /4 h.* behind/);
+});

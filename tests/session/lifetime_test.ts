@@ -1,0 +1,266 @@
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { SessionExpiredError } from "../../mod.ts";
+import {
+  jwt,
+  portless,
+  type PortlessOptions,
+  rejection,
+  tokenAnswer,
+} from "../support/portless.ts";
+
+/** A world whose tokens last that long and need no signature, so that thousands are cheap. */
+function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typeof portless> {
+  return portless({
+    provider: () => tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: seconds }),
+    ...options,
+  });
+}
+
+/** Seconds from the login to the first refresh, when a call is made every second. */
+async function firstRefreshAfter(seconds: number): Promise<number> {
+  await using world = lasting(seconds);
+  await world.session.login();
+  const start = world.clock.now();
+  world.clock.advance(Math.floor(Math.max(seconds * 0.2, seconds - 310)));
+  await world.session.accessToken();
+  while (world.refreshes() === 0 && world.clock.now() - start < seconds * 1_000) {
+    world.clock.advance(1);
+    await world.session.accessToken();
+  }
+  return (world.clock.now() - start) / 1_000;
+}
+
+for (
+  const [seconds, earliest, latest] of [
+    [20, 13, 16],
+    [300, 268, 279],
+    [1_800, 1_618, 1_667],
+    [3_600, 3_299, 3_376],
+    [86_400, 86_098, 86_177],
+  ] as const
+) {
+  Deno.test(`a token of ${seconds} seconds is refreshed once, shortly before its end`, async () => {
+    for (let i = 0; i < 10; i++) {
+      const after = await firstRefreshAfter(seconds);
+      assert(after >= earliest && after <= latest, `refreshed after ${after} seconds`);
+    }
+  });
+}
+
+Deno.test("an early refresh is spread by chance", async () => {
+  const times = new Set<number>();
+  for (let i = 0; i < 30; i++) times.add(await firstRefreshAfter(86_400));
+  assert(times.size > 5, `30 sessions refreshed at ${times.size} different seconds`);
+});
+
+Deno.test("an hour of calls with 5-minute tokens meets no 401 and refreshes once a token", async () => {
+  await using world = portless({ sandbox: { accessTokenSeconds: 300 } });
+  await world.session.login();
+  for (let i = 0; i < 360; i++) {
+    world.clock.advance(10);
+    const answer = await world.session.authFetch("/v1/whoami");
+    await answer.body?.cancel();
+    assertEquals(answer.status, 200);
+  }
+  assertEquals(world.called.length, 360);
+  assert(world.refreshes() >= 12 && world.refreshes() <= 14, `${world.refreshes()} refreshes`);
+});
+
+Deno.test("the lifetime is ExpiresIn, whatever the token says of itself", async () => {
+  const iat = 1_000;
+  await using world = portless({
+    provider: () =>
+      tokenAnswer({ AccessToken: jwt({ iat, exp: iat + 60 }), RefreshToken: "r", ExpiresIn: 1800 }),
+  });
+  await world.session.login();
+  world.clock.advance(1_500);
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 0);
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("without ExpiresIn the lifetime is exp - iat, whatever the clocks say", async () => {
+  for (const ExpiresIn of [undefined, null, 0, -5, "soon"]) {
+    await using world = portless({
+      provider: () =>
+        tokenAnswer({ AccessToken: jwt({ iat: 1_000, exp: 1_600 }), RefreshToken: "r", ExpiresIn }),
+    });
+    const { accessTokenExpiresAt } = await world.session.login();
+    assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 600_000));
+    world.clock.advance(590);
+    await world.session.accessToken();
+    assertEquals(world.refreshes(), 1);
+  }
+});
+
+Deno.test("a token that tells no end is unknown and refreshed only after a 401", async () => {
+  for (const token of ["opaque", jwt({}), jwt({ exp: 4_000_000_000 }), "a.b.c"]) {
+    let good = token;
+    await using world = portless({
+      provider: (_, count) => {
+        good = count === 1 ? token : `opaque-${count}`;
+        return tokenAnswer({ AccessToken: good, RefreshToken: "r" });
+      },
+      api: (request) =>
+        new Response("", {
+          status: request.headers.get("authorization") === `bearer ${good}` ? 200 : 401,
+        }),
+    });
+    const status = await world.session.login();
+    assertEquals(status.state, "unknown");
+    assertEquals(status.accessTokenExpiresAt, undefined);
+    world.clock.advance(90_000);
+    assertEquals((await world.session.authFetch("/v1/x")).status, 200);
+    assertEquals(world.refreshes(), 0);
+    good = "another one";
+    assertEquals((await world.session.authFetch("/v1/x")).status, 200);
+    assertEquals(world.refreshes(), 1);
+  }
+});
+
+Deno.test("a wall clock set forward ends the token early rather than late", async () => {
+  await using world = lasting(1_800);
+  await world.session.login();
+  world.clock.jump(3_600);
+  assertEquals(world.session.status().state, "refreshable");
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 1);
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("a wall clock set back does not keep a token alive", async () => {
+  await using world = lasting(1_800);
+  await world.session.login();
+  world.clock.jump(-86_400);
+  assertEquals(world.session.status().state, "valid");
+  assertEquals(
+    world.session.status().accessTokenExpiresAt,
+    new Date(world.clock.now() + 1_800_000),
+  );
+  world.clock.advance(1_801);
+  assertEquals(world.session.status().state, "refreshable");
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("time that passes while the machine sleeps counts", async () => {
+  await using world = lasting(1_800);
+  await world.session.login();
+  world.clock.suspend(1_801);
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a slow provider's answer is counted from when it was asked", async () => {
+  await using world = lasting(1_800);
+  const start = world.clock.now();
+  const held = world.hold();
+  const login = world.session.login();
+  await held.arrived;
+  world.clock.advance(20);
+  held.release();
+  assertEquals((await login).accessTokenExpiresAt, new Date(start + 1_800_000));
+});
+
+Deno.test("a machine whose clock is wrong has good tokens for their whole life", async () => {
+  for (const hours of [-48, -2, 2, 48]) {
+    await using world = portless();
+    world.clock.jump(hours * 3_600);
+    const status = await world.session.login();
+    assertEquals(status.state, "valid");
+    assert(status.warnings.some((it) => it.includes("clock")), status.warnings.join());
+    world.clock.advance(1_500);
+    assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+    assertEquals(world.refreshes(), 0);
+    world.clock.advance(400);
+    assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+    assertEquals(world.refreshes(), 1);
+  }
+});
+
+Deno.test("a machine whose clock is wrong finds the end of its token after a restart", async () => {
+  for (const hours of [-48, -2, 2, 48]) {
+    await using world = portless({ file: true });
+    world.clock.jump(hours * 3_600);
+    await world.session.login();
+    assertEquals(world.another().status().state, "valid", `${hours} hours`);
+    world.clock.advance(1_900);
+    const next = world.another();
+    assertEquals(next.status().state, "refreshable", `${hours} hours`);
+    await next.accessToken();
+    assertEquals(world.refreshes(), 1, `${hours} hours`);
+  }
+});
+
+Deno.test("an expired token that cannot be refreshed fails before any request", async () => {
+  await using world = portless();
+  await world.session.login({ portalToken: await world.sandbox.portalToken() });
+  world.clock.advance(1_801);
+  assertEquals(world.session.status().state, "expired");
+  const errors = [
+    await rejection(world.session.authFetch("/v1/whoami")),
+    await rejection(world.session.accessToken()),
+    await rejection(world.session.refresh()),
+  ];
+  for (const error of errors) {
+    assertInstanceOf(error, SessionExpiredError);
+    assertEquals(error.code, "CANNOT_REFRESH");
+    assert(error.message.includes("login("), error.message);
+  }
+  assertEquals(world.called.length, 0);
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("an early refresh that fails uses the good token, says so, and rests", async () => {
+  await using world = portless();
+  await world.session.login();
+  const token = await world.session.accessToken();
+  world.clock.advance(1_670);
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals(await world.session.accessToken(), token);
+  const tried = world.refreshes();
+  assert(tried > 0);
+  const { warnings } = world.session.status();
+  assert(warnings.some((it) => it.includes("still good")), warnings.join());
+  world.clock.advance(20);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.refreshes(), tried, "it rests");
+  world.clock.advance(15);
+  world.sandbox.failures.length = 0;
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), tried + 1, "it tries again");
+  assertEquals(world.session.status().warnings, []);
+});
+
+Deno.test("a token that ends while its refresh fails is an error, rest or not", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(1_780);
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  await world.session.accessToken();
+  world.clock.advance(21);
+  assertEquals((await rejection(world.session.accessToken())).code, "SERVER_ERROR");
+  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "SERVER_ERROR");
+  assertEquals(world.called.length, 0);
+});
+
+Deno.test("accessToken() refreshes a token that is not good for as long as wanted", async () => {
+  await using world = portless();
+  await world.session.login();
+  const token = await world.session.accessToken();
+  world.clock.advance(1_000);
+  assertEquals(await world.session.accessToken({ minValidSeconds: 700 }), token);
+  assert(await world.session.accessToken({ minValidSeconds: 900 }) !== token);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("accessToken() fails when no token as long as wanted can be had", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(1_000);
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals(
+    (await rejection(world.session.accessToken({ minValidSeconds: 900 }))).code,
+    "SERVER_ERROR",
+  );
+});

@@ -1,0 +1,187 @@
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { type Ask, ConfigError, createSession, type LoginOptions } from "../../mod.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+/** What was asked, and a prompt that gives these answers in turn, then fails the test. */
+function answering(...answers: (string | null)[]): {
+  prompt: Ask;
+  asked: { message: string; secret: boolean }[];
+} {
+  const asked: { message: string; secret: boolean }[] = [];
+  const left = [...answers];
+  return {
+    asked,
+    prompt: (message, { secret }) => {
+      asked.push({ message, secret });
+      if (left.length === 0) throw new Error(`asked once too often: ${message}`);
+      return left.shift() ?? null;
+    },
+  };
+}
+
+/** A session that has all settings but user name and password, and can ask. */
+function asking(world: ReturnType<typeof portless>, prompt: Ask) {
+  const { username: _, password: __, ...rest } = world.options;
+  return createSession({ ...rest, prompt });
+}
+
+Deno.test("login() asks which way, then for the portal string, masked", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering("1", await world.sandbox.portalToken());
+  const status = await asking(world, prompt).login();
+  assertEquals(status.source, "portal");
+  assertEquals(asked.map((it) => it.secret), [true, true]);
+  assertMatch(asked[1]?.message ?? "", /Copy Token/);
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("login() asks which way, then for user name and password, the latter masked", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering("2", " student ", world.options.password ?? "");
+  const status = await asking(world, prompt).login();
+  assertEquals(status.source, "password");
+  assertEquals(asked.map((it) => it.secret), [true, false, true]);
+  assertEquals(world.sent[0]?.parameters.USERNAME, "student");
+});
+
+Deno.test("login() takes a portal string that is pasted at its first question", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering(await world.sandbox.portalToken());
+  assertEquals((await asking(world, prompt).login()).source, "portal");
+  assertEquals(
+    asked.map((it) => it.secret),
+    [true],
+    "nothing that was typed is kept in the notebook",
+  );
+});
+
+Deno.test("a prompt that answers later is waited for", async () => {
+  await using world = portless();
+  const { prompt } = answering("2", "student", world.options.password ?? "");
+  const later: Ask = async (message, options) => {
+    await Promise.resolve();
+    return await prompt(message, options);
+  };
+  assertEquals((await asking(world, later).login()).state, "valid");
+});
+
+Deno.test("the password strategy asks for what is missing only", async () => {
+  await using world = portless();
+  const { password = "", ...named } = world.options;
+  const one = answering(password);
+  await createSession({ ...named, prompt: one.prompt }).login({ strategy: "password" });
+  assertEquals(one.asked.map((it) => it.secret), [true]);
+  assertMatch(one.asked[0]?.message ?? "", /student/);
+  const none = answering();
+  await createSession({ ...world.options, prompt: none.prompt }).login({ strategy: "password" });
+  assertEquals(none.asked, []);
+});
+
+Deno.test("the portal strategy asks for the string even where a password is set", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering(await world.sandbox.portalToken());
+  const session = world.another({ prompt });
+  assertEquals((await session.login({ strategy: "portal" })).source, "portal");
+  assertEquals(asked.map((it) => it.secret), [true]);
+});
+
+Deno.test("the environment strategy and complete settings never ask", async () => {
+  await using world = portless();
+  const { prompt, asked } = answering();
+  await rejection(asking(world, prompt).login({ strategy: "environment" }));
+  await world.another({ prompt }).login();
+  await world.another({ prompt }).login({ portalToken: await world.sandbox.portalToken() });
+  assertEquals(asked, []);
+});
+
+Deno.test("login({ username }) asks for that user's password", async () => {
+  await using world = portless();
+  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
+  const { prompt, asked } = answering("Another-Password-1");
+  const status = await asking(world, prompt).login({ username: "grace" });
+  assertEquals(status.username, "grace");
+  assertMatch(asked[0]?.message ?? "", /grace/);
+});
+
+Deno.test("missing settings are told before anything is asked", async () => {
+  const { prompt, asked } = answering();
+  const session = createSession({ envFile: false, prompt });
+  const error = await rejection(session.login({ strategy: "password" }));
+  assertEquals(error.code, "MISSING_SETTINGS");
+  assertMatch(error.message, /AUTH_URL.*APP_CLIENT_ID.*APP_CLIENT_SECRET.*USER_POOL_ID/);
+  assertEquals(asked, []);
+});
+
+Deno.test("a front end that cannot ask after all gets the list of what is missing", async () => {
+  const { prompt } = answering(null);
+  const error = await rejection(createSession({ envFile: false, prompt }).login());
+  assertEquals(error.code, "MISSING_SETTINGS");
+  for (const name of ["AUTH_URL", "APP_CLIENT_ID", "USERNAME", "PASSWORD"]) {
+    assert(error.message.includes(name), error.message);
+  }
+});
+
+const CANCELED: [string, LoginOptions, (string | null)[]][] = [
+  ["Esc at the choice", {}, [""]],
+  ["something else at the choice", {}, ["3"]],
+  ["Esc at the portal string", { strategy: "portal" }, [""]],
+  ["no answer to the portal string", { strategy: "portal" }, [null]],
+  ["spaces for the portal string", { strategy: "portal" }, ["   "]],
+  ["Esc at the user name", { strategy: "password" }, [""]],
+  ["no answer to the user name", { strategy: "password" }, [null]],
+  ["Esc at the password", { strategy: "password" }, ["student", ""]],
+  ["no answer to the password", { strategy: "password" }, ["student", null]],
+];
+
+for (const [what, options, answers] of CANCELED) {
+  Deno.test(`${what} ends the login and sends nothing`, async () => {
+    await using world = portless();
+    const { prompt } = answering(...answers);
+    const error = await rejection(asking(world, prompt).login(options));
+    assertInstanceOf(error, ConfigError);
+    assertEquals(error.code, "PROMPT_UNAVAILABLE");
+    assertMatch(error.message, /login\(|USERNAME|PASSWORD/);
+    assertEquals(world.sent.length, 0);
+  });
+}
+
+Deno.test("a password is taken verbatim, spaces included", async () => {
+  await using world = portless();
+  world.sandbox.addUser({ username: "grace", password: "  spaces matter  " });
+  const { prompt } = answering("2", "grace", "  spaces matter  ");
+  assertEquals((await asking(world, prompt).login()).username, "grace");
+});
+
+Deno.test("times are computed after the prompt, which blocks the clock's timers", async () => {
+  await using world = portless();
+  const prompt: Ask = (_, { secret }) => {
+    world.clock.advance(600);
+    return secret ? world.options.password ?? "" : "2";
+  };
+  const { password: _, ...rest } = world.options;
+  const status = await createSession({ ...rest, prompt }).login({ strategy: "password" });
+  assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+});
+
+Deno.test("a portal string of another kind of answer is named as such", async () => {
+  await using world = portless();
+  const { prompt } = answering("1", "https://portal.sandbox.example/#token");
+  const error = await rejection(asking(world, prompt).login());
+  assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+});
+
+Deno.test("without any front end to ask, login() lists what is missing", async () => {
+  const mod = new URL("../../mod.ts", import.meta.url).href;
+  const code = `import { createSession } from ${JSON.stringify(mod)};
+    await createSession({ envFile: false }).login().catch((e) => console.log(e.code, e.message));`;
+  const cwd = Deno.makeTempDirSync();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", code],
+    stdin: "null",
+    env: { AUTH_URL: "", USERNAME: "", PASSWORD: "", APP_CLIENT_ID: "", NO_COLOR: "1" },
+    cwd,
+  });
+  const text = new TextDecoder().decode((await child.output()).stdout);
+  Deno.removeSync(cwd, { recursive: true });
+  assertMatch(text, /^MISSING_SETTINGS .*AUTH_URL.*APP_CLIENT_ID.*USERNAME, PASSWORD/);
+});

@@ -1,0 +1,256 @@
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { ChallengeError, ConfigError, createSession } from "../../mod.ts";
+import {
+  errorAnswer,
+  jwt,
+  linesOf,
+  portless,
+  rejection,
+  tokenAnswer,
+} from "../support/portless.ts";
+
+Deno.test("login() with user name and password gives a status and keeps the tokens", async () => {
+  await using world = portless({ file: true });
+  const status = await world.session.login();
+  assertEquals(status.state, "valid");
+  assertEquals(status.source, "password");
+  assertEquals(status.username, world.options.username);
+  assertEquals(status.clientId, world.options.clientId);
+  assertEquals(status.provider, "https://identity-provider.sandbox.example");
+  assertEquals(status.canRefresh, true);
+  assertEquals(status.envFile, world.envFile);
+  assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+  assertEquals(status.refreshableUntil, new Date(world.clock.now() + 30 * 86_400_000));
+  assertEquals(status.warnings, []);
+  const lines = linesOf(world.envFile);
+  assertEquals(Object.keys(lines).sort(), [
+    "ACCESS_TOKEN",
+    "ACCESS_TOKEN_EXPIRES_AT",
+    "AUTHENTICATED_AT",
+    "REFRESH_TOKEN",
+  ]);
+  assertEquals(lines.ACCESS_TOKEN, await world.session.accessToken());
+  assertEquals(lines.ACCESS_TOKEN_EXPIRES_AT, "2025-06-01T12:30:00.000Z");
+  assertEquals(lines.AUTHENTICATED_AT, "2025-06-01T12:00:00.000Z");
+  if (Deno.build.os !== "windows") {
+    assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
+  }
+});
+
+Deno.test("login() sends the request of the document", async () => {
+  await using world = portless();
+  await world.session.login();
+  const { username, password, clientId } = world.options;
+  const [first] = world.sent;
+  assertEquals(first?.flow, "USER_PASSWORD_AUTH");
+  assertEquals(first?.clientId, clientId);
+  const { SECRET_HASH: hash = "", ...others } = first?.parameters ?? {};
+  assertEquals(others, { USERNAME: username, PASSWORD: password });
+  assertMatch(hash, /^[A-Za-z0-9+/]{43}=$/);
+});
+
+Deno.test("login() keeps a session that is good, without a request", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const token = await world.session.accessToken();
+  await world.session.login();
+  await world.session.login({});
+  await world.session.login({ force: false });
+  const next = world.another();
+  assertEquals((await next.login()).source, "file");
+  assertEquals(await next.accessToken(), token);
+  assertEquals(world.sent.length, 1);
+});
+
+Deno.test("login() keeps a session that a refresh makes good", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(3_000);
+  assertEquals((await world.session.login()).source, "refresh");
+  assertEquals([world.logins(), world.refreshes()], [1, 1]);
+});
+
+Deno.test("login() logs in when the session is over", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.sandbox.revokeRefreshTokens();
+  world.clock.advance(3_000);
+  assertEquals((await world.session.login()).source, "password");
+  assertEquals([world.logins(), world.refreshes()], [2, 1]);
+});
+
+Deno.test("login() logs in where the refresh is refused for good, whatever the reason", async () => {
+  const refusals = [
+    ["InvalidParameterException", "Initiate Auth method not supported."],
+    ["NotAuthorizedException", "Unable to verify secret hash for client x"],
+    ["UserNotConfirmedException", "User is not confirmed."],
+    ["ForbiddenException", "no"],
+  ] as const;
+  for (const [name, message] of refusals) {
+    await using world = portless({
+      provider: (sent) =>
+        sent.flow === "USER_PASSWORD_AUTH"
+          ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
+          : errorAnswer(name, message),
+    });
+    await world.session.login();
+    world.clock.advance(3_000);
+    assertEquals((await world.session.login()).source, "password", name);
+    assertEquals(world.logins(), 2);
+  }
+});
+
+Deno.test("login() asks the provider anew when an option asks for something", async () => {
+  await using world = portless();
+  await world.session.login();
+  const { username = "", password = "" } = world.options;
+  const wishes = [
+    { force: true },
+    { username },
+    { password },
+    { username, password },
+    {
+      strategy: "auto",
+    },
+    { strategy: "environment" },
+    { strategy: "password" },
+  ] as const;
+  for (const [index, wish] of wishes.entries()) {
+    await world.session.login(wish);
+    assertEquals(world.logins(), index + 2, JSON.stringify(Object.keys(wish)));
+  }
+});
+
+Deno.test("login() with another user replaces the session", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
+  const status = await world.session.login({ username: "grace", password: "Another-Password-1" });
+  assertEquals(status.username, "grace");
+  const answer = await world.session.authFetch("/v1/whoami");
+  assertEquals((await answer.json()).username, "grace");
+});
+
+Deno.test("login() does not send the password of another user", async () => {
+  await using world = portless({ session: { prompt: () => null } });
+  const error = await rejection(
+    world.session.login({ username: "grace", strategy: "environment" }),
+  );
+  assert(error instanceof ConfigError || error.code === "INVALID_CREDENTIALS");
+  const passwords = world.sent.map((each) => each.parameters.PASSWORD);
+  assert(!passwords.includes(world.options.password), "the password belongs to another name");
+});
+
+Deno.test("a portal login needs no other setting and says that it cannot be refreshed", async () => {
+  await using world = portless();
+  const { clientId: _, clientSecret: __, userPoolId: ___, authUrl: ____, ...rest } = world.options;
+  const session = createSession(rest);
+  world.clock.advance(1);
+  const status = await session.login({ portalToken: await world.sandbox.portalToken() });
+  assertEquals(status.state, "valid");
+  assertEquals(status.source, "portal");
+  assertEquals(status.canRefresh, false);
+  assertEquals(status.refreshableUntil, undefined);
+  assertEquals(status.username, "student");
+  const [warning = ""] = status.warnings;
+  assertMatch(warning, /cannot be refreshed.*\b30\b.*minutes/);
+  world.clock.advance(600);
+  assertMatch(session.status().warnings.join(), /\b20\b.*minutes/);
+  assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, "# mine\nOTHER=1\n");
+  await world.session.login();
+  const portalToken = await world.sandbox.portalToken();
+  await world.session.login({ portalToken });
+  const lines = linesOf(world.envFile);
+  assertEquals(Object.keys(lines).sort(), ["ACCESS_TOKEN", "ACCESS_TOKEN_EXPIRES_AT", "OTHER"]);
+  assertEquals(lines.ACCESS_TOKEN, portalToken.replace("bearer ", ""));
+  assert(Deno.readTextFileSync(world.envFile).startsWith("# mine\nOTHER=1\n"));
+});
+
+Deno.test("a portal string that is no current access token is refused and changes nothing", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = Deno.readTextFileSync(world.envFile);
+  const ended = await world.sandbox.portalToken();
+  world.clock.advance(2_000);
+  for (
+    const portalToken of ["", "bearer", "bearer ", "two words here", "not\u00a0a\u00a0token", ended]
+  ) {
+    const error = await rejection(world.session.login({ portalToken }));
+    assertInstanceOf(error, ConfigError);
+    assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+    assert(error.message.includes("portal"), error.message);
+    assert(!error.message.includes(ended.slice(7, 40)), "the token is not repeated");
+  }
+  assertEquals(Deno.readTextFileSync(world.envFile), before);
+  assertEquals(world.session.status().state, "refreshable");
+});
+
+Deno.test("the environment strategy lists all that is missing, at once, and how to get it", async () => {
+  const session = createSession({ envFile: false, fetch: () => Promise.reject(new Error("sent")) });
+  const error = await rejection(session.login({ strategy: "environment" }));
+  assertInstanceOf(error, ConfigError);
+  assertEquals(error.code, "MISSING_SETTINGS");
+  for (
+    const name of ["AUTH_URL", "APP_CLIENT_ID", "APP_CLIENT_SECRET", "USER_POOL_ID", "PASSWORD"]
+  ) assert(error.message.includes(name), `${name} is not in: ${error.message}`);
+  assertMatch(error.message, /USERNAME\b/);
+  assertMatch(error.message, /ticket/);
+  assertMatch(error.message, /support channel/);
+});
+
+Deno.test("the list of what is missing leaves out what is set", async () => {
+  await using world = portless();
+  const { clientSecret: _, password: __, ...rest } = world.options;
+  const error = await rejection(createSession(rest).login({ strategy: "environment" }));
+  assertMatch(error.message, /missing APP_CLIENT_SECRET, PASSWORD[;.]/);
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("a wrong password leaves the session and the file as they were", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = Deno.readTextFileSync(world.envFile);
+  const error = await rejection(world.session.login({ password: "Wrong-Password-1" }));
+  assertEquals(error.code, "INVALID_CREDENTIALS");
+  assertEquals(world.logins(), 2, "a rejected password is not sent twice");
+  assertEquals(world.session.status().state, "valid");
+  assertEquals(Deno.readTextFileSync(world.envFile), before);
+});
+
+Deno.test("a challenge is an error that names the step and what to do", async () => {
+  await using world = portless({ sandbox: { challenge: "NEW_PASSWORD_REQUIRED" } });
+  const error = await rejection(world.session.login());
+  assertInstanceOf(error, ChallengeError);
+  assertEquals(error.code, "CHALLENGE_REQUIRED");
+  const { challengeName, challengeParameters } = error as ChallengeError;
+  assertEquals(challengeName, "NEW_PASSWORD_REQUIRED");
+  assertEquals(challengeParameters.USER_ID_FOR_SRP, "student");
+  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*portal.*login\(\)/);
+});
+
+Deno.test("aborting a login changes nothing", async () => {
+  await using world = portless({ file: true });
+  const held = world.hold();
+  const controller = new AbortController();
+  const login = rejection(world.session.login({ signal: controller.signal }));
+  await held.arrived;
+  controller.abort(new Error("not now"));
+  assertEquals((await login).message, "not now");
+  held.release();
+  await world.session.logout();
+  assertEquals(world.session.status().state, "none");
+  assertEquals(world.logins(), 1);
+});
+
+Deno.test("the wire words of the other deployment are spoken when they are set", async () => {
+  await using world = portless({ sandbox: { words: "aws" } });
+  assertEquals(world.options.provider, "aws");
+  assertEquals((await world.session.login()).state, "valid");
+  assertEquals((await world.session.refresh()).state, "valid");
+});

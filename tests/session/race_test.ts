@@ -1,0 +1,239 @@
+import { assertEquals } from "@std/assert";
+import {
+  errorAnswer,
+  jwt,
+  linesOf,
+  portless,
+  rejection,
+  tokenAnswer,
+} from "../support/portless.ts";
+
+const EXPIRED = 3_000;
+
+const LOGIN_ANSWER = JSON.stringify({
+  AuthenticationResult: { AccessToken: "opaque", RefreshToken: "opaque-too", ExpiresIn: 1800 },
+});
+
+Deno.test("logout() during a refresh drops the answer", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = rejection(world.session.authFetch("/v1/whoami"));
+  await held.arrived;
+  const out = world.session.logout();
+  held.release();
+  await out;
+  assertEquals((await call).code, "NO_SESSION");
+  assertEquals(world.session.status().state, "none");
+  assertEquals(linesOf(world.envFile), {});
+  assertEquals(world.called.length, 0);
+});
+
+Deno.test("logout() in another process during a refresh drops the answer", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = rejection(world.session.accessToken());
+  await held.arrived;
+  await Deno.writeTextFile(world.envFile, "OTHER=1\n");
+  held.release();
+  assertEquals((await call).code, "NO_SESSION");
+  assertEquals(world.session.status().state, "none");
+  assertEquals(linesOf(world.envFile), { OTHER: "1" });
+});
+
+Deno.test("login() during a refresh wins", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = world.session.accessToken();
+  await held.arrived;
+  const portalToken = await world.sandbox.portalToken();
+  const login = world.session.login({ portalToken });
+  held.release();
+  await login;
+  const bare = portalToken.replace("bearer ", "");
+  assertEquals(await call, bare);
+  assertEquals(await world.session.accessToken(), bare);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, bare);
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+});
+
+Deno.test("aborting one caller leaves the refresh to the others", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const leaving = [
+    world.session.accessToken({ signal }),
+    world.session.refresh({ signal }),
+    world.session.authFetch("/v1/whoami", { signal }),
+    world.session.authFetch(new Request("https://api.sandbox.example/v1/whoami", { signal })),
+  ].map(rejection);
+  const staying = world.session.accessToken();
+  await held.arrived;
+  controller.abort(new Error("the caller left"));
+  for (const gone of leaving) assertEquals((await gone).message, "the caller left");
+  held.release();
+  await staying;
+  assertEquals(world.refreshes(), 1);
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("a refresh whose callers all left still renews the session", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const controller = new AbortController();
+  const gone = rejection(world.session.accessToken({ signal: controller.signal }));
+  await held.arrived;
+  controller.abort();
+  await gone;
+  held.release();
+  await world.session.accessToken();
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a signal that is aborted already sends nothing", async () => {
+  await using world = portless({ session: { clientSecret: "", refreshSecretHash: "omit" } });
+  world.sandbox.failures.push({ at: "token", body: LOGIN_ANSWER, times: 1 });
+  await world.session.login();
+  const signal = AbortSignal.abort(new Error("never mind"));
+  const { refresh, login, accessToken, authFetch, logout } = world.session;
+  for (
+    const call of [
+      refresh({ signal }),
+      login({ force: true, signal }),
+      accessToken({ minValidSeconds: 3_000, signal }),
+      authFetch("/v1/whoami", { signal }),
+      logout({ signal }),
+    ]
+  ) assertEquals((await rejection(call)).message, "never mind");
+  // What would have been started anyway had its turn by now.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals([world.sent.length, world.called.length], [1, 0]);
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("refresh() in two processes at once asks twice, each with the newest token", async () => {
+  // Who waits for the lock beside the file waits in real time.
+  const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  await using world = portless({
+    file: true,
+    session: { sleep },
+    sandbox: { rotateRefreshTokens: true },
+  });
+  await world.session.login();
+  const other = world.another();
+  other.status();
+  const states = await Promise.all([world.session.refresh(), other.refresh()]);
+  assertEquals(states.map((each) => each.state), ["valid", "valid"]);
+  assertEquals(world.refreshes(), 2);
+});
+
+Deno.test("logout() during a login drops the answer", async () => {
+  await using world = portless({ file: true });
+  const held = world.hold();
+  const login = Promise.allSettled([world.session.login()]);
+  await held.arrived;
+  await world.session.logout();
+  held.release();
+  await login;
+  assertEquals(world.session.status().state, "none");
+  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
+});
+
+Deno.test("a call made beside logout() does not bring the session back", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  for (const call of ["authFetch", "accessToken", "refresh"] as const) {
+    await world.session.login({ force: true });
+    // One that has not looked at the file yet.
+    const session = world.another();
+    const out = session.logout();
+    const made = call === "authFetch" ? session.authFetch("/v1/whoami") : session[call]();
+    assertEquals((await rejection(made)).code, "NO_SESSION", call);
+    await out;
+    assertEquals(session.status().state, "none");
+    assertEquals(linesOf(world.envFile), {});
+    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+  }
+});
+
+Deno.test("a login() behind a logout() asks the provider", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const next = world.another();
+  const [, status] = await Promise.all([next.logout(), next.login()]);
+  assertEquals([status.state, status.source, world.logins()], ["valid", "password", 2]);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await next.accessToken());
+});
+
+Deno.test("a login that waits for the lock does not lose to what the file still holds", async () => {
+  const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
+  await using world = portless({ file: true, session: { sleep } });
+  const portalToken = await world.sandbox.portalToken();
+  world.clock.advance(60);
+  await world.session.login();
+  const next = world.another();
+  using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
+  lock.lockSync(true);
+  const login = next.login({ portalToken });
+  await sleep();
+  const current = await next.accessToken({ minValidSeconds: 1_799 });
+  assertEquals(current, portalToken.replace("bearer ", ""));
+  lock.unlockSync();
+  assertEquals((await login).source, "portal");
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+});
+
+Deno.test("of two logins the one asked for last wins, when it is answered first", async () => {
+  await using world = portless();
+  const held = world.hold();
+  const slow = Promise.allSettled([world.session.login()]);
+  await held.arrived;
+  const portalToken = await world.sandbox.portalToken();
+  await world.session.login({ portalToken });
+  held.release();
+  await slow;
+  assertEquals(world.session.status().source, "portal");
+  assertEquals(await world.session.accessToken(), portalToken.replace("bearer ", ""));
+});
+
+Deno.test("of two logins the one asked for last wins, when it is answered last", async () => {
+  const late = Promise.withResolvers<void>();
+  await using world = portless({
+    provider: async ({ parameters: { USERNAME: username } }) => {
+      if (username === "grace") await late.promise;
+      return tokenAnswer({ AccessToken: jwt({ username }), ExpiresIn: 1_800 });
+    },
+  });
+  const first = world.session.login();
+  const second = world.session.login({ username: "grace", password: "Another-Password-1" });
+  await first;
+  late.resolve();
+  await second;
+  assertEquals(world.session.status().username, "grace");
+});
+
+Deno.test("a login that is refused does not drop the answer to an earlier one", async () => {
+  const late = Promise.withResolvers<void>();
+  await using world = portless({
+    provider: async ({ parameters: { USERNAME: username } }) => {
+      if (username === "grace") return errorAnswer("NotAuthorizedException", "Incorrect.");
+      await late.promise;
+      return tokenAnswer({ AccessToken: jwt({ username }), ExpiresIn: 1_800 });
+    },
+  });
+  const first = world.session.login();
+  const refused = world.session.login({ username: "grace", password: "Wrong-Password-1" });
+  assertEquals((await rejection(refused)).code, "INVALID_CREDENTIALS");
+  late.resolve();
+  assertEquals((await first).state, "valid");
+});

@@ -1,0 +1,188 @@
+import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
+import { ProviderError, SessionExpiredError } from "../../mod.ts";
+import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+
+const EXPIRED = 3_000;
+
+Deno.test("one refresh serves 100 concurrent calls on an expired token", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => world.session.authFetch("/v1/whoami")),
+  );
+  for (const answer of answers) {
+    assertEquals(answer.status, 200);
+    await answer.body?.cancel();
+  }
+  assertEquals(world.refreshes(), 1);
+  assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
+});
+
+Deno.test("one refresh serves calls, accessToken() and refresh() together", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const { session } = world;
+  const [token, status, answer] = await Promise.all([
+    session.accessToken(),
+    session.refresh(),
+    session.authFetch("/v1/whoami"),
+  ]);
+  await answer.body?.cancel();
+  assertEquals(world.refreshes(), 1);
+  assertEquals(status.source, "refresh");
+  assertEquals(world.called[0]?.authorization, `bearer ${token}`);
+});
+
+Deno.test("refresh() asks whatever time is left, and each time", async () => {
+  await using world = portless();
+  await world.session.login();
+  const first = await world.session.accessToken();
+  await world.session.refresh();
+  const second = await world.session.accessToken();
+  await world.session.refresh();
+  assertEquals(world.refreshes(), 2);
+  assertNotEquals(first, second);
+});
+
+Deno.test("refresh() joins a refresh that is under way", async () => {
+  await using world = portless();
+  await world.session.login();
+  const held = world.hold();
+  const first = world.session.refresh();
+  await held.arrived;
+  const second = world.session.refresh();
+  held.release();
+  assertEquals((await first).accessTokenExpiresAt, (await second).accessTokenExpiresAt);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("refresh() uses the newest refresh token that another process stored", async () => {
+  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
+  await world.session.login();
+  const other = world.another();
+  await other.refresh();
+  world.clock.advance(5);
+  assertEquals((await world.session.refresh()).state, "valid");
+  assertEquals(world.refreshes(), 2);
+  assertEquals(new Set(world.sent.map((each) => each.parameters.REFRESH_TOKEN)).size, 3);
+});
+
+Deno.test("an expired session takes what another process refreshed, without a request", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const other = world.another();
+  assertEquals(other.status().source, "file");
+  world.clock.advance(EXPIRED);
+  const token = await other.accessToken();
+  assertEquals(await world.session.accessToken(), token);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("sessions on the same file that expire together send one refresh", async () => {
+  // Who waits for the lock beside the file waits in real time.
+  const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  await using world = portless({ file: true, session: { sleep } });
+  await world.session.login();
+  const others = Array.from({ length: 4 }, () => world.another());
+  for (const other of others) assertEquals(other.status().state, "valid");
+  world.clock.advance(EXPIRED);
+  const tokens = await Promise.all(
+    [world.session, ...others].flatMap((each) => [each.accessToken(), each.accessToken()]),
+  );
+  assertEquals(new Set(tokens).size, 1);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a refresh keeps the refresh token when the answer has none", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = linesOf(world.envFile);
+  world.clock.advance(60);
+  await world.session.refresh();
+  const after = linesOf(world.envFile);
+  assertEquals(after.REFRESH_TOKEN, before.REFRESH_TOKEN);
+  assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
+  assertNotEquals(after.ACCESS_TOKEN, before.ACCESS_TOKEN);
+  assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
+});
+
+Deno.test("a refresh stores a rotated refresh token and uses it next", async () => {
+  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
+  await world.session.login();
+  const before = linesOf(world.envFile);
+  await world.session.refresh();
+  const after = linesOf(world.envFile);
+  assertNotEquals(after.REFRESH_TOKEN, before.REFRESH_TOKEN);
+  assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
+  await world.session.refresh();
+  assertEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, after.REFRESH_TOKEN);
+});
+
+Deno.test("the 30 days are no reason not to try", async () => {
+  await using world = portless({ sandbox: { refreshDays: 365 } });
+  await world.session.login();
+  world.clock.advance(40 * 86_400);
+  assert((world.session.status().refreshableUntil ?? new Date()) < new Date(world.clock.now()));
+  assertEquals((await world.session.refresh()).state, "valid");
+});
+
+Deno.test("a rejected refresh tells whether the login is older than 30 days", async () => {
+  for (const [days, code] of [[1, "REFRESH_REJECTED"], [31, "REFRESH_WINDOW_OVER"]] as const) {
+    await using world = portless({ file: true });
+    await world.session.login();
+    world.clock.advance(days * 86_400);
+    world.sandbox.revokeRefreshTokens();
+    const error = await rejection(world.session.refresh());
+    assertInstanceOf(error, SessionExpiredError);
+    assertEquals(error.code, code);
+    assertMatch(error.message, /run login\({ force: true }\) \(docs\/troubleshooting\.md#\w+\)$/);
+    assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, code);
+    assertEquals(world.refreshes(), 1, "a dead refresh token is not tried twice");
+    assertEquals(linesOf(world.envFile), {});
+  }
+});
+
+Deno.test("a rejected refresh leaves an access token that is good", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const token = await world.session.accessToken();
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
+  assertEquals(await world.session.accessToken(), token);
+  assertEquals(world.session.status().canRefresh, false);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+});
+
+Deno.test("a transient failure never deletes a token", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = Deno.readTextFileSync(world.envFile);
+  world.clock.advance(EXPIRED);
+  const failures = [{ status: 503 }, { status: 429 }, { drop: "before" }, {
+    drop: "during",
+  }] as const;
+  for (const failure of failures) {
+    world.sandbox.failures.splice(0, Infinity, { at: "token", ...failure });
+    assertInstanceOf(await rejection(world.session.accessToken()), ProviderError);
+    assertEquals(Deno.readTextFileSync(world.envFile), before);
+    assertEquals(world.session.status().state, "refreshable");
+  }
+  world.sandbox.failures.length = 0;
+  assertEquals((await world.session.refresh()).state, "valid");
+});
+
+Deno.test("an answer without a usable token changes nothing", async () => {
+  await using world = portless({
+    provider: (_, count) =>
+      count === 1
+        ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
+        : tokenAnswer({ AccessToken: "with space" }),
+  });
+  await world.session.login();
+  const token = await world.session.accessToken();
+  assertEquals((await rejection(world.session.refresh())).code, "UNEXPECTED_RESPONSE");
+  assertEquals(await world.session.accessToken(), token);
+});

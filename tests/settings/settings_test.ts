@@ -1,0 +1,244 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { portless, rejection, withEnvironment } from "../support/portless.ts";
+
+/** Variables that the machine running the tests may have set. */
+const UNSET = Object.fromEntries(
+  [
+    "AUTH_URL",
+    "AUTH_REGION",
+    "AUTH_PROVIDER",
+    "AUTH_PROVIDER_HOST",
+    "AUTH_PROVIDER_DOMAIN",
+    "APP_CLIENT_ID",
+    "APP_CLIENT_SECRET",
+    "USER_POOL_ID",
+    "USERNAME",
+    "PASSWORD",
+    "AUTH_REFRESH_SECRET_HASH",
+    "API_BASE_URL",
+    "API_ALLOWED_ORIGINS",
+    "AUTH_TIMEOUT_MS",
+    "ACCESS_TOKEN",
+    "REFRESH_TOKEN",
+  ].map((name) => [name, undefined]),
+);
+
+/** The clocks and the network of a world, with nothing set. */
+function bare(world: ReturnType<typeof portless>): SessionOptions {
+  const { fetch, now, monotonic, sleep } = world.options;
+  return { ...(fetch && now && monotonic && sleep && { fetch, now, monotonic, sleep }) };
+}
+
+/** All settings of a world as lines of a `.env`. */
+function asLines(world: ReturnType<typeof portless>): Record<string, string> {
+  const { authUrl = "", clientId = "", clientSecret = "", userPoolId = "" } = world.options;
+  const { username = "", password = "", apiBaseUrl = "" } = world.options;
+  return {
+    AUTH_URL: authUrl,
+    APP_CLIENT_ID: clientId,
+    APP_CLIENT_SECRET: clientSecret,
+    USER_POOL_ID: userPoolId,
+    USERNAME: username,
+    PASSWORD: password,
+    API_BASE_URL: String(apiBaseUrl),
+  };
+}
+
+function writeLines(path: string, lines: Record<string, string>): void {
+  const text = Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join("");
+  Deno.writeTextFileSync(path, text);
+}
+
+Deno.test("every setting may stand in the .env", async () => {
+  await using world = portless({ file: true });
+  writeLines(world.envFile, asLines(world));
+  await withEnvironment(UNSET, async () => {
+    const session = createSession({ ...bare(world), envFile: world.envFile });
+    const status = await session.login();
+    assertEquals(status.state, "valid");
+    assertEquals(Object.keys(status.settings).sort(), Object.keys(asLines(world)).sort());
+    assertEquals(new Set(Object.values(status.settings)), new Set(["file"]));
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  });
+});
+
+Deno.test("every setting may stand in the environment", async () => {
+  await using world = portless();
+  await withEnvironment({ ...UNSET, ...asLines(world) }, async () => {
+    const session = createSession(bare(world));
+    const status = await session.login();
+    assertEquals(status.state, "valid");
+    assertEquals(new Set(Object.values(status.settings)), new Set(["environment"]));
+    assertEquals(status.envFile, undefined);
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  });
+});
+
+Deno.test("an option wins over the environment, the environment over the .env", async () => {
+  await using world = portless();
+  writeLines(world.envFile, {
+    APP_CLIENT_ID: "from-file",
+    USER_POOL_ID: "from-file",
+    AUTH_URL: "https://file.example",
+  });
+  const variables = { APP_CLIENT_ID: "from-environment", USER_POOL_ID: "from-environment" };
+  await withEnvironment({ ...UNSET, ...variables }, () => {
+    const { envFile } = world;
+    const { clientId, settings, provider } = createSession({ envFile, clientId: "mine" }).status();
+    assertEquals(clientId, "mine");
+    assertEquals(provider, "https://file.example");
+    assertEquals(settings.APP_CLIENT_ID, "option");
+    assertEquals(settings.USER_POOL_ID, "environment");
+    assertEquals(settings.AUTH_URL, "file");
+    assertEquals(createSession({ envFile }).status().clientId, "from-environment");
+  });
+  await withEnvironment(UNSET, () => {
+    assertEquals(createSession({ envFile: world.envFile }).status().clientId, "from-file");
+  });
+});
+
+Deno.test("wire words that are given as an object are told to come from the options", async () => {
+  const provider = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
+  await withEnvironment({ ...UNSET, AUTH_PROVIDER: "aws" }, () => {
+    const { settings } = createSession({ provider }).status();
+    assertEquals(settings.AUTH_PROVIDER, "option");
+  });
+});
+
+Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair", async () => {
+  await using world = portless();
+  const { username = "", password = "" } = world.options;
+  writeLines(world.envFile, asLines(world));
+  const { envFile } = world;
+  for (
+    const half of [{ USERNAME: "windows-user" }, { PASSWORD: "half" }, {
+      USERNAME: "u",
+      PASSWORD: "",
+    }]
+  ) {
+    await withEnvironment({ ...UNSET, ...half }, async () => {
+      const session = createSession({ ...bare(world), envFile });
+      assertEquals(session.status().settings.USERNAME, "file");
+      await session.login({ force: true });
+      assertEquals(world.sent.at(-1)?.parameters.USERNAME, username);
+      assertEquals(world.sent.at(-1)?.parameters.PASSWORD, password);
+    });
+  }
+  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
+  await withEnvironment(
+    { ...UNSET, USERNAME: "grace", PASSWORD: "Another-Password-1" },
+    async () => {
+      const session = createSession({ ...bare(world), envFile });
+      assertEquals((await session.login({ force: true })).username, "grace");
+      assertEquals(session.status().settings.PASSWORD, "environment");
+    },
+  );
+});
+
+Deno.test("a password of another source is not sent with a name it does not belong to", async () => {
+  await using world = portless();
+  writeLines(world.envFile, asLines(world));
+  await withEnvironment({ ...UNSET, USERNAME: "env-user", PASSWORD: "env-pass" }, async () => {
+    const session = createSession({ ...bare(world), envFile: world.envFile, username: "grace" });
+    const error = await rejection(session.login({ strategy: "environment" }));
+    assertEquals(error.code, "MISSING_SETTINGS");
+    assertMatch(error.message, /missing PASSWORD/);
+    assertEquals(world.sent.length, 0);
+  });
+});
+
+Deno.test("an explicitly empty client secret is a public client, wherever it stands", async () => {
+  await using world = portless({ sandbox: { clientSecret: false } });
+  const { APP_CLIENT_SECRET: _, ...others } = asLines(world);
+  const { envFile } = world;
+  await withEnvironment(UNSET, async () => {
+    writeLines(envFile, { ...others, APP_CLIENT_SECRET: "" });
+    await createSession({ ...bare(world), envFile }).login();
+    writeLines(envFile, others);
+    const missing = await rejection(
+      createSession({ ...bare(world), envFile }).login({ force: true }),
+    );
+    assertMatch(missing.message, /missing APP_CLIENT_SECRET/);
+    await createSession({ ...bare(world), envFile, clientSecret: "" }).login({ force: true });
+  });
+  await withEnvironment({ ...UNSET, APP_CLIENT_SECRET: "" }, async () => {
+    writeLines(envFile, { ...others, APP_CLIENT_SECRET: "not-this-one" });
+    await createSession({ ...bare(world), envFile }).login({ force: true });
+  });
+  assertEquals(world.logins(), 3);
+  for (const each of world.sent) assertEquals("SECRET_HASH" in each.parameters, false);
+});
+
+Deno.test("spaces around a setting do not count, except in a password", async () => {
+  await using world = portless();
+  const { clientId = "", userPoolId = "", username = "", password = "" } = world.options;
+  const padded = world.another({
+    clientId: ` ${clientId}\n`,
+    userPoolId: `${userPoolId} `,
+    username: `\t${username}`,
+  });
+  assertEquals((await padded.login()).state, "valid");
+  const error = await rejection(world.another({ password: `${password} ` }).login());
+  assertEquals(error.code, "INVALID_CREDENTIALS");
+});
+
+Deno.test("a control character in a setting is refused, naming the setting, not the value", async () => {
+  await using world = portless();
+  const cases: [SessionOptions, string][] = [
+    [{ clientId: "abc\r\nx-evil: 1" }, "APP_CLIENT_ID"],
+    [{ clientSecret: "abc\u0000def" }, "APP_CLIENT_SECRET"],
+    [{ username: "abc\u001b[2Jdef" }, "USERNAME"],
+    [{ authUrl: "https://a.example/\u007fdef" }, "AUTH_URL"],
+    [{ apiBaseUrl: "https://a.example/\ndef" }, "API_BASE_URL"],
+    [{ region: "eu\nwest" }, "AUTH_REGION"],
+  ];
+  for (const [options, variable] of cases) {
+    const error = await rejection(world.another(options).login());
+    assertEquals(error.code, "INVALID_SETTING");
+    assert(error.message.includes(variable), error.message);
+    assert(!/abc|def|west/.test(error.message), error.message);
+  }
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("a setting that cannot be used is refused before anything is sent", async () => {
+  await using world = portless();
+  const cases: [SessionOptions, RegExp][] = [
+    [{ authUrl: "http://provider.example" }, /AUTH_URL.*https:/],
+    [{ authUrl: "provider.example" }, /AUTH_URL/],
+    [{ authUrl: "https://user:secret-word@provider.example" }, /AUTH_URL/],
+    [{ authUrl: "https://provider.example/?x=1" }, /AUTH_URL/],
+    [{ clientId: "two words" }, /APP_CLIENT_ID/],
+    [{ provider: "other" as "aws" }, /AUTH_PROVIDER/],
+    [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],
+    [{ timeoutMs: 0 }, /AUTH_TIMEOUT_MS/],
+    [{ timeoutMs: -1 }, /AUTH_TIMEOUT_MS/],
+    [{ timeoutMs: NaN }, /AUTH_TIMEOUT_MS/],
+    [{ timeoutMs: 1.5 }, /AUTH_TIMEOUT_MS/],
+  ];
+  for (const [options, words] of cases) {
+    const error = await rejection(world.another(options).login());
+    assertEquals(error.code, "INVALID_SETTING", JSON.stringify(options));
+    assertMatch(error.message, words);
+    assert(!error.message.includes("secret-word"), error.message);
+  }
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("the endpoint is made of host, region and domain where no AUTH_URL is set", async () => {
+  const parts = { providerHost: "idp", region: "north-1", providerDomain: "vendor.example" };
+  const providerOf = (options: SessionOptions) => createSession(options).status().provider;
+  await withEnvironment(UNSET, () => {
+    assertEquals(providerOf(parts), "https://idp.north-1.vendor.example");
+    assertEquals(
+      providerOf({ ...parts, authUrl: "https://whole.example/" }),
+      "https://whole.example",
+    );
+    assertEquals(
+      providerOf({ provider: "aws", region: "eu-west-1" }),
+      "https://cognito-idp.eu-west-1.amazonaws.com",
+    );
+    assertEquals(providerOf({ region: "eu-west-1" }), undefined);
+  });
+});

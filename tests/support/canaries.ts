@@ -1,0 +1,108 @@
+/** Secrets made for one run, and ways to find them where they must not be shown. */
+import { assert } from "@std/assert";
+import { computeSecretHash, type SessionOptions } from "../../mod.ts";
+import { fakeToken } from "./fake_token.ts";
+
+/** How many characters of a secret in a row count as showing it. */
+const TELLING = 8;
+
+/**
+ * The first part of a secret that a text repeats: eight characters of it, or of its base64, in any
+ * case of letters, since host names lose theirs.
+ */
+export function repeatedPart(text: string, secrets: readonly string[]): string | undefined {
+  const shown = text.toLowerCase();
+  for (const secret of secrets) {
+    for (const spelled of spellings(secret)) {
+      for (let at = 0; at + TELLING <= spelled.length; at++) {
+        const part = spelled.slice(at, at + TELLING);
+        if (shown.includes(part)) return part;
+      }
+    }
+  }
+  return undefined;
+}
+
+function spellings(secret: string): string[] {
+  const base64 = new TextEncoder().encode(secret).toBase64();
+  return [secret, base64].map((text) => text.toLowerCase());
+}
+
+/** Every way in which a value can come to be seen: printed, serialized, spread, its causes and its cards. */
+export async function shownBy(value: unknown): Promise<string> {
+  const seen = new Set<unknown>();
+  const texts: string[] = [];
+  for (let one: unknown = value; one !== undefined && !seen.has(one);) {
+    seen.add(one);
+    texts.push(
+      ...[textOf(one), JSON.stringify(one) ?? "", Deno.inspect(one)],
+      Deno.inspect(one, { depth: 100, showHidden: true, getters: true, strAbbreviateSize: 1e6 }),
+    );
+    if (typeof one === "object" && one !== null) {
+      // Without the methods by which a value presents itself.
+      const plain = Object.fromEntries(
+        Object.entries(Object.getOwnPropertyDescriptors(one)).map(([key, it]) => [key, it.value]),
+      );
+      texts.push(Deno.inspect(plain, { depth: 100, showHidden: true }), JSON.stringify(plain));
+      const display = Reflect.get(one, Symbol.for("Jupyter.display"));
+      if (typeof display === "function") texts.push(JSON.stringify(await display.call(one)));
+    }
+    texts.push(one instanceof Error ? `${one.message}\n${one.stack}` : "");
+    one = one instanceof Error ? one.cause : undefined;
+  }
+  return texts.join("\n");
+}
+
+/** What nobody may get to see: made anew in each run. */
+function plant() {
+  const random = () =>
+    crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  const claims = { sub: "a-user", username: "ada", client_id: "example-client", jti: random() };
+  return {
+    password: `pw ${random()}`,
+    clientSecret: random(),
+    accessToken: fakeToken(claims, random()),
+    refreshToken: random(),
+  };
+}
+
+export const canaries = plant();
+const SECRETS = [
+  ...Object.values(canaries),
+  ...await Promise.all(
+    ["ada", "a-user"].map((name) =>
+      computeSecretHash(name, "example-client", canaries.clientSecret)
+    ),
+  ),
+  // Not the first part, which says the same in every token.
+].map((text) => text.replace(/^eyJ[\w-]+\./, ""));
+
+/** Fails if a value, however it is shown, repeats a part of a canary. */
+export async function assertHides(value: unknown, what: string): Promise<void> {
+  const part = repeatedPart(await shownBy(value), SECRETS);
+  assert(part === undefined, `${what} shows ${part}`);
+}
+
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return "a value without text, such as a module";
+  }
+}
+
+/** Settings that hold them. */
+export const SETTINGS: SessionOptions = {
+  authUrl: "https://provider.example",
+  clientId: "example-client",
+  clientSecret: canaries.clientSecret,
+  userPoolId: "example_Pool",
+  username: "ada",
+  password: canaries.password,
+  apiBaseUrl: "https://api.example",
+};
+
+/** The lines of a `.env` that keep them. */
+export function tokenLines(more = ""): string {
+  return `ACCESS_TOKEN=${canaries.accessToken}\nREFRESH_TOKEN=${canaries.refreshToken}\n${more}`;
+}

@@ -1,0 +1,56 @@
+/** Runs scripts in Deno processes of their own, which see nothing of this one's environment. */
+import { fileURLToPath } from "node:url";
+
+/** Path of the module's entry point. */
+export const MOD_PATH: string = fileURLToPath(new URL("../../mod.ts", import.meta.url));
+
+export interface ChildResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ChildOptions {
+  /** Working folder. */
+  cwd: string;
+  /** Flags before the script, such as `--allow-net`. */
+  flags?: string[];
+  /** Arguments behind the script. */
+  args?: string[];
+  /** Further variables of its environment. */
+  env?: Record<string, string>;
+}
+
+// Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
+const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "LOCALAPPDATA"];
+
+/** Writes the script into the working folder and runs it, without a prompt and without colors. */
+export async function runScript(script: string, options: ChildOptions): Promise<ChildResult> {
+  const { cwd, flags = [], args = [], env = {} } = options;
+  const name = `script-${crypto.randomUUID()}.ts`;
+  await Deno.writeTextFile(`${cwd}/${name}`, script);
+  const needed = NEEDED.map((variable): [string, string | undefined] => [
+    variable,
+    Deno.env.get(variable),
+  ]).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "--no-lock", ...flags, name, ...args],
+    cwd,
+    clearEnv: true,
+    env: { ...Object.fromEntries(needed), NO_COLOR: "1", ...env },
+    stdin: "null",
+  }).output();
+  await Deno.remove(`${cwd}/${name}`);
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** A folder with nothing above it that a project could be, removed afterwards. */
+export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "platform-auth-" }));
+  try {
+    return await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,79 @@
+/** Commands of the command line in processes of their own, with the documented flags. */
+import { fileURLToPath } from "node:url";
+import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
+import { type ChildResult, inFolder } from "./child_deno.ts";
+import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
+import { variablesOf, writeEnv } from "./sandbox_env.ts";
+
+/** Path of the command line's entry point. */
+export const CLI_PATH: string = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+
+// Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
+const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "LOCALAPPDATA"];
+
+/** What a child of a test sees of this process's environment, and what every child is given. */
+export function childEnvironment(more: Record<string, string> = {}): Record<string, string> {
+  const needed = NEEDED.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(needed), NO_PROXY: "127.0.0.1", ...more };
+}
+
+export interface CommandOptions {
+  env?: Record<string, string>;
+  /** Instead of the documented ones. */
+  flags?: readonly string[];
+  /** What it reads from standard input. Default: nothing. */
+  stdin?: string;
+}
+
+/** A sandbox, a folder with a `.env` for it, and commands that run there. */
+export interface CliWorld {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly envFile: string;
+  readonly variables: Record<string, string>;
+  /** The documented flags of a command. */
+  flagsOf(command: string): string[];
+  /** The program and its arguments, for those who start it themselves. */
+  commandLine(args: string[], flags?: readonly string[]): string[];
+  run(args: string[], options?: CommandOptions): Promise<ChildResult>;
+}
+
+/** Makes a world, uses it, and takes it away. */
+export async function inCliWorld(
+  use: (world: CliWorld) => Promise<void>,
+  options: StartSandboxOptions = {},
+): Promise<void> {
+  await using sandbox = await startSandbox(options);
+  const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+  await inFolder(async (folder) => {
+    const variables = variablesOf(sandbox.settings);
+    await writeEnv(folder, variables);
+    const flagsOf = (command: string) => filledIn(COMMAND_FLAGS.get(command) ?? [], hosts);
+    const commandLine = (args: string[], flags: readonly string[] = flagsOf(args[0] ?? "")) => [
+      ...[Deno.execPath(), "run", "--quiet", "--no-prompt", "--no-lock"],
+      ...[...flags, CLI_PATH, ...args],
+    ];
+    const run = async (args: string[], given: CommandOptions = {}): Promise<ChildResult> => {
+      const [program = "", ...words] = commandLine(args, given.flags);
+      const child = new Deno.Command(program, {
+        ...{ args: words, cwd: folder, clearEnv: true },
+        env: childEnvironment(given.env),
+        stdin: given.stdin === undefined ? "null" : "piped",
+        ...{ stdout: "piped", stderr: "piped" },
+      }).spawn();
+      if (given.stdin !== undefined) {
+        const writer = child.stdin.getWriter();
+        await writer.write(new TextEncoder().encode(given.stdin));
+        await writer.close();
+      }
+      const { code, stdout, stderr } = await child.output();
+      const decoder = new TextDecoder();
+      return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    };
+    const envFile = `${folder}/.env`;
+    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, run });
+  });
+}

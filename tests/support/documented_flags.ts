@@ -1,0 +1,45 @@
+/** The permission flags that the documents promise to be enough: the tests run with exactly those. */
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** The documents that name flags. */
+export const DOCUMENTS: readonly string[] = [
+  "README.md",
+  ...[...Deno.readDirSync(new URL("docs/", ROOT))].map(({ name }) => `docs/${name}`)
+    .filter((path) => path.endsWith(".md")).sort(),
+];
+
+/** The text of a document. */
+export function documentText(path: string): string {
+  return Deno.readTextFileSync(new URL(path, ROOT));
+}
+
+/** The flags of each command, from the table in `docs/security.md`. */
+export const COMMAND_FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
+  [...documentText("docs/security.md").matchAll(/^\| `(\w+)` +\| `(--allow[^`]+)` +\|$/gm)]
+    .map(([, command = "", flags = ""]) => [command, flags.split(" ")]),
+);
+
+/** The flags of a script, with and without a `.env`, from `docs/security.md`. */
+export const SCRIPT_FLAGS: readonly (readonly string[])[] = scriptFlagsIn("docs/security.md");
+
+/** The flags of each `deno run … script.ts` in a document. */
+export function scriptFlagsIn(path: string): string[][] {
+  return [...documentText(path).matchAll(/^deno run (.*) script\.ts\b/gm)]
+    .map(([, flags = ""]) => flags.split(" ").filter((word) => word !== ""));
+}
+
+/** Flags with hosts in place of `<provider>` and `<api>`. */
+export function filledIn(
+  flags: readonly string[],
+  hosts: { provider: string; api: string },
+): string[] {
+  return flags.map((flag) =>
+    flag.replace("<provider>", hosts.provider).replace("<api>", hosts.api)
+  );
+}
+
+/** What `deno.json` says, whose comments have lines of their own. */
+export function denoConfig(): { version: string; tasks: Record<string, string> } {
+  return JSON.parse(documentText("deno.json").replaceAll(/^\s*\/\/.*$/gm, ""));
+}

@@ -1,0 +1,212 @@
+import { createSession, type Session, type SessionOptions } from "../../mod.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
+
+/** Three clocks that stand until they are moved: the provider's, this machine's wall clock, and its monotonic one. */
+export class Clock {
+  #real = Date.UTC(2025, 5, 1, 12);
+  #offset = 0;
+  #ticks = 0;
+  provider = (): number => this.#real;
+  now = (): number => this.#real + this.#offset;
+  monotonic = (): number => this.#ticks;
+
+  /** Time passes. */
+  advance(seconds: number): void {
+    this.#real += seconds * 1_000;
+    this.#ticks += seconds * 1_000;
+  }
+
+  /** Somebody sets the wall clock. */
+  jump(seconds: number): void {
+    this.#offset += seconds * 1_000;
+  }
+
+  /** The lid is closed: the monotonic clock stands. */
+  suspend(seconds: number): void {
+    this.#real += seconds * 1_000;
+  }
+}
+
+/** A request to the token endpoint, as it was sent. */
+export interface Sent {
+  readonly flow: string;
+  readonly clientId: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Where and how a world differs from the usual one. */
+export interface PortlessOptions {
+  sandbox?: SandboxOptions;
+  session?: SessionOptions;
+  /** Keep the tokens in the `.env` of the sandbox. Default: memory only. */
+  file?: boolean;
+  /** Answers in place of the sandbox's token endpoint. */
+  provider?: (sent: Sent, count: number) => Response | Promise<Response>;
+  /** Answers in place of the sandbox's API. */
+  api?: (request: Request, count: number) => Response | Promise<Response>;
+}
+
+/** Answers of the token endpoint that are on their way. */
+export interface Held {
+  /** Resolves when the first request was answered. */
+  readonly arrived: Promise<void>;
+  /** Lets the answers through. */
+  release(): void;
+}
+
+/** A session, the sandbox it talks to without any port, and the clocks of both. */
+export interface Portless extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  readonly session: Session;
+  readonly options: SessionOptions;
+  /** What the token endpoint was sent. */
+  readonly sent: readonly Sent[];
+  /** Where the API was called, with the authorization header. */
+  readonly called: readonly { readonly url: string; readonly authorization: string }[];
+  /** The pauses between attempts, in milliseconds. */
+  readonly pauses: readonly number[];
+  /** Path of the `.env` of the sandbox. */
+  readonly envFile: string;
+  /** How many refreshes were sent. */
+  refreshes(): number;
+  /** How many logins were sent. */
+  logins(): number;
+  /** Keeps the answers of the token endpoint back from now on. */
+  hold(): Held;
+  /** A further session in the same world: another account, or the next process on the same file. */
+  another(options?: SessionOptions): Session;
+}
+
+export function portless(given: PortlessOptions = {}): Portless {
+  const clock = new Clock();
+  const sandbox = createSandbox({ now: clock.provider, ...given.sandbox });
+  const sent: Sent[] = [];
+  const called: { url: string; authorization: string }[] = [];
+  const pauses: number[] = [];
+  let gate: Promise<void> | undefined;
+  let answered: (() => void) | undefined;
+
+  async function tokenEndpoint(request: Request): Promise<Response> {
+    const body = JSON.parse(await request.clone().text());
+    const each = {
+      flow: body.AuthFlow ?? "GetTokensFromRefreshToken",
+      clientId: body.ClientId,
+      parameters: body.AuthParameters ?? {},
+    };
+    sent.push(each);
+    const waits = gate;
+    const answer = given.provider
+      ? await given.provider(each, sent.length)
+      : await sandbox.handle(request);
+    answered?.();
+    // Like the worst of networks: an abort does not call the answer back.
+    await waits;
+    return answer;
+  }
+
+  const { envFile, ...settings } = sandbox.settings;
+  const options: SessionOptions = {
+    ...settings,
+    envFile: given.file ? envFile : false,
+    now: clock.now,
+    monotonic: clock.monotonic,
+    sleep: (ms) => {
+      pauses.push(ms);
+      clock.advance(ms / 1_000);
+      return Promise.resolve();
+    },
+    fetch: async (input, init) => {
+      const request = new Request(input, init);
+      const { origin } = new URL(request.url);
+      if (origin === sandbox.authUrl) return await tokenEndpoint(request);
+      called.push({
+        url: request.url,
+        authorization: request.headers.get("authorization") ?? "",
+      });
+      return given.api ? await given.api(request, called.length) : await sandbox.handle(request);
+    },
+    ...given.session,
+  };
+  const count = (flow: string) => sent.filter((each) => each.flow === flow).length;
+  return {
+    sandbox,
+    clock,
+    options,
+    session: createSession(options),
+    sent,
+    called,
+    pauses,
+    envFile,
+    refreshes: () => count("REFRESH_TOKEN_AUTH"),
+    logins: () => count("USER_PASSWORD_AUTH"),
+    hold() {
+      const door = Promise.withResolvers<void>();
+      const first = Promise.withResolvers<void>();
+      gate = door.promise;
+      answered = first.resolve;
+      return {
+        arrived: first.promise,
+        release: () => {
+          gate = undefined;
+          door.resolve();
+        },
+      };
+    },
+    another: (more = {}) => createSession({ ...options, ...more }),
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+/** A token that is not signed; what it says of itself is up to the test. */
+export function jwt(claims: Record<string, unknown>): string {
+  const part = (value: unknown) =>
+    new TextEncoder().encode(JSON.stringify(value)).toBase64({
+      alphabet: "base64url",
+      omitPadding: true,
+    });
+  return `${part({ alg: "none" })}.${part(claims)}.${part(crypto.randomUUID())}`;
+}
+
+/** An answer of the token endpoint that holds tokens. */
+export function tokenAnswer(result: Record<string, unknown>): Response {
+  return Response.json({ AuthenticationResult: result, ChallengeParameters: {} });
+}
+
+/** An answer of the token endpoint that holds an error. */
+export function errorAnswer(name: string, message: string, status = 400): Response {
+  return Response.json({ __type: name, message }, { status });
+}
+
+/** What a promise rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: string }> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw new TypeError("rejected with something that is not an Error");
+  }
+  throw new TypeError("the promise was expected to reject");
+}
+
+/** Runs with these variables set (`undefined`: unset) and puts back what was there. */
+export async function withEnvironment<T>(
+  variables: Record<string, string | undefined>,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const before = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
+  const put = (name: string, value: string | undefined) =>
+    value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+  try {
+    for (const [name, value] of Object.entries(variables)) put(name, value);
+    return await work();
+  } finally {
+    for (const [name, value] of before) put(name, value);
+  }
+}
+
+/** The keys and values of a `.env` that holds plain lines only. */
+export function linesOf(path: string): Record<string, string> {
+  const lines = Deno.readTextFileSync(path).split("\n").filter((line) => line.includes("="));
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+}

@@ -1,0 +1,136 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { ConfigError, parsePortalToken } from "../../mod.ts";
+import { fakeToken } from "../support/fake_token.ts";
+
+const TOKEN_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+
+function refused(text: string): ConfigError {
+  const error = assertThrows(() => parsePortalToken(text), ConfigError);
+  assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+  return error;
+}
+
+const BARE = fakeToken({ sub: "someone" });
+const written: [string, string][] = [
+  ["as the portal gives it", `bearer ${BARE}`],
+  ["bare", BARE],
+  ["with a capital", `Bearer ${BARE}`],
+  ["in capitals", `BEARER   ${BARE}`],
+  ["as a whole header", `Authorization: bearer ${BARE}`],
+  ["in double quotes", `"bearer ${BARE}"`],
+  ["in single quotes", `'bearer ${BARE}'`],
+  ["with the token alone in quotes", `bearer "${BARE}"`],
+  ["in backticks", `\`bearer ${BARE}\``],
+  ["in the quotes of a text program", `“bearer ${BARE}”`],
+  ["with a line break behind it", `bearer ${BARE}\r\n`],
+  ["with a line break behind the word", `bearer\n${BARE}`],
+  ["with a tab behind the word", `bearer\t${BARE}`],
+  ["with a no-break space behind the word", `bearer\u00a0${BARE}`],
+  ["with a byte order mark before it", `\ufeffbearer ${BARE}`],
+  [
+    "broken into lines",
+    `bearer ${BARE.slice(0, 20)}\r\n${BARE.slice(20, 60)}\n  ${BARE.slice(60)}`,
+  ],
+];
+for (const [how, text] of written) {
+  Deno.test(`parsePortalToken() reads the portal string ${how}`, () => {
+    assertEquals(parsePortalToken(text), BARE);
+  });
+}
+
+Deno.test("parsePortalToken() gives back any token, however it is wrapped", () => {
+  const token = fc.string({ unit: fc.constantFrom(...TOKEN_CHARS), minLength: 1, maxLength: 200 })
+    .filter((it) => !/^bearer/i.test(it) && !(it.startsWith("eyJ") && it.split(".").length === 5));
+  const blanks = fc.string({ unit: fc.constantFrom(..." \t\r\n"), maxLength: 4 });
+  const quote = fc.constantFrom("", '"', "'", "`");
+  const word = fc.constantFrom("", "bearer ", "Bearer ", "BEARER\t", "bearer\r\n", "bearer  ");
+  const cuts = fc.array(fc.tuple(fc.nat(200), fc.constantFrom("\n", "\r\n", " \n\t")), {
+    maxLength: 3,
+  });
+  fc.assert(
+    fc.property(token, blanks, quote, word, cuts, blanks, (wanted, before, q, w, breaks, after) => {
+      let broken = wanted;
+      for (const [at, end] of breaks) {
+        const place = at % (broken.length + 1);
+        broken = broken.slice(0, place) + end + broken.slice(place);
+      }
+      assertEquals(parsePortalToken(before + q + w + broken + q + after), wanted);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("parsePortalToken() refuses control characters, spaces and what no token holds", () => {
+  const odd = [
+    "\u0000",
+    "\u0007",
+    "\u001b",
+    "\u007f",
+    "\u0085",
+    " ",
+    "\t",
+    "é",
+    "🌊",
+    "\u200b",
+    ";",
+  ];
+  for (const char of [...odd, "<", '"', "\\", "\u2028"]) {
+    refused(`bearer ${BARE.slice(0, 30)}${char}${BARE.slice(30)}`);
+  }
+});
+
+Deno.test("parsePortalToken() says that there is nothing", () => {
+  for (
+    const text of [
+      "",
+      " ",
+      "\r\n",
+      "bearer",
+      " Bearer ",
+      '"bearer "',
+      '""',
+      "authorization: bearer",
+    ]
+  ) {
+    assertStringIncludes(refused(text).message, "empty");
+  }
+});
+
+Deno.test("parsePortalToken() takes no refresh token for an access token", () => {
+  const refreshToken = `${fakeToken({}).split(".")[0]}.b.c.d.e`;
+  assertStringIncludes(refused(`bearer ${refreshToken}`).message, "refresh token");
+});
+
+Deno.test("parsePortalToken() leaves a token alone that begins like the word", () => {
+  assertEquals(parsePortalToken("bearerish.token"), "bearerish.token");
+  assertEquals(parsePortalToken("bearer Bearer-token"), "Bearer-token");
+});
+
+Deno.test("parsePortalToken() takes no wrong type", () => {
+  const loose = parsePortalToken as (value: unknown) => string;
+  for (const value of [undefined, null, 7, {}, [BARE]]) {
+    const error = assertThrows(() => loose(value), TypeError);
+    assert(!error.message.includes(BARE));
+  }
+});
+
+Deno.test("parsePortalToken() never repeats what it was given", () => {
+  const text = fc.string({ unit: "binary", minLength: 8, maxLength: 60 });
+  fc.assert(
+    fc.property(text, (given) => {
+      try {
+        parsePortalToken(given);
+      } catch (error) {
+        assert(error instanceof ConfigError);
+        const shown = Deno.inspect(error, { depth: 100, showHidden: true });
+        const said = refused("é").message + shown.slice(shown.indexOf("\n    at"));
+        for (let at = 0; at + 8 <= given.length; at++) {
+          const part = given.slice(at, at + 8);
+          assert(said.includes(part) || !shown.includes(part), "the text is repeated");
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

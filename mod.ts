@@ -38,7 +38,8 @@ export {
   type SessionExpiredErrorCode,
 } from "./src/values/errors.ts";
 export type { LoginOptions } from "./src/session/login.ts";
-export type { Ask, ProviderWords, SessionOptions } from "./src/settings/options.ts";
+export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";
+export type { Ask } from "./src/runtime/world.ts";
 export { parsePortalToken } from "./src/values/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";

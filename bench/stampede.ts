@@ -1,11 +1,10 @@
 import { createSession } from "../mod.ts";
-import { interleave, timed } from "./interleave.ts";
+import { compare, interleave, timed } from "./interleave.ts";
 import { type LoadWorld, startLoadWorld } from "./load_world.ts";
 import { type Effort, type Part, rounds, sizesUpTo } from "./part.ts";
 import { pathOf } from "./processes.ts";
 import type { Table, Target } from "./report.ts";
 import { fittedExponent, type Summary } from "./stats.ts";
-import { compare } from "./interleave.ts";
 
 const SIZES = [1, 10, 100, 1_000, 10_000];
 const ROUNDS = 7;

@@ -231,7 +231,7 @@ function seconds(text: unknown): number {
 }
 
 async function printHelp(command: string): Promise<number> {
-  const { HELP } = await import("./cli/help.ts");
+  const { HELP } = await import("./cli/usage.ts");
   const text = Object.hasOwn(HELP, command) ? HELP[command] : undefined;
   if (text === undefined) {
     throw new UsageError(

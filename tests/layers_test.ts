@@ -84,6 +84,45 @@ Deno.test("imports run one way, those of types included", () => {
   for (const graph of [client, sandbox]) assertEquals(cycleIn(graph), undefined);
 });
 
+/** The floors of the client, from the top: a file imports from its own floor and from those below. */
+const FLOORS = [
+  "mod.ts",
+  "src/cli.ts",
+  "src/cli/",
+  "src/default_session.ts",
+  "src/session.ts",
+  "src/doctor/",
+  "src/display/",
+  "src/api/",
+  "src/session/",
+  "src/provider/",
+  "src/settings/",
+  "src/dotenv/",
+  "src/runtime/",
+  "src/values/",
+];
+
+function floorOf(path: string): number {
+  return FLOORS.findIndex((floor) => floor.endsWith("/") ? path.startsWith(floor) : path === floor);
+}
+
+/** The imports that lead to a floor above. */
+function upwardIn(graph: Map<string, Imports>): string[] {
+  return [...graph].flatMap(([path, { own }]) =>
+    own.filter((target) => !target.startsWith("src/sandbox/") && floorOf(target) < floorOf(path))
+      .map((target) => `${path} -> ${target}`)
+  );
+}
+
+Deno.test("imports run from one floor to those below", () => {
+  for (const graph of [client, commands]) {
+    assertEquals([...graph.keys()].filter((path) => floorOf(path) < 0), []);
+    assertEquals(upwardIn(graph), []);
+  }
+  const planted = new Map([["src/values/a.ts", { own: ["src/session/b.ts"], specifiers: [] }]]);
+  assertEquals(upwardIn(planted), ["src/values/a.ts -> src/session/b.ts"]);
+});
+
 Deno.test("the client imports nothing of the sandbox, and the sandbox nothing of the client", () => {
   assertEquals([...client.keys()].filter((path) => path.startsWith("src/sandbox/")), []);
   assertEquals([...sandbox.keys()].filter((path) => !path.startsWith("src/sandbox/")), []);

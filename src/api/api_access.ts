@@ -1,7 +1,7 @@
-import { namesProxy } from "../runtime/transport.ts";
+import { isSafeTransport, namesProxy } from "../runtime/transport.ts";
 import { ConfigError } from "../values/errors.ts";
-import { isSafeTransport } from "../runtime/origins.ts";
-import { mayUseVariable, type Settings, VARIABLES } from "../settings/settings.ts";
+import { type Settings, VARIABLES } from "../settings/settings.ts";
+import { mayUseVariable } from "../runtime/environment.ts";
 
 /** Where the token may go, as the settings say. */
 export interface ApiAccess {

@@ -1,7 +1,6 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
-import { directClient } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../runtime/transport.ts";
 import { AuthError, ConfigError } from "../values/errors.ts";
-import { networkReason } from "../runtime/network_reason.ts";
 import type { SessionContext } from "../session/configuration.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { TokenKeeper } from "../session/keeper.ts";

@@ -2,3 +2,100 @@
 export class UsageError extends Error {
   override name = "UsageError";
 }
+
+/** What each command prints for `--help`. */
+export const HELP: Readonly<Record<string, string>> = {
+  "": `platform-auth signs you in to the data platform and calls its API.
+
+Usage: platform-auth <command> [options]
+
+  login     get tokens: portal string, or user name and password
+  status    who is signed in, until when, where it is kept
+  token     print a current access token and nothing else
+  fetch     call the API with the token
+  refresh   refresh now (rarely needed)
+  logout    forget the tokens
+  doctor    check settings, file, clock, provider and API
+  sandbox   run an identity provider, portal and API on this computer
+
+Options of all commands:
+  --env-file <path>   the .env to use instead of the nearest one ("false": memory only)
+  --json              print JSON, where there is something to read
+  --help, --version
+
+Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.
+Settings come from the .env and the environment; see .env.example.`,
+
+  login: `Gets tokens and keeps them in the .env. A session that is good is kept.
+
+Usage: platform-auth login [--portal] [--username <name>] [--stdin] [--force]
+
+  --portal            with the string of the portal's "Copy Token"
+  --username <name>   with this user name instead of USERNAME
+  --stdin             read the portal string or the password from standard input
+  --force             log in even if the session is good
+
+Examples:
+  platform-auth login
+  platform-auth login --portal
+  platform-auth login --username ada --stdin < password.txt`,
+
+  status: `Tells who is signed in, until when, and where that is kept. Asks nobody.
+
+Usage: platform-auth status [--json]
+
+Examples:
+  platform-auth status
+  platform-auth status --json`,
+
+  token:
+    `Prints a current access token and nothing else, refreshed if needed. Treat it as a password.
+
+Usage: platform-auth token [--min-valid <seconds>]
+
+  --min-valid <seconds>   how long it must still be good; else a fresh one
+
+Examples:
+  platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations
+  platform-auth token --min-valid 600`,
+
+  fetch: `Calls the API with the token and prints the answer.
+
+Usage: platform-auth fetch <path or URL> [options]
+
+  -X, --method <method>    default GET, or POST with --data
+  -H, --header <header>    "name: value"; may be given several times
+  -d, --data <text>        the body; @file reads a file, - standard input
+  -o, --output <file>      save there; the file appears when the answer is whole
+  --json                   print status, headers and body as JSON
+
+Examples:
+  platform-auth fetch /v1/stations
+  platform-auth fetch "/v1/stations/gull-harbor/observations.csv" --output observations.csv
+  platform-auth fetch /v1/annotations -H "content-type: application/json" -d '{"text":"calm"}'`,
+
+  refresh: `Refreshes the session now, whatever time is left.
+
+Usage: platform-auth refresh [--json]
+
+Example:
+  platform-auth refresh`,
+
+  logout: `Forgets the tokens: takes them out of the .env. The provider is not told.
+
+Usage: platform-auth logout
+
+Example:
+  platform-auth logout`,
+
+  doctor:
+    `Checks settings, file, clock, provider and API, a line each with the fix. Changes nothing.
+
+Usage: platform-auth doctor [--login] [--json]
+
+  --login   also try user name and password
+
+Examples:
+  platform-auth doctor
+  platform-auth doctor --login`,
+};

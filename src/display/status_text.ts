@@ -1,6 +1,7 @@
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { durationText, placeName, printable, timeText } from "../values/wording.ts";
+import { durationText, printable, timeText } from "../values/wording.ts";
+import { displayPath } from "../runtime/file_paths.ts";
 
 /** A status for people, in three lines, with a further line for each warning. */
 export function statusText(status: SessionStatus): string {
@@ -34,7 +35,7 @@ export function tokenText(status: SessionStatus): string {
 /** Where the session is kept, or will be. */
 export function placeText(status: SessionStatus): string {
   const kept = status.state === "none" ? "login() keeps it" : "kept";
-  return `${kept} in ${placeName(status.envFile)}`;
+  return `${kept} in ${displayPath(status.envFile)}`;
 }
 
 /** How long the access token is still good. */

@@ -1,11 +1,10 @@
 import { apiAccessOf } from "../api/api_access.ts";
 import { type Check, type Diagnosis, failedCheck } from "../display/diagnosis.ts";
-import { directClient } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../runtime/transport.ts";
 import { checkEnvFile } from "./file_checks.ts";
 import { checkProxy } from "./network_checks.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
 import { obtainTokens } from "../session/login.ts";
-import { networkReason } from "../runtime/network_reason.ts";
 import { permissionFlags } from "./permissions.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import { checkProviderSettings, chosenWords, endpointText } from "../provider/provider_settings.ts";

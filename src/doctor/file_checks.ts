@@ -2,7 +2,7 @@ import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { isWide, missingWritePermission } from "../dotenv/file.ts";
 import { gitTracking } from "../dotenv/git_tracking.ts";
 import type { SessionContext } from "../session/configuration.ts";
-import { placeName } from "../values/wording.ts";
+import { displayPath } from "../runtime/file_paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
 export function checkEnvFile(context: SessionContext): Check[] {
@@ -12,7 +12,7 @@ export function checkEnvFile(context: SessionContext): Check[] {
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
   }
-  const place = placeName(envFile);
+  const place = displayPath(envFile);
   const problem = settings.file.problem ?? missingWritePermission(envFile);
   if (problem) return [...notes, failedCheck(name, problem)];
   if (!settings.file.exists) {

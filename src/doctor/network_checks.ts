@@ -1,5 +1,5 @@
 import type { Check } from "../display/diagnosis.ts";
-import { environment } from "../settings/settings.ts";
+import { environment } from "../runtime/environment.ts";
 
 /** Which requests go through a proxy. Its address is not shown: it may hold a password. */
 export function checkProxy(...urls: (URL | null)[]): Check[] {

@@ -1,13 +1,9 @@
 import { ConfigError, sentenceOf } from "../values/errors.ts";
 import type { ProviderWords, SessionOptions } from "../settings/options.ts";
-import { isSafeTransport } from "../runtime/origins.ts";
+import { isSafeTransport } from "../runtime/transport.ts";
 import type { Secret } from "../values/secret.ts";
-import {
-  mayUseVariable,
-  type SettingName,
-  type Settings,
-  VARIABLES,
-} from "../settings/settings.ts";
+import { type SettingName, type Settings, VARIABLES } from "../settings/settings.ts";
+import { mayUseVariable } from "../runtime/environment.ts";
 
 const WORDS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
   vendor: {

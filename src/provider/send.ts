@@ -1,8 +1,7 @@
-import { directClient } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../runtime/transport.ts";
 import { readAnswer } from "./initiate_auth.ts";
 import type { Outcome, ProviderRequest, Refused } from "./exchange.ts";
 import { ConfigError } from "../values/errors.ts";
-import { networkReason } from "../runtime/network_reason.ts";
 import type { World } from "../runtime/world.ts";
 
 /** What became of a request to the provider. */

@@ -1,10 +1,9 @@
-import { readClaims } from "../values/claims.ts";
+import { makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { deliver, type Delivery } from "./send.ts";
 import { ConfigError } from "../values/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 import type { Secret } from "../values/secret.ts";
-import { makeTokens, type Tokens } from "../values/tokens.ts";
 import type { World } from "../runtime/world.ts";
 
 /** A delivery, and the tokens if it brought any. */

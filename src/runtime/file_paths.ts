@@ -1,3 +1,5 @@
+import { environment } from "./environment.ts";
+
 const WINDOWS = Deno.build.os === "windows";
 
 /**
@@ -41,4 +43,22 @@ export function workingFolder(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The place of a `.env`, without the names of folders that are nobody's business. */
+export function displayPath(envFile: string | undefined): string {
+  if (envFile === undefined) return "memory only";
+  const folders: [string | undefined, string][] = [
+    [".", ""],
+    [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
+    [environment("HOME") ?? environment("USERPROFILE"), "~/"],
+  ];
+  for (const [folder, name] of folders) {
+    if (!folder) continue;
+    const whole = filePath(fileUrl(`${folder}/`));
+    if (!envFile.startsWith(whole)) continue;
+    const rest = envFile.slice(whole.length).replaceAll("\\", "/");
+    return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;
+  }
+  return envFile;
 }

@@ -1,4 +1,4 @@
-import { environment, mayUseVariable } from "../settings/settings.ts";
+import { environment, mayUseVariable } from "./environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -30,4 +30,32 @@ export function directClient(
     if (before === undefined) Deno.env.delete("NO_PROXY");
     else Deno.env.set("NO_PROXY", before);
   }
+}
+
+/** Whether a host name is this machine's loopback. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" ||
+    /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** Whether a token or a password may travel to this URL: `https:`, or `http:` on loopback. */
+export function isSafeTransport(url: URL): boolean {
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+}
+
+/** What a failed `fetch` means, in words that hold neither URL nor header. */
+export function networkReason(message: string): { words: string; unsent: boolean; retry: boolean } {
+  const unsent = message.includes("(Connect)");
+  const known: [RegExp, string][] = [
+    [/connection refused/i, "the connection was refused"],
+    [/dns error|lookup address/i, "the host name was not found"],
+    [/certificate|UnknownIssuer|tls|corrupt message|handshake/i, "no trusted TLS connection"],
+    [/proxy|tunnel/i, "the proxy refused the connection"],
+    [/unreachable/i, "the network is unreachable"],
+    [/reset|closed|broken pipe|incomplete|SendRequest/i, "the connection broke"],
+    [/Requests to port/, "the runtime blocks this port"],
+  ];
+  const words = known.find(([pattern]) => pattern.test(message))?.[1] ?? "the request failed";
+  const hopeless = words.includes("TLS") || words.includes("blocks");
+  return { words, unsent, retry: !hopeless };
 }

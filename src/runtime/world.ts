@@ -1,21 +1,32 @@
-import type { Ask, SessionOptions } from "../settings/options.ts";
+import type { Clocks } from "../values/tokens.ts";
+
+/** A question to the user. Resolves to `null` where nobody can be asked. */
+export type Ask = (
+  message: string,
+  options: { secret: boolean },
+) => string | null | Promise<string | null>;
 
 /** What lies outside this module: replaced as a whole in tests. */
-export interface World {
+export interface World extends Clocks {
   /** `undefined`: the runtime's own `fetch`. */
   readonly fetch: typeof fetch | undefined;
-  /** Wall clock, milliseconds since 1970. */
-  now(): number;
-  /** Monotonic clock, milliseconds. */
-  monotonic(): number;
   /** Pauses; ends early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** `undefined`: whatever the front end offers. */
   readonly ask: Ask | undefined;
 }
 
+/** What of it can be replaced. */
+export interface WorldOptions {
+  fetch?: typeof fetch;
+  now?: () => number;
+  monotonic?: () => number;
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  prompt?: Ask;
+}
+
 /** The real world, except for what the options replace. */
-export function worldOf(options: SessionOptions): World {
+export function worldOf(options: WorldOptions): World {
   return {
     fetch: options.fetch,
     now: options.now ?? (() => Date.now()),

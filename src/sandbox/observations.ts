@@ -4,8 +4,8 @@ import {
   hoursBetween,
   type Observation,
   observe,
+  type Station,
 } from "./data_api/weather.ts";
-import type { Station } from "./data_api/weather.ts";
 
 /** A question to the API that it cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {

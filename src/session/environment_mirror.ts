@@ -1,7 +1,7 @@
 import { readStored, type StoredTokens } from "../values/stored_tokens.ts";
 import type { Secret } from "../values/secret.ts";
 import type { SessionContext } from "./configuration.ts";
-import { environment, mayUseVariable } from "../settings/settings.ts";
+import { environment, mayUseVariable } from "../runtime/environment.ts";
 import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
 
 /**

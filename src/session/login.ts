@@ -1,4 +1,4 @@
-import { readClaims } from "../values/claims.ts";
+import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
 import { ConfigError } from "../values/errors.ts";
 import { countFailures } from "../provider/failed_logins.ts";
@@ -9,7 +9,6 @@ import { Secret } from "../values/secret.ts";
 import type { SessionContext } from "./configuration.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { requestLogin } from "../provider/token_request.ts";
-import { issuedOffsetMs, makeTokens, type Tokens } from "../values/tokens.ts";
 import { spanText } from "../values/wording.ts";
 
 /** How to log in. */

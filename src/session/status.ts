@@ -1,11 +1,7 @@
 import { endpointText } from "../provider/provider_settings.ts";
 import type { SessionContext } from "./configuration.ts";
-import {
-  mayUseVariable,
-  type SettingName,
-  type SettingOrigin,
-  VARIABLES,
-} from "../settings/settings.ts";
+import { type SettingName, type SettingOrigin, VARIABLES } from "../settings/settings.ts";
+import { mayUseVariable } from "../runtime/environment.ts";
 import {
   accountOf,
   REFRESH_DAYS,

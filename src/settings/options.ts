@@ -1,3 +1,5 @@
+import type { Ask } from "../runtime/world.ts";
+
 /**
  * The words of the wire that differ between deployments of the same protocol (section 4.1).
  */
@@ -13,12 +15,6 @@ export interface ProviderWords {
   /** Last part of the endpoint's host name, where only a region is set. */
   domain?: string;
 }
-
-/** A question to the user. Resolves to `null` where nobody can be asked. */
-export type Ask = (
-  message: string,
-  options: { secret: boolean },
-) => string | null | Promise<string | null>;
 
 /**
  * Settings of a session. An option wins over the environment variable named beside it, the variable

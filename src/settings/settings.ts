@@ -2,6 +2,7 @@ import { type EnvLocation, namedEnvFile, nearestEnvFile } from "../dotenv/locati
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { ConfigError } from "../values/errors.ts";
 import type { SessionOptions } from "./options.ts";
+import { environment } from "../runtime/environment.ts";
 import { Secret } from "../values/secret.ts";
 
 /** The settings that have a variable, by option name. */
@@ -108,16 +109,6 @@ export function resolveSettings(
     }
   }
   return new Settings(location, file, found);
-}
-
-/** A variable of the process environment; `undefined` if unset, or if reading it needs a permission that is not there. */
-export function environment(name: string): string | undefined {
-  return mayUseVariable(name) ? Deno.env.get(name) : undefined;
-}
-
-/** Whether a variable may be read and set without a permission prompt. */
-export function mayUseVariable(name: string): boolean {
-  return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
 }
 
 type Read = (variable: string) => string | undefined;

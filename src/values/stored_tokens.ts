@@ -1,7 +1,6 @@
-import { readClaims } from "./claims.ts";
+import { readClaims, type TokenParts, type Tokens } from "./tokens.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret } from "./secret.ts";
-import type { TokenParts, Tokens } from "./tokens.ts";
 
 /** The keys that this module writes to a `.env` (section 5.5). */
 export const TOKEN_KEYS = [

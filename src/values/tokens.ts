@@ -1,6 +1,12 @@
-import { type Claims, readClaims } from "./claims.ts";
 import type { Secret } from "./secret.ts";
-import type { World } from "../runtime/world.ts";
+
+/** The two clocks of a machine. */
+export interface Clocks {
+  /** Wall clock, milliseconds since 1970. */
+  now(): number;
+  /** Monotonic clock, milliseconds. */
+  monotonic(): number;
+}
 
 /** Days after a login in which it can typically be refreshed (section 8): an estimate. */
 export const REFRESH_DAYS = 30;
@@ -39,8 +45,8 @@ export interface TokenParts {
 /** Makes a record, anchored at the two clocks' present unless an earlier moment is given. */
 export function makeTokens(
   parts: TokenParts,
-  world: World,
-  anchor = { now: world.now(), monotonic: world.monotonic() },
+  clocks: Clocks,
+  anchor = { now: clocks.now(), monotonic: clocks.monotonic() },
 ): Tokens {
   const claims = readClaims(parts.accessToken.reveal());
   const { exp, iat } = claims;
@@ -68,16 +74,16 @@ function leadOf(lifetimeMs: number): number {
 }
 
 /** Milliseconds until the access token ends, below zero afterwards; `undefined`: unknown. */
-export function remainingMs(tokens: Tokens, world: World): number | undefined {
+export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined {
   if (tokens.expiresAt === undefined) return undefined;
-  const wall = world.now() - tokens.anchor.now;
-  const monotonic = world.monotonic() - tokens.anchor.monotonic;
+  const wall = clocks.now() - tokens.anchor.now;
+  const monotonic = clocks.monotonic() - tokens.anchor.monotonic;
   return tokens.expiresAt - tokens.anchor.now - Math.max(wall, monotonic);
 }
 
 /** Whether the access token is good for at least that long. One that tells no end is, until the API says no. */
-export function isGoodFor(tokens: Tokens, world: World, ms: number): boolean {
-  const remaining = remainingMs(tokens, world);
+export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
+  const remaining = remainingMs(tokens, clocks);
   return remaining === undefined || remaining > ms;
 }
 
@@ -95,4 +101,51 @@ export function accountOf(claims: Claims): string | undefined {
 /** Whether two records hold the same access token. */
 export function sameAccess(a: Tokens, b: Tokens): boolean {
   return a.accessToken.reveal() === b.accessToken.reveal();
+}
+
+/** What an access token says of itself, read without checking its signature: to plan with, not to trust. */
+export interface Claims {
+  /** Issued at, seconds since 1970 by the provider's clock. */
+  readonly iat?: number;
+  /** Expires at, seconds since 1970 by the provider's clock. */
+  readonly exp?: number;
+  readonly sub?: string;
+  readonly username?: string;
+  readonly clientId?: string;
+  readonly tokenUse?: string;
+}
+
+/** Reads the claims of a JWT; an opaque or odd token has none, which is not an error. */
+export function readClaims(token: string): Claims {
+  const parts = token.split(".");
+  if (parts.length !== 3) return {};
+  let claims: unknown;
+  try {
+    const bytes = Uint8Array.fromBase64(parts[1] ?? "", { alphabet: "base64url" });
+    claims = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return {};
+  }
+  if (typeof claims !== "object" || claims === null) return {};
+  const found = claims as Record<string, unknown>;
+  return {
+    ...number("iat", found.iat),
+    ...number("exp", found.exp),
+    ...text("sub", found.sub),
+    ...text("username", found.username),
+    ...text("clientId", found.client_id),
+    ...text("tokenUse", found.token_use),
+  };
+}
+
+/** Instants after the year 9999 do not fit a `Date` that ISO text can tell. */
+const LATEST_SECONDS = 253_402_300_799;
+
+function number(name: string, value: unknown): Record<string, number> {
+  const usable = typeof value === "number" && value >= 0 && value <= LATEST_SECONDS;
+  return usable ? { [name]: value } : {};
+}
+
+function text(name: string, value: unknown): Record<string, string> {
+  return typeof value === "string" && value !== "" ? { [name]: value } : {};
 }

@@ -1,6 +1,3 @@
-import { filePath, fileUrl } from "../runtime/file_paths.ts";
-import { environment } from "../settings/settings.ts";
-
 /** A duration in the two largest units that matter. */
 export function durationText(ms: number): string {
   const seconds = Math.round(ms / 1_000);
@@ -27,24 +24,6 @@ export function timeText(date: Date): string {
   return Number.isNaN(date.getTime())
     ? "an unknown time"
     : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}
-
-/** The place of a `.env`, without the names of folders that are nobody's business. */
-export function placeName(envFile: string | undefined): string {
-  if (envFile === undefined) return "memory only";
-  const folders: [string | undefined, string][] = [
-    [".", ""],
-    [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
-    [environment("HOME") ?? environment("USERPROFILE"), "~/"],
-  ];
-  for (const [folder, name] of folders) {
-    if (!folder) continue;
-    const whole = filePath(fileUrl(`${folder}/`));
-    if (!envFile.startsWith(whole)) continue;
-    const rest = envFile.slice(whole.length).replaceAll("\\", "/");
-    return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;
-  }
-  return envFile;
 }
 
 /** Names come from tokens and files: what could move a cursor, turn the text or hide in it goes. */

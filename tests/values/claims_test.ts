@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { readClaims } from "../../src/values/claims.ts";
+import { readClaims } from "../../src/values/tokens.ts";
 import { fakeToken } from "../support/fake_token.ts";
 
 Deno.test("readClaims() reads what a session plans with", () => {

@@ -194,7 +194,7 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * console.log(status().state); // none
  * ```
  */
-export function logout(options?: LogoutOptions): Promise<void> {
+export function logout(options?: LogoutOptions): Promise<SessionStatus> {
   return defaultSession().logout(options);
 }
 

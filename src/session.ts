@@ -1,14 +1,14 @@
-import { fetchWithToken } from "./api/auth_fetch.ts";
+import { type ApiCaller, fetchWithToken } from "./api/auth_fetch.ts";
 import { cancellable } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError } from "./values/errors.ts";
+import { AuthError, isTransient } from "./values/errors.ts";
 import type { LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
+import { checkOptionTexts } from "./settings/settings.ts";
 import { inKernel } from "./runtime/prompt.ts";
-import { chosenWords, endpointText } from "./provider/provider_settings.ts";
-import { SessionContext } from "./session/configuration.ts";
+import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { TokenKeeper } from "./session/keeper.ts";
 
@@ -47,7 +47,7 @@ export interface Session {
   /** Looks for what is wrong. See {@linkcode doctor}. */
   doctor(options?: DoctorOptions): Promise<Diagnosis>;
   /** Forgets the tokens. See {@linkcode logout}. */
-  logout(options?: LogoutOptions): Promise<void>;
+  logout(options?: LogoutOptions): Promise<SessionStatus>;
 }
 
 /** A session whose options can be replaced. */
@@ -58,27 +58,41 @@ export interface ConfigurableSession extends Session {
 /** Makes a session. Nothing is read before its first use. */
 export function makeSession(options: SessionOptions, isDefault: boolean): ConfigurableSession {
   const caller = isDefault ? "configure()" : "createSession()";
-  checkOptions(caller, options);
-  let current: { context: SessionContext; keeper: TokenKeeper } | undefined;
+  let keeper = new TokenKeeper(new Configuration(caller, options, isDefault));
 
-  function use(): { context: SessionContext; keeper: TokenKeeper } {
-    return current ??= start(new SessionContext(caller, options, isDefault));
+  /** With the settings as they are now. If they name another account, the tokens in memory are dropped. */
+  function useAnew(): TokenKeeper {
+    const { configuration } = keeper;
+    if (configuration.isRead) change(configuration.reread());
+    return keeper;
   }
 
-  /** With the settings as they are now. If the `.env` names another account, its tokens in memory go. */
-  function useAnew(): { context: SessionContext; keeper: TokenKeeper } {
-    const { context, keeper } = use();
-    if (!context.isRead) return { context, keeper };
-    const before = identityOf(context);
-    context.reload();
-    if (identityOf(context) === before) return { context, keeper };
-    keeper.leave();
-    return current = start(new SessionContext(caller, context.options, isDefault));
+  /** Goes on with another configuration. Tokens in memory stay only with their own account. */
+  function change(next: Configuration, first = next): void {
+    if (keeper.configuration.isSameAccount(next)) return keeper.replaceConfiguration(next);
+    keeper.detach();
+    keeper = new TokenKeeper(first);
   }
+
+  /** The session as a call to the API sees it, whichever account it belongs to by then. */
+  const apiCaller: ApiCaller = {
+    get world() {
+      return keeper.configuration.world;
+    },
+    get settings() {
+      return keeper.configuration.settings;
+    },
+    reread: () => void useAnew(),
+    fresh: () => keeper.fresh(),
+    current: () => keeper.current(),
+    replaceRejected: (rejected) => keeper.replaceRejected(rejected),
+    replacementHelped: () => keeper.replacementHelped(),
+  };
 
   function show(): SessionStatus {
-    const { context, keeper } = use();
-    return displayable(statusOf(context, keeper.peek()));
+    const { configuration, notices } = keeper;
+    const holding = keeper.peek();
+    return displayable(statusOf(configuration, notices, holding));
   }
 
   async function login(given: LoginOptions = {}): Promise<SessionStatus> {
@@ -91,19 +105,19 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       signal: ["AbortSignal"],
     });
     return await cancellable("login()", given.signal, async (signal) => {
-      const { context, keeper } = useAnew();
-      const turn = keeper.takeTurn();
+      const account = useAnew();
+      const place = account.beginLogin();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
-      if (plain && force !== true && await isGood(keeper)) return show();
-      // What only a login needs is no part of every start.
+      if (plain && force !== true && await isGood(account)) return show();
+      // Loaded on demand: only a login needs it.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const tokens = await obtainTokens(context, given, signal);
+      const tokens = await obtainTokens(account, given, signal);
       signal?.throwIfAborted();
       // An answer that comes after a logout or a later login is dropped.
-      await keeper.adopt(tokens, turn);
+      await account.adopt(tokens, place, signal);
       return show();
     });
   }
@@ -111,24 +125,21 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
     checkOptions("refresh()", given, { signal: ["AbortSignal"] });
     return await cancellable("refresh()", given.signal, async () => {
-      await useAnew().keeper.refresh();
+      await useAnew().refresh();
       return show();
     });
   }
 
   function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const caller = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    if (current !== undefined && caller === undefined && !inKernel()) {
-      // The way of nearly every call: each layer of promises more would be felt.
-      return fetchWithToken(current.context, current.keeper, input, init);
-    }
-    return cancellable("authFetch()", caller, (signal) => {
-      const { context, keeper } = use();
+    const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    // Fast path: every extra promise shows in the per-call benchmark.
+    if (callers === undefined && !inKernel()) return fetchWithToken(apiCaller, input, init);
+    return cancellable("authFetch()", callers, (signal) => {
       // What is no object is told by the check of the arguments.
-      const bound = signal === caller || signal === undefined || typeof (init ?? {}) !== "object"
+      const bound = signal === callers || signal === undefined || typeof (init ?? {}) !== "object"
         ? init
         : { ...init, signal };
-      return fetchWithToken(context, keeper, input, bound);
+      return fetchWithToken(apiCaller, input, bound);
     });
   }
 
@@ -139,14 +150,17 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       throw new TypeError("accessToken() takes zero or more seconds as minValidSeconds");
     }
     return await cancellable("accessToken()", given.signal, async () => {
-      const tokens = await use().keeper.current(minValidSeconds * 1_000);
+      const tokens = await keeper.current(minValidSeconds * 1_000);
       return tokens.accessToken.reveal();
     });
   }
 
-  async function logout(given: LogoutOptions = {}): Promise<void> {
+  async function logout(given: LogoutOptions = {}): Promise<SessionStatus> {
     checkOptions("logout()", given, { signal: ["AbortSignal"] });
-    await cancellable("logout()", given.signal, () => use().keeper.clear());
+    return await cancellable("logout()", given.signal, async (signal) => {
+      await keeper.clear(signal);
+      return show();
+    });
   }
 
   async function doctor(given: DoctorOptions = {}): Promise<Diagnosis> {
@@ -154,9 +168,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("doctor()", given.signal, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
-        const { context } = use();
-        context.reload();
-        return displayableDiagnosis(await diagnose(context, show(), given, signal));
+        const { configuration } = useAnew();
+        return displayableDiagnosis(await diagnose(configuration, show(), given, signal));
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof AuthError)) throw error;
@@ -167,15 +180,12 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
 
   function configure(next: SessionOptions): void {
     if (next === undefined) throw new TypeError("configure() takes an options object");
-    const context = new SessionContext("configure()", next, isDefault);
-    if (current && identityOf(current.context) === identityOf(context)) {
-      current.context.become(context);
-      current.keeper.mirrorAnew();
-      return;
-    }
-    current?.keeper.leave();
-    context.forget();
-    current = start(context);
+    const unread = new Configuration("configure()", next, isDefault);
+    // Told here, where they were given, and not by every call that comes after.
+    checkOptionTexts(next);
+    if (!keeper.configuration.isRead) keeper = new TokenKeeper(unread);
+    // Another account's settings are read at its first use, not here.
+    else change(new Configuration("configure()", next, isDefault), unread);
   }
 
   return Object.freeze({
@@ -190,30 +200,14 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   });
 }
 
-function start(context: SessionContext): { context: SessionContext; keeper: TokenKeeper } {
-  return { context, keeper: new TokenKeeper(context) };
-}
-
-/** What tokens in memory belong to: if it changes, they are dropped. */
-function identityOf(context: SessionContext): string {
-  const { settings, options } = context;
-  return JSON.stringify([
-    settings.envFile,
-    endpointText(options, settings),
-    chosenWords(options, settings),
-    settings.text("clientId"),
-    settings.text("userPoolId"),
-  ]);
-}
-
-/** Whether the session needs no login: the access token is valid, and not refused by the API, or a refresh succeeds. */
+/** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */
 async function isGood(keeper: TokenKeeper): Promise<boolean> {
   try {
-    return !keeper.isRefused(await keeper.current());
+    await keeper.current();
+    return !keeper.isRejected;
   } catch (error) {
     // A provider that is not there now will not answer a login either.
-    const transient = ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"];
-    if (error instanceof AuthError && !transient.includes(error.code)) return false;
+    if (error instanceof AuthError && !isTransient(error)) return false;
     throw error;
   }
 }

@@ -134,10 +134,11 @@ Deno.test("of two access tokens the later iat wins, else the file", async () => 
   for (const [offset, source] of cases) {
     await withDefault({ file: true }, {}, async (world) => {
       const iat = seconds(world);
-      const inFile = jwt({ iat, exp: iat + 1_800 });
-      const inEnvironment = jwt({ iat: iat + offset, exp: iat + 1_800 });
+      const own = { exp: iat + 1_800, client_id: "so that it is read anew", username: "ada" };
+      const inFile = jwt({ ...own, iat });
+      const inEnvironment = jwt({ ...own, iat: iat + offset });
       Deno.writeTextFileSync(world.envFile, `ACCESS_TOKEN=${inFile}\n`);
-      configure({ ...world.options, exportEnv: "access", clientId: "so that it is read anew" });
+      configure({ ...world.options, exportEnv: "access", clientId: own.client_id });
       await withEnvironment({ ACCESS_TOKEN: inEnvironment }, async () => {
         assertEquals(auth.status().source, source, `${offset} seconds`);
         const expected = source === "file" ? inFile : inEnvironment;

@@ -175,9 +175,9 @@ Deno.test("nothing of the client waits or listens at import", () => {
   }
 });
 
-Deno.test("no source file is longer than 260 lines", () => {
+Deno.test("no source file is longer than 300 lines", () => {
   for (const path of ["mod.ts", ...sources("src/")]) {
     const lines = Deno.readTextFileSync(new URL(path, ROOT)).split("\n").length - 1;
-    assert(lines <= 260, `${path} has ${lines} lines`);
+    assert(lines <= 300, `${path} has ${lines} lines`);
   }
 });

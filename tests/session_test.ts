@@ -246,7 +246,8 @@ Deno.test("login() asks anew when the API refused the token, though its time is 
   await world.session.login();
   world.sandbox.expireAccessTokens();
   world.sandbox.revokeRefreshTokens();
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  const call = rejection(world.session.authFetch("/v1/whoami"));
+  assertEquals((await call).code, "REFRESH_REJECTED");
   world.clock.advance(1);
   await world.session.login();
   assertEquals(world.logins(), 2);

@@ -1,9 +1,8 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
 import { directClient, networkReason } from "../runtime/transport.ts";
 import { AuthError, ConfigError } from "../values/errors.ts";
-import type { SessionContext } from "../session/configuration.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { TokenKeeper } from "../session/keeper.ts";
+import type { World } from "../runtime/world.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /** A call to the API, checked and ready to be sent, once or twice. */
@@ -22,29 +21,40 @@ interface Call {
 const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
+/** What a call needs of the session that it is made with. */
+export interface ApiCaller {
+  readonly world: World;
+  readonly settings: Settings;
+  /** Reads the settings again. If they name another account, the calls that follow are that one's. */
+  reread(): void;
+  fresh(): Tokens | undefined;
+  current(): Promise<Tokens>;
+  replaceRejected(rejected: Tokens): Promise<Tokens | undefined>;
+  replacementHelped(): void;
+}
+
 /** Sends a call with a current token; refreshes and sends again, once, when the API answers 401. */
 export async function fetchWithToken(
-  context: SessionContext,
-  keeper: TokenKeeper,
+  context: ApiCaller,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
 ): Promise<Response> {
   const call = prepare(context, input, init);
-  const tokens = keeper.fresh() ?? await keeper.current();
+  const tokens = context.fresh() ?? await context.current();
   const response = await send(context, call, tokens);
   if (response.status !== 401 || !call.repeatable) return response;
   // A 401 from where a redirect led to says nothing about the token, which did not go there.
   if (response.redirected && originOf(response.url) !== originOf(call.address)) return response;
-  const renewed = await keeper.replaceRejected(tokens);
+  const renewed = await context.replaceRejected(tokens);
   if (renewed === undefined) return response;
   await response.body?.cancel();
   const again = await send(context, call, renewed, call.spare);
-  if (again.status !== 401) keeper.replacementHelped();
+  if (again.status !== 401) context.replacementHelped();
   return again;
 }
 
 function prepare(
-  context: SessionContext,
+  context: ApiCaller,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
 ): Call {
@@ -76,12 +86,12 @@ function prepare(
 }
 
 /** The `.env` may have been completed since the settings were read, so a refusal is checked twice. */
-function resolveAddress(context: SessionContext, input: string | URL | Request): string {
+function resolveAddress(context: ApiCaller, input: string | URL | Request): string {
   try {
     return addressOf(input, accessOf(context.settings));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    context.reload();
+    context.reread();
     return addressOf(input, accessOf(context.settings));
   }
 }
@@ -128,7 +138,7 @@ function isRepeatable(body: BodyInit | undefined): boolean {
 
 /** Not `async`: each layer of promises is felt in every call. */
 function send(
-  context: SessionContext,
+  context: ApiCaller,
   call: Call,
   tokens: Tokens,
   spare?: Request,
@@ -146,7 +156,7 @@ function send(
 
 /** Sends a request with a body, which must not leave its origin. */
 async function sendWithin(
-  context: SessionContext,
+  context: ApiCaller,
   call: Call,
   request: string | Request,
   init: RequestInit & { headers: [string, string][] },
@@ -160,7 +170,7 @@ async function sendWithin(
 
 /** Follows its redirects. */
 async function followWithin(
-  context: SessionContext,
+  context: ApiCaller,
   call: Call,
   sent: RequestInit & { headers: [string, string][] },
   first: Response,
@@ -216,7 +226,7 @@ async function followWithin(
 }
 
 async function attempt(
-  context: SessionContext,
+  context: ApiCaller,
   request: string | Request,
   init: RequestInit,
   address: string,

@@ -16,7 +16,14 @@ export function statusText(status: SessionStatus): string {
 
 /** The first line: whether and as whom. */
 export function headline(status: SessionStatus): string {
-  const mark = { none: "○", valid: "●", unknown: "●", refreshable: "◐", expired: "○" };
+  const mark = {
+    none: "○",
+    valid: "●",
+    unknown: "●",
+    refreshable: "◐",
+    expired: "○",
+    rejected: "○",
+  };
   const { state } = status;
   const what = state === "none"
     ? "Not signed in"

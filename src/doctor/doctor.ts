@@ -9,7 +9,8 @@ import { permissionFlags } from "./permissions.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import { checkProviderSettings, chosenWords, endpointText } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
-import type { SessionContext } from "../session/configuration.ts";
+import type { Configuration } from "../session/configuration.ts";
+import { Notices } from "../session/notices.ts";
 import { type SettingName, VARIABLES } from "../settings/settings.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { accessText, nextText } from "../display/status_text.ts";
@@ -26,7 +27,7 @@ const REACH_MS = 5_000;
 
 /** Looks at everything that a login and a call need. Changes nothing and shows nothing secret. */
 export async function diagnose(
-  context: SessionContext,
+  context: Configuration,
   status: SessionStatus,
   options: DoctorOptions,
   signal: AbortSignal | undefined,
@@ -67,7 +68,7 @@ function checkRuntime(): Check {
     : { name: "runtime", level: "fail", message, fix: "upgrade to Deno 2.9.1 or later" };
 }
 
-async function checkSettings(context: SessionContext, status: SessionStatus): Promise<Check> {
+async function checkSettings(context: Configuration, status: SessionStatus): Promise<Check> {
   const { settings, options } = context;
   const name = "settings";
   // A portal token needs none of them while it lasts.
@@ -88,7 +89,7 @@ async function checkSettings(context: SessionContext, status: SessionStatus): Pr
 }
 
 /** A variable that silently wins over the file is a classic; it is said, not mended. */
-function shadowing(context: SessionContext): Check[] {
+function shadowing(context: Configuration): Check[] {
   const { settings } = context;
   const shadowed = (Object.keys(VARIABLES) as SettingName[]).filter((name) => {
     const inFile = settings.file.values.get(VARIABLES[name]);
@@ -103,7 +104,7 @@ function shadowing(context: SessionContext): Check[] {
   }];
 }
 
-function checkWords(context: SessionContext, endpoint: URL | null): Check {
+function checkWords(context: Configuration, endpoint: URL | null): Check {
   const name = "wire words";
   const words = chosenWords(context.options, context.settings);
   if (!words || !endpoint) return { name, level: "skip", message: "no provider is set" };
@@ -126,7 +127,7 @@ async function checkSecretHash(): Promise<Check> {
 }
 
 async function reach(
-  context: SessionContext,
+  context: Configuration,
   name: string,
   url: URL | null | undefined,
   signal: AbortSignal | undefined,
@@ -165,7 +166,7 @@ function causes(error: Error): string {
   return `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
 }
 
-function checkClock(context: SessionContext, date: number | undefined): Check {
+function checkClock(context: Configuration, date: number | undefined): Check {
   const name = "clock";
   if (date === undefined || Number.isNaN(date)) {
     return { name, level: "skip", message: "the provider told no time to compare with" };
@@ -180,12 +181,12 @@ function checkClock(context: SessionContext, date: number | undefined): Check {
 }
 
 /** The address of the API, as far as one is set. */
-function apiUrl(context: SessionContext): URL | null {
+function apiUrl(context: Configuration): URL | null {
   return URL.parse(context.settings.text("apiBaseUrl") ?? "");
 }
 
 async function checkApi(
-  context: SessionContext,
+  context: Configuration,
   signal: AbortSignal | undefined,
 ): Promise<Check> {
   const name = "API";
@@ -206,22 +207,31 @@ async function checkApi(
 
 function checkSession(status: SessionStatus): Check {
   const message = accessText(status);
-  const level = { none: "warn", expired: "warn", valid: "ok", refreshable: "ok", unknown: "ok" };
+  const level = {
+    none: "warn",
+    expired: "warn",
+    rejected: "warn",
+    valid: "ok",
+    refreshable: "ok",
+    unknown: "ok",
+  };
   const check = { name: "session", level: level[status.state] as Check["level"], message };
   return check.level === "ok" ? check : { ...check, fix: nextText(status) };
 }
 
-function checkPermissions(context: SessionContext): Check {
+function checkPermissions(context: Configuration): Check {
   return { name: "permissions", level: "ok", message: permissionFlags(context).join(" ") };
 }
 
 async function tryLogin(
-  context: SessionContext,
+  context: Configuration,
   signal: AbortSignal | undefined,
 ): Promise<Check> {
   const name = "login";
   try {
-    await obtainTokens(context, { strategy: "environment" }, signal);
+    await obtainTokens({ configuration: context, notices: new Notices() }, {
+      strategy: "environment",
+    }, signal);
     return { name, level: "ok", message: "the provider accepts user name and password" };
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;

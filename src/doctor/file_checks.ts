@@ -1,11 +1,11 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { isWide, missingWritePermission } from "../dotenv/file.ts";
 import { gitTracking } from "../dotenv/git_tracking.ts";
-import type { SessionContext } from "../session/configuration.ts";
+import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
-export function checkEnvFile(context: SessionContext): Check[] {
+export function checkEnvFile(context: Configuration): Check[] {
   const name = ".env";
   const { envFile, settings } = context;
   const notes = settings.notes.map((note): Check => ({ name, level: "warn", message: note }));

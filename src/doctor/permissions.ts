@@ -1,9 +1,9 @@
 import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { endpointText } from "../provider/provider_settings.ts";
-import type { SessionContext } from "../session/configuration.ts";
+import type { Configuration } from "../session/configuration.ts";
 
 /** The permission flags that a script needs with these settings, and no others. */
-export function permissionFlags(context: SessionContext): string[] {
+export function permissionFlags(context: Configuration): string[] {
   const { envFile, options, settings } = context;
   const flags: string[] = [];
   if (envFile !== undefined) {

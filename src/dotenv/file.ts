@@ -48,6 +48,7 @@ export function readEnvFile(path: string): EnvSnapshot {
  * does a reader after a crash. The file is 0600 afterwards.
  *
  * @param alone Whether the caller holds the lock. Without it the temporary file has a name of its own.
+ * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
  * @returns The permission bits the file had before, if it was there.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written; it is then as it was.
  */
@@ -55,6 +56,7 @@ export async function updateEnvFile(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
   alone: boolean,
+  accept?: (values: ReadonlyMap<string, string>) => boolean,
 ): Promise<number | undefined> {
   const missing = missingWritePermission(path);
   if (missing) throw missing;
@@ -64,6 +66,7 @@ export async function updateEnvFile(
       const current = readCurrent(target);
       const { text, info } = current;
       const mode = info?.mode ?? undefined;
+      if (info !== undefined && accept?.(parseEnvText(text)) === false) return mode;
       const edited = editEnvText(text, changes);
       if (edited === undefined) {
         throw new ConfigError(

@@ -13,7 +13,7 @@ export interface EnvLocation {
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (name === false || name === "false") return { path: undefined, notes: [] };
   if (name === "") throw notAFile("an empty text");
-  if (name instanceof URL || /^(file:|[a-z][a-z\d+.-]+:\/\/)/i.test(name)) {
+  if (isUrl(name)) {
     return { path: pathOfUrl(String(name)), notes: [] };
   }
   try {
@@ -22,6 +22,19 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
     // Only a relative path needs the working folder.
     throw workingFolder() === undefined ? folderGone() : notAFile(name);
   }
+}
+
+/**
+ * Checks a name without looking at the working folder.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` if it names no file.
+ */
+export function checkEnvFileName(name: string | URL | false): void {
+  if (name === "" || (name !== false && isUrl(name))) namedEnvFile(name);
+}
+
+function isUrl(name: string | URL): name is URL {
+  return name instanceof URL || /^(file:|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
 function pathOfUrl(text: string): string {

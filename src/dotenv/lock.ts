@@ -15,11 +15,13 @@ const LONGEST_POLL_MS = 10;
  * a pending `lock()` cannot be given up.
  *
  * @param waitMs How long to wait for another holder.
+ * @param signal Ends the wait; its reason is thrown.
  */
 export async function lockBeside(
   path: string,
   waitMs: number,
   world: Pick<World, "monotonic" | "sleep">,
+  signal?: AbortSignal,
 ): Promise<FileLock> {
   const started = world.monotonic();
   const none = { held: false, reason: "impossible", release() {} } as const;
@@ -39,13 +41,15 @@ export async function lockBeside(
         held.close();
         return { held: false, reason: "busy", release() {} };
       }
-      await world.sleep(Math.min(poll, LONGEST_POLL_MS) * (0.5 + Math.random()));
+      await world.sleep(Math.min(poll, LONGEST_POLL_MS) * (0.5 + Math.random()), signal);
+      signal?.throwIfAborted();
     }
     // Closing the only handle frees the lock.
     return { held: true, release: () => held.close() };
   } catch {
     // A read-only folder, or a file system without locks.
     file?.close();
+    signal?.throwIfAborted();
     return none;
   }
 }

@@ -1,65 +1,105 @@
-import { readStored, type StoredTokens } from "../values/stored_tokens.ts";
-import type { Secret } from "../values/secret.ts";
-import type { SessionContext } from "./configuration.ts";
 import { environment, mayUseVariable } from "../runtime/environment.ts";
+import type { Secret } from "../values/secret.ts";
+import { readStored } from "../values/stored_tokens.ts";
 import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Notices } from "./notices.ts";
+
+/** The tokens in the process environment: what child processes and other clients find there. */
+export class EnvironmentMirror {
+  /** What this session put there, by variable. */
+  readonly #mirrored = new Map<string, Secret>();
+
+  /** Puts the tokens there, where the permission is there, or takes out what was put there. */
+  show(tokens: Tokens | undefined, { exportEnv }: Configuration): void {
+    if (tokens === undefined || exportEnv === "none") return this.withdraw();
+    this.#put("ACCESS_TOKEN", tokens.accessToken);
+    if (exportEnv === "both") this.#put("REFRESH_TOKEN", tokens.refreshToken);
+  }
+
+  /** Takes out what this session put there. */
+  withdraw(): void {
+    for (const [variable, value] of this.#mirrored) {
+      if (environment(variable) === value.reveal()) set(variable, undefined);
+    }
+    this.#mirrored.clear();
+  }
+
+  /**
+   * Takes out the tokens of a session that ended: what this session put there, and copies of its
+   * tokens that were there before, such as those of a `.env` that was loaded into the environment.
+   */
+  clear(ended: Tokens | undefined, configuration: Configuration): void {
+    this.withdraw();
+    if (configuration.exportEnv === "none") return;
+    const { own } = tokensInEnvironment(configuration, ended);
+    if (own === undefined) return;
+    set("ACCESS_TOKEN", undefined);
+    set("REFRESH_TOKEN", undefined);
+  }
+
+  #put(variable: string, value: Secret | undefined): void {
+    const text = value?.reveal() || undefined;
+    // An equal value is not ours to withdraw, or is already recorded.
+    if (environment(variable) === text) return;
+    set(variable, text);
+    if (value !== undefined && text !== undefined) this.#mirrored.set(variable, value);
+    else this.#mirrored.delete(variable);
+  }
+}
 
 /**
- * The newer of the file's tokens and those in the process environment: a `.env` that was loaded into
- * the environment is a stale copy of itself.
+ * The tokens to begin with: those of the store, or later ones of the same client and account in the
+ * environment. Of those two `iat` decides, as a `.env` that was loaded into the environment is a
+ * stale copy of itself.
  */
-export function newerOf(context: SessionContext, file: Tokens | undefined): Tokens | undefined {
-  if (context.exportEnv === "none") return file;
-  const { settings, world, warnings } = context;
-  const found: StoredTokens = readStored(
-    environment,
-    "environment",
-    settings.text("clientId"),
-    world.now(),
-  );
-  if (found.note) warnings.set("environment", found.note);
-  if (!found.parts) return file;
-  const own = makeTokens(found.parts, world);
-  if (!file) return own;
-  if ((own.claims.iat ?? 0) <= (file.claims.iat ?? 0)) return file;
-  const account = accountOf(own.claims);
-  const sameAccount = account !== undefined && account === accountOf(file.claims) &&
-    own.claims.clientId === file.claims.clientId;
-  if (own.refreshToken || !sameAccount) return own;
-  return { ...own, refreshToken: file.refreshToken, authenticatedAt: file.authenticatedAt };
+export function firstTokens(
+  configuration: Configuration,
+  notices: Notices,
+  kept: Tokens | undefined,
+): Tokens | undefined {
+  if (configuration.exportEnv === "none") return kept;
+  const { own, note } = tokensInEnvironment(configuration, kept);
+  notices.set("environment", note);
+  if (own === undefined || kept === undefined) return own ?? kept;
+  if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;
+  if (own.refreshToken) return own;
+  const { authenticatedAt, learned, refreshToken } = kept;
+  return { ...own, refreshToken, authenticatedAt, learned };
 }
 
-/** Mirrors the tokens to the process environment, where the permission is there. */
-export function exportTokens(context: SessionContext, tokens: Tokens): void {
-  const { exportEnv } = context;
-  if (exportEnv === "none") return;
-  mirror(context, "ACCESS_TOKEN", tokens.accessToken);
-  if (exportEnv === "both") mirror(context, "REFRESH_TOKEN", tokens.refreshToken);
-}
-
-/** Takes out of the process environment what this session put there. */
-export function withdrawTokens(context: SessionContext): void {
-  for (const [variable, value] of context.mirrored) {
-    if (environment(variable) === value.reveal()) set(variable, undefined);
+/**
+ * The tokens in the environment if they are this session's. Where the settings or the kept tokens name
+ * a client, a token must name the same one; a variable like ACCESS_TOKEN is used by others, too.
+ *
+ * @returns Why they are passed over as `note`.
+ */
+function tokensInEnvironment(
+  { settings, world }: Configuration,
+  kept: Tokens | undefined,
+): { own?: Tokens; note?: string } {
+  const clientId = settings.text("clientId") ?? kept?.claims.clientId;
+  const { parts, note } = readStored(environment, "environment", clientId, world.now());
+  if (parts === undefined) return note === undefined ? {} : { note };
+  const own = makeTokens(parts, world);
+  if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
+  const other = (what: string) => ({
+    note:
+      `the tokens in the environment ${what} and are not used; to use them, unset the others, ` +
+      "else unset ACCESS_TOKEN",
+  });
+  if (clientId !== undefined && own.claims.clientId !== clientId) {
+    return other(
+      own.claims.clientId === undefined
+        ? "do not name the app client of this session"
+        : "belong to another app client",
+    );
   }
-  context.mirrored.clear();
-}
-
-/** Takes the tokens out of the process environment, unless the session keeps out of it. */
-export function clearEnvironment(context: SessionContext): void {
-  withdrawTokens(context);
-  if (context.exportEnv === "none") return;
-  set("ACCESS_TOKEN", undefined);
-  set("REFRESH_TOKEN", undefined);
-}
-
-function mirror(context: SessionContext, variable: string, value: Secret | undefined): void {
-  const text = value?.reveal() || undefined;
-  // What is there already was put there by somebody else, or was noted then.
-  if (environment(variable) === text) return;
-  set(variable, text);
-  if (value !== undefined && text !== undefined) context.mirrored.set(variable, value);
-  else context.mirrored.delete(variable);
+  const account = kept && accountOf(kept.claims);
+  if (kept !== undefined && account !== accountOf(own.claims)) {
+    return other("belong to another account");
+  }
+  return { own };
 }
 
 function set(variable: string, value: string | undefined): void {

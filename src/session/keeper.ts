@@ -1,45 +1,58 @@
-import { AuthError, ProviderError, sentenceOf } from "../values/errors.ts";
-import { checkProviderSettings } from "../provider/provider_settings.ts";
-import { RefreshRests } from "./refresh_rests.ts";
-import type { Secret } from "../values/secret.ts";
-import type { SessionContext } from "./configuration.ts";
-import type { RefreshVariant } from "../provider/token_request.ts";
-import { TokenStore } from "./store.ts";
-import { isGoodFor, issuedOffsetMs, sameAccess, type Tokens } from "../values/tokens.ts";
+import { timeoutOf } from "../provider/provider_settings.ts";
+import { AuthError, sentenceOf } from "../values/errors.ts";
+import { isGoodFor, sameAccess, type Tokens } from "../values/tokens.ts";
+import type { Configuration } from "./configuration.ts";
+import { SessionMemory } from "./memory.ts";
+import type { Notices } from "./notices.ts";
+import {
+  afterEarlyFailure,
+  afterHelp,
+  afterReplacement,
+  type Cooldowns,
+  isFresh,
+  mayReplace,
+  NO_COOLDOWNS,
+  planFor,
+} from "./plan.ts";
+import type { Reason } from "./refresh.ts";
+import { afterRejection, type Holding, holdingOf, SIGNED_OUT, tokensOf } from "./state.ts";
 
-/** An early refresh must not keep a call waiting for long: its token is still good. */
-const EARLY_DEADLINE_MS = 10_000;
+/** A refresh that is under way, for all who need it. A login or a logout aborts it. */
+interface Refreshing {
+  readonly result: Promise<Tokens>;
+  readonly abort: AbortController;
+}
 
-/** Why a refresh is made: it is time, it is nearly time, the user wants it, the API rejected the token. */
-type Reason = "due" | "early" | "forced" | "rejected";
-
-/** Keeps the tokens of a session current: decides when to refresh, and lets all callers share one. */
+/** Keeps the tokens of one session current: tells when to refresh, and lets all callers share one refresh. */
 export class TokenKeeper {
-  readonly #context: SessionContext;
-  readonly #store: TokenStore;
-  readonly #rests: RefreshRests;
-  #refreshing: Promise<Tokens> | undefined;
-  #variant: RefreshVariant | undefined;
-  /** The token that the API last answered 401 to. */
-  #refused: Tokens | undefined;
-  #turn = 0;
+  readonly #memory: SessionMemory;
+  #refreshing: Refreshing | undefined;
+  #cooldowns: Cooldowns = NO_COOLDOWNS;
+  /** How many logins and logouts began, and which of them was the last to count: a later one wins. */
+  #begun = 0;
   #settled = 0;
 
-  constructor(context: SessionContext) {
-    this.#context = context;
-    this.#store = new TokenStore(context);
-    this.#rests = new RefreshRests(() => context.world.monotonic());
+  constructor(configuration: Configuration) {
+    this.#memory = new SessionMemory(configuration);
   }
 
-  /** The tokens in memory; on first use those of the file or the environment. */
-  peek(): Tokens | undefined {
-    return this.#store.peek();
+  get configuration(): Configuration {
+    return this.#memory.configuration;
   }
 
-  /** The tokens if they need no attention at all: the way of nearly every call. */
+  get notices(): Notices {
+    return this.#memory.notices;
+  }
+
+  /** The state; at first use what the store or the process environment holds. */
+  peek(): Holding {
+    return this.#memory.peek();
+  }
+
+  /** The tokens if they need no attention at all. Fast path: every extra promise shows in the per-call benchmark. */
   fresh(minValidMs = 0): Tokens | undefined {
-    const tokens = this.#store.peek();
-    return tokens && this.#isFresh(tokens, minValidMs) ? tokens : undefined;
+    const tokens = tokensOf(this.#memory.peek());
+    return tokens && isFresh(tokens, this.configuration.world, minValidMs) ? tokens : undefined;
   }
 
   /**
@@ -48,195 +61,172 @@ export class TokenKeeper {
    * @param minValidMs How long the access token must still be good.
    */
   async current(minValidMs = 0): Promise<Tokens> {
-    const { world, warnings } = this.#context;
+    const { world } = this.configuration;
     const held = this.fresh(minValidMs);
     if (held) return held;
-    // A refresh that is under way has looked at the file: the many that wait for it need not.
-    const tokens = this.#refreshing ? this.#store.peek() : this.#store.catchUp();
-    if (!tokens) throw this.#store.whyNone();
-    if (this.#isFresh(tokens, minValidMs)) return tokens;
-    const good = isGoodFor(tokens, world, 0);
-    if (!tokens.refreshToken) {
-      if (good) return tokens;
-      throw this.#store.whyNotRefreshable(tokens);
+    // A refresh that is under way has looked at the store: the many that wait for it need not.
+    const holding = this.#refreshing ? this.#memory.peek() : this.#memory.catchUp();
+    const plan = planFor(holding, world, this.#cooldowns, minValidMs);
+    switch (plan.kind) {
+      case "use":
+        return plan.tokens;
+      case "fail":
+        throw this.#memory.whyNot();
+      case "refresh":
+        return await this.#share("due");
+      case "refresh-early":
+        return await this.#shareEarly(minValidMs);
     }
-    if (good && isGoodFor(tokens, world, minValidMs) && this.#rests.afterFailure) return tokens;
-    try {
-      return await this.#share(good ? "early" : "due");
-    } catch (error) {
-      const left = this.#store.peek();
-      if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
-      this.#rests.noteFailure();
-      const why = error instanceof AuthError ? sentenceOf(error) : "Cannot refresh the session";
-      warnings.set("early", `the access token is still good, but: ${why}`);
-      return left;
-    }
-  }
-
-  /** Whether the API answered 401 to these, whatever their time. */
-  isRefused(tokens: Tokens): boolean {
-    return this.#refused !== undefined && sameAccess(tokens, this.#refused);
   }
 
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(): Promise<Tokens> {
-    this.#store.catchUp();
+    this.#memory.catchUp();
     return await this.#share("forced");
   }
 
-  /** Other tokens than those that the API just rejected; `undefined` if there are none to be had. */
+  /** Whether the API answered 401 to the access token that is held. */
+  get isRejected(): boolean {
+    const holding = this.#memory.peek();
+    return holding.kind !== "none" && holding.rejected;
+  }
+
+  /** Notes that the API answered 401 to these tokens. */
+  noteRejection(rejected: Tokens): void {
+    this.#memory.change((now) => afterRejection(now, rejected));
+  }
+
+  /**
+   * Other tokens than those that the API just rejected; `undefined` if there are none to be had now.
+   *
+   * @throws {AuthError} If the provider refused the refresh token for good: the session is over.
+   */
   async replaceRejected(rejected: Tokens): Promise<Tokens | undefined> {
-    const { world } = this.#context;
-    this.#refused = rejected;
-    if (!this.#refreshing) {
-      const tokens = this.#store.catchUp();
+    const { world } = this.configuration;
+    const holding = this.#refreshing ? undefined : this.#memory.catchUp();
+    this.noteRejection(rejected);
+    if (holding !== undefined) {
+      const tokens = tokensOf(holding);
       if (tokens && !sameAccess(tokens, rejected)) {
         return isGoodFor(tokens, world, 0) ? tokens : undefined;
       }
-      if (!tokens?.refreshToken || !this.#rests.mayReplace(rejected.accessToken)) return undefined;
+      if (holding.kind !== "renewable") return undefined;
+      if (!mayReplace(rejected.accessToken, this.#cooldowns, world)) return undefined;
+      this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, world);
     }
     try {
       return await this.#share("rejected");
-    } catch {
+    } catch (error) {
+      if (error instanceof AuthError && this.#memory.peek().kind === "none") throw error;
       return undefined;
     }
   }
 
-  /** Says that the API took the tokens that replaced rejected ones. */
+  /** Notes that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void {
-    this.#rests.noteHelp();
+    this.#cooldowns = afterHelp(this.#cooldowns);
   }
 
   /** The place of a login, which begins now, in the order in which they began. */
-  takeTurn(): number {
-    return ++this.#turn;
+  beginLogin(): number {
+    return ++this.#begun;
   }
 
-  /** Takes the tokens of a login in place of all others, unless a later login or a logout was first. */
-  async adopt(tokens: Tokens, turn: number): Promise<void> {
-    if (turn < this.#settled) return;
-    this.#settled = turn;
-    this.#reset();
-    await this.#store.adopt(tokens);
+  /**
+   * Takes the tokens of a login in place of all others, unless a later login or a logout was first.
+   *
+   * @param signal If it aborts while the save waits for its turn, the session is as it was.
+   */
+  async adopt(tokens: Tokens, place: number, signal?: AbortSignal): Promise<void> {
+    if (place < this.#settled) return;
+    const memory = this.#memory;
+    const before = { holding: memory.peek(), settled: this.#settled };
+    this.#settled = place;
+    const adopted = this.#replace(holdingOf(tokens));
+    const undo = () => {
+      if (memory.peek() !== adopted) return;
+      this.#settled = before.settled;
+      memory.become(before.holding);
+    };
+    signal?.addEventListener("abort", undo);
+    const waitMs = timeoutOf(this.configuration.settings) / 2;
+    await memory.whileSaving(() =>
+      memory.store.withLock(waitMs, async (lock) => {
+        signal?.removeEventListener("abort", undo);
+        await memory.saveNow(lock, true);
+      }, signal)
+    );
   }
 
-  /** Forgets the tokens in memory, in the process environment and in the file. */
-  async clear(): Promise<void> {
-    this.#settled = this.takeTurn();
-    this.#reset();
-    await this.#store.clear();
+  /**
+   * Forgets the tokens in memory, in the process environment and in the store.
+   *
+   * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if they are still in the store.
+   */
+  async clear(signal?: AbortSignal): Promise<void> {
+    const memory = this.#memory;
+    memory.peek();
+    this.#settled = this.beginLogin();
+    this.#replace(SIGNED_OUT);
+    await memory.whileSaving(() =>
+      memory.store.withLock(timeoutOf(this.configuration.settings), async (lock) => {
+        // A login that came since writes for itself.
+        if (memory.peek().kind === "none") await memory.store.clear(lock);
+      }, signal)
+    );
   }
 
-  /** Mirrors the tokens anew, because the session's options are others now. */
-  mirrorAnew(): void {
-    this.#store.mirrorAnew();
+  /** Takes over the options of another configuration of the same provider, client and file. */
+  replaceConfiguration(configuration: Configuration): void {
+    this.#memory.replaceConfiguration(configuration);
   }
 
-  /** Ends the session's life in this process, because it is now another one; the file stays. */
-  leave(): void {
-    this.#settled = this.takeTurn();
-    this.#store.leave();
+  /**
+   * Ends the session's part in this process, because it is now another one. The store stays as it is,
+   * and a refresh under way ends there: its refresh token may have been replaced.
+   */
+  detach(): void {
+    this.#settled = this.beginLogin();
+    this.#memory.leaveEnvironment();
   }
 
-  #reset(): void {
+  /** A login or a logout: what was under way or known before counts no more. */
+  #replace(next: Holding): Holding {
+    this.#refreshing?.abort.abort();
     this.#refreshing = undefined;
-    this.#rests.end();
+    this.#cooldowns = NO_COOLDOWNS;
+    for (const cause of ["early", "lock", "stored"]) this.notices.set(cause, undefined);
+    return this.#memory.become(next);
+  }
+
+  async #shareEarly(minValidMs: number): Promise<Tokens> {
+    const { world } = this.configuration;
+    try {
+      return await this.#share("early");
+    } catch (error) {
+      const left = tokensOf(this.#memory.peek());
+      if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
+      this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      const why = error instanceof AuthError ? sentenceOf(error) : "Cannot refresh the session";
+      this.notices.set("early", `the access token is still good, but: ${why}`);
+      return left;
+    }
   }
 
   #share(reason: Reason): Promise<Tokens> {
-    if (this.#refreshing === undefined) {
-      const refreshing = this.#refreshOnce(reason);
-      const done = () => {
-        if (this.#refreshing === refreshing) this.#refreshing = undefined;
-      };
-      this.#refreshing = refreshing;
-      // Every caller may have left: nothing may reject outside a caller's promise.
-      refreshing.then(done, done);
-    }
-    return this.#refreshing;
-  }
-
-  async #refreshOnce(reason: Reason): Promise<Tokens> {
-    const { options, settings, world } = this.#context;
-    const store = this.#store;
-    const era = store.era;
-    const before = this.#refreshable(store.peek());
-    // What only a refresh needs is no part of every start.
-    const [{ requestRefresh }, { deliveryError }] = await Promise.all([
-      import("../provider/token_request.ts"),
-      import("../provider/errors.ts"),
-    ]);
-    const provider = await checkProviderSettings("refresh the session", options, settings);
-    const longest = reason === "early" ? EARLY_DEADLINE_MS : Infinity;
-    const totalMs = Math.min(provider.timeoutMs, longest);
-    const started = world.monotonic();
-    return await store.withLock(totalMs * 0.75, async (lock) => {
-      if (era.aborted) return this.#winner();
-      const held = this.#refreshable(store.catchUp());
-      const taken = !sameAccess(held, before);
-      if (taken && reason !== "forced" && this.#isFresh(held, 0)) return held;
-      if (!lock.held && lock.reason === "busy") this.#goWithoutLock(held);
-      const leftMs = totalMs - (world.monotonic() - started);
-      // A holder gives up after half the deadline, so that those who wait have their turn.
-      const budgetMs = lock.held ? Math.min(leftMs, totalMs / 2) : leftMs;
-      const loginName = this.#context.loginName ?? settings.text("username");
-      const { delivery, tokens, variant } = await requestRefresh(
-        provider,
-        held,
-        loginName,
-        this.#variant,
-        world,
-        budgetMs,
-        era,
-      );
-      if (era.aborted) return this.#winner();
-      this.#context.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
-      if (tokens) {
-        this.#variant = variant;
-        this.#context.warnings.delete("early");
-        return await store.renew(held, tokens, lock.held);
-      }
-      const found = store.catchUp();
-      if (found && !sameAccess(found, held) && this.#isFresh(found, 0)) return found;
-      const error = deliveryError("refresh", delivery, world.now(), held.authenticatedAt);
-      const { outcome } = delivery;
-      if (outcome.kind === "refused" && outcome.definitive) {
-        await store.giveUp(held, error, lock.held);
-      }
-      throw error;
-    }).catch((error) => {
-      // A login or a logout came in between: its outcome counts, whatever became of this one.
-      if (era.aborted) return this.#winner();
-      throw error;
-    });
-  }
-
-  #refreshable(tokens: Tokens | undefined): Tokens & { readonly refreshToken: Secret } {
-    if (!tokens) throw this.#store.whyNone();
-    const { refreshToken } = tokens;
-    if (!refreshToken) throw this.#store.whyNotRefreshable(tokens);
-    return { ...tokens, refreshToken };
-  }
-
-  /** What a refresh that was overtaken by a login or a logout gives its callers. */
-  #winner(): Tokens {
-    const tokens = this.#store.peek();
-    if (tokens === undefined) throw this.#store.whyNone();
-    return tokens;
-  }
-
-  #goWithoutLock(held: Tokens): void {
-    const text = "another process holds the lock beside the .env for too long";
-    if (isGoodFor(held, this.#context.world, 0)) {
-      throw new ProviderError(
-        "TIMEOUT",
-        `Cannot refresh the session: ${text}; try again, or end that process`,
-      );
-    }
-    this.#context.warnings.set("lock", `${text}; the session was refreshed without it`);
-  }
-
-  #isFresh(tokens: Tokens, minValidMs: number): boolean {
-    return isGoodFor(tokens, this.#context.world, Math.max(minValidMs, tokens.leadMs));
+    if (this.#refreshing) return this.#refreshing.result;
+    const abort = new AbortController();
+    // Loaded on demand: a session with a good token needs no refresh.
+    const result = import("./refresh.ts").then(({ refreshOnce }) =>
+      refreshOnce(this.#memory, reason, abort.signal)
+    );
+    const refreshing = { result, abort };
+    this.#refreshing = refreshing;
+    const done = () => {
+      if (this.#refreshing === refreshing) this.#refreshing = undefined;
+    };
+    // Every caller may have left: nothing may reject outside a caller's promise.
+    result.then(done, done);
+    return result;
   }
 }

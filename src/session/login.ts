@@ -3,10 +3,12 @@ import { missingWritePermission } from "../dotenv/file.ts";
 import { ConfigError } from "../values/errors.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "../values/portal_token.ts";
+import type { World } from "../runtime/world.ts";
 import { ask, askFor, canAsk } from "../runtime/prompt.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import { Secret } from "../values/secret.ts";
-import type { SessionContext } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Notices } from "./notices.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { requestLogin } from "../provider/token_request.ts";
 import { spanText } from "../values/wording.ts";
@@ -50,19 +52,26 @@ export function checkLoginOptions(options: LoginOptions): void {
   }
 }
 
-/** Gets tokens by the way that the options and settings give (section 5.2). */
+/** Where a login takes what it needs from, and where it tells what it noticed. */
+export interface LoginPlace {
+  readonly configuration: Configuration;
+  readonly notices: Notices;
+}
+
+/** Gets tokens by the way that the options and settings give (section 5.2). Changes nothing. */
 export async function obtainTokens(
-  context: SessionContext,
+  place: LoginPlace,
   options: LoginOptions,
   signal: AbortSignal | undefined,
 ): Promise<Tokens> {
+  const context = place.configuration;
   if (context.envFile !== undefined) {
     const missing = missingWritePermission(context.envFile);
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;
-  if (portalToken !== undefined) return fromPortal(context, portalToken);
-  if (strategy === "portal") return fromPortal(context, await askPortalToken(context));
+  if (portalToken !== undefined) return fromPortal(place, portalToken);
+  if (strategy === "portal") return fromPortal(place, await askPortalToken(context.world));
   // A password must not be sent with a name that it does not belong to.
   const { password: known, ...others } = context.options;
   const own = username === undefined || username === others.username ? known : undefined;
@@ -78,21 +87,21 @@ export async function obtainTokens(
     : context.settings;
   const complete = settings.text("username") && settings.text("password");
   if (strategy === "auto" && !complete && !named && canAsk(context.world)) {
-    const way = await askWay(context);
-    if (way === "portal") return fromPortal(context, await askPortalToken(context));
-    if (typeof way === "object") return fromPortal(context, way.portalToken);
-    return await fromPassword(context, settings, way === "password", signal);
+    const way = await askWay(context.world);
+    if (way === "portal") return fromPortal(place, await askPortalToken(context.world));
+    if (typeof way === "object") return fromPortal(place, way.portalToken);
+    return await fromPassword(place, settings, way === "password", signal);
   }
-  return await fromPassword(context, settings, strategy !== "environment", signal);
+  return await fromPassword(place, settings, strategy !== "environment", signal);
 }
 
 async function fromPassword(
-  context: SessionContext,
+  { configuration, notices }: LoginPlace,
   settings: Settings,
   mayAsk: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Tokens> {
-  const { options, world } = context;
+  const { options, world } = configuration;
   const asks = mayAsk && canAsk(world);
   const alsoMissing = [];
   if (!asks && !settings.text("username")) alsoMissing.push("USERNAME");
@@ -104,19 +113,18 @@ async function fromPassword(
     new Secret(await askFor(world, `Password of ${username}:`, true, "set PASSWORD"));
   signal?.throwIfAborted();
   const { delivery, tokens } = await requestLogin(provider, username, password, world, signal);
-  context.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
+  notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
   const advice = countFailures(provider, username, delivery.outcome);
   if (!tokens) {
     const { deliveryError } = await import("../provider/errors.ts");
     throw deliveryError("login", delivery, world.now(), undefined, advice);
   }
-  context.loginName = username;
-  return tokens;
+  return { ...tokens, learned: { loginName: username, clockOffsetMs: delivery.clockOffsetMs } };
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */
-function fromPortal(context: SessionContext, text: string): Tokens {
-  const { world } = context;
+function fromPortal({ configuration, notices }: LoginPlace, text: string): Tokens {
+  const { world } = configuration;
   const token = parsePortalToken(text);
   if (token.startsWith("eyJ") && token.split(".").length < 3) {
     throw new ConfigError(
@@ -133,9 +141,9 @@ function fromPortal(context: SessionContext, text: string): Tokens {
         'Token" in the user menu of the portal and paste what it gives',
     );
   }
-  context.learnIssued(iat);
-  const expiresAt = exp === undefined ? undefined : exp * 1_000 - (context.clockOffsetMs ?? 0);
   const now = world.now();
+  notices.learnIssued(iat, now);
+  const expiresAt = exp === undefined ? undefined : exp * 1_000 - (notices.clockOffsetMs ?? 0);
   if (expiresAt !== undefined && expiresAt <= now) {
     const ago = spanText(now - expiresAt);
     throw new ConfigError(
@@ -147,9 +155,9 @@ function fromPortal(context: SessionContext, text: string): Tokens {
   return makeTokens({ accessToken: new Secret(token), expiresAt, source: "portal" }, world);
 }
 
-async function askPortalToken(context: SessionContext): Promise<string> {
+async function askPortalToken(world: World): Promise<string> {
   return await askFor(
-    context.world,
+    world,
     'Portal string ("Copy Token" in the user menu):',
     true,
     "run login({ portalToken }) with the string from the portal",
@@ -158,11 +166,11 @@ async function askPortalToken(context: SessionContext): Promise<string> {
 
 /** Which way in, or the portal string itself; `undefined` if nobody can be asked after all. */
 async function askWay(
-  context: SessionContext,
+  world: World,
 ): Promise<"portal" | "password" | { portalToken: string } | undefined> {
   const message = "Sign in with 1 = the portal's Copy Token, 2 = user name and password (1/2):";
   // Masked, because some paste the token at once, and a notebook keeps what was typed openly.
-  const answer = await ask(context.world, message, true);
+  const answer = await ask(world, message, true);
   if (answer === null) return undefined;
   const way = answer.trim().toLowerCase();
   if (["1", "portal", "token"].includes(way)) return "portal";

@@ -1,6 +1,14 @@
+import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
-import type { SessionContext } from "./configuration.ts";
-import { type SettingName, type SettingOrigin, VARIABLES } from "../settings/settings.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Notices } from "./notices.ts";
+import { type Holding, tokensOf } from "./state.ts";
+import {
+  type SettingName,
+  type SettingOrigin,
+  type Settings,
+  VARIABLES,
+} from "../settings/settings.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import {
   accountOf,
@@ -13,8 +21,8 @@ import { spanText } from "../values/wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {
-  /** `none`: no session; `valid`; `refreshable`: the access token ended, a refresh token is there; `expired`: log in again; `unknown`: a token that tells no expiry. */
-  state: "none" | "valid" | "refreshable" | "expired" | "unknown";
+  /** `none`: no session; `valid`; `refreshable`: the access token ended, a refresh token is there; `expired`: log in again; `unknown`: a token of unknown expiry; `rejected`: the API rejected the token, and it cannot be refreshed. */
+  state: "none" | "valid" | "refreshable" | "expired" | "unknown" | "rejected";
   /** Who, as the token or the settings tell. */
   username?: string;
   /** The token endpoint. */
@@ -40,70 +48,86 @@ export interface SessionStatus {
 }
 
 /** The status of a session as plain data. */
-export function statusOf(context: SessionContext, tokens: Tokens | undefined): SessionStatus {
-  const { settings, world, envFile, loginName } = context;
-  const username = accountOf(tokens?.claims ?? {}) ?? loginName ?? settings.text("username");
-  const provider = endpointOrigin(context);
+export function statusOf(
+  configuration: Configuration,
+  notices: Notices,
+  holding: Holding,
+): SessionStatus {
+  const { settings, world, envFile } = configuration;
+  const tokens = tokensOf(holding);
+  const username = usernameOf(configuration, tokens);
+  const provider = endpointOrigin(configuration);
   const clientId = settings.text("clientId");
   const { authenticatedAt, expiresAt } = tokens ?? {};
   return {
-    state: stateOf(context, tokens),
+    state: stateOf(configuration, holding),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
-    ...(tokens && expiresAt && { accessTokenExpiresAt: new Date(endOf(context, tokens)) }),
+    ...(tokens && expiresAt && { accessTokenExpiresAt: new Date(endOf(world, tokens)) }),
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
     }),
     canRefresh: tokens?.refreshToken !== undefined,
     source: tokens?.source ?? "none",
     ...(envFile !== undefined && { envFile }),
-    settings: originsOf(context),
-    warnings: warningsOf(context, tokens),
+    settings: originsOf(settings),
+    warnings: warningsOf(configuration, notices, tokens),
     asOf: new Date(world.now()),
   };
 }
 
-function stateOf(context: SessionContext, tokens: Tokens | undefined): SessionStatus["state"] {
-  if (!tokens) return "none";
-  const remaining = remainingMs(tokens, context.world);
+/** The account, as the token tells; else the name of the login; a portal token may be anybody's. */
+function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
+  const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;
+  const fromSettings = tokens === undefined || tokens.refreshToken !== undefined;
+  return known ?? (fromSettings ? settings.text("username") : undefined);
+}
+
+function stateOf({ world }: Configuration, holding: Holding): SessionStatus["state"] {
+  if (holding.kind === "none") return "none";
+  const remaining = remainingMs(holding.tokens, world);
+  if (holding.kind === "access-only" && holding.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
-  return tokens.refreshToken ? "refreshable" : "expired";
+  return holding.kind === "renewable" ? "refreshable" : "expired";
 }
 
 /** The end of the access token by the wall clock as it is now, which may have jumped since. */
-function endOf(context: SessionContext, tokens: Tokens): number {
-  const { world } = context;
+function endOf(world: World, tokens: Tokens): number {
   const known = tokens.expiresAt ?? 0;
   const end = world.now() + (remainingMs(tokens, world) ?? 0);
   return Math.abs(end - known) < 2_000 ? known : end;
 }
 
-function endpointOrigin(context: SessionContext): string | undefined {
-  const url = URL.parse(endpointText(context.options, context.settings) ?? "");
+function endpointOrigin({ options, settings }: Configuration): string | undefined {
+  const url = URL.parse(endpointText(options, settings) ?? "");
   return url === null ? undefined : url.origin;
 }
 
-function originsOf(context: SessionContext): Record<string, SettingOrigin> {
+function originsOf(settings: Settings): Record<string, SettingOrigin> {
   const origins: Record<string, SettingOrigin> = {};
   for (const name of Object.keys(VARIABLES) as SettingName[]) {
-    const origin = context.settings.origin(name);
+    const origin = settings.origin(name);
     if (origin !== undefined) origins[VARIABLES[name]] = origin;
   }
   return origins;
 }
 
-function warningsOf(context: SessionContext, tokens: Tokens | undefined): string[] {
-  const warnings = [...context.settings.notes, ...context.warnings.values()];
-  if (context.isDefault && !mayUseVariable("AUTH_URL")) {
+function warningsOf(
+  { isDefault, settings, world }: Configuration,
+  notices: Notices,
+  tokens: Tokens | undefined,
+): string[] {
+  const warnings = [...settings.notes, ...notices.warnings.values()];
+  if (isDefault && !mayUseVariable("AUTH_URL")) {
     warnings.push("the environment could not be read; to use it, run with --allow-env");
   }
   if (tokens?.source === "portal") {
-    const remaining = remainingMs(tokens, context.world);
+    const remaining = remainingMs(tokens, world);
     if (remaining !== undefined && remaining <= 0) return warnings;
     const span = remaining === undefined
-      ? "it is good until the API says no"
+      ? "it is good until the API rejects it"
       : `it is good for another ${spanText(remaining)}`;
     warnings.push(
       `a portal token cannot be refreshed: ${span}; then copy a new ` +

@@ -1,4 +1,9 @@
-import { type EnvLocation, namedEnvFile, nearestEnvFile } from "../dotenv/location.ts";
+import {
+  checkEnvFileName,
+  type EnvLocation,
+  namedEnvFile,
+  nearestEnvFile,
+} from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { ConfigError } from "../values/errors.ts";
 import type { SessionOptions } from "./options.ts";
@@ -109,6 +114,18 @@ export function resolveSettings(
     }
   }
   return new Settings(location, file, found);
+}
+
+/**
+ * Checks what options say by themselves, before they are used. Reads nothing.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile` that is no file.
+ */
+export function checkOptionTexts(options: SessionOptions): void {
+  for (const name of Object.keys(VARIABLES) as SettingName[]) {
+    clean(name, optionText(options, name) ?? "");
+  }
+  if (options.envFile !== undefined) checkEnvFileName(options.envFile);
 }
 
 type Read = (variable: string) => string | undefined;

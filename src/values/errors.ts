@@ -72,6 +72,19 @@ export class AuthError extends Error {
   }
 }
 
+/** The codes of failures that may pass by themselves. */
+const TRANSIENT: ReadonlySet<AuthErrorCode> = new Set([
+  "UNREACHABLE",
+  "TIMEOUT",
+  "THROTTLED",
+  "SERVER_ERROR",
+]);
+
+/** Whether the same request may succeed later. */
+export function isTransient({ code }: AuthError): boolean {
+  return TRANSIENT.has(code);
+}
+
 /** The message of an error without the section that it names, to be part of another text. */
 export function sentenceOf({ code, message }: AuthError): string {
   const section = ` (${SECTIONS}${code.toLowerCase()})`;

@@ -1,13 +1,22 @@
-import { readClaims, type TokenParts, type Tokens } from "./tokens.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret } from "./secret.ts";
+import {
+  claimedLifetimeMs,
+  type Claims,
+  type Learned,
+  readClaims,
+  type RefreshVariant,
+  type TokenParts,
+  type Tokens,
+} from "./tokens.ts";
 
-/** The keys that this module writes to a `.env` (section 5.5). */
+/** The keys of a `.env` that belong to this module (section 5.5). All of them leave at logout. */
 export const TOKEN_KEYS = [
   "ACCESS_TOKEN",
   "REFRESH_TOKEN",
   "ACCESS_TOKEN_EXPIRES_AT",
   "AUTHENTICATED_AT",
+  "AUTH_SESSION",
 ] as const;
 
 /** The lines that keep a session; `undefined` takes a line away. */
@@ -18,12 +27,8 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
     ["REFRESH_TOKEN", tokens?.refreshToken?.reveal()],
     ["ACCESS_TOKEN_EXPIRES_AT", isoText(tokens?.expiresAt || undefined)],
     ["AUTHENTICATED_AT", isoText(tokens?.authenticatedAt)],
+    ["AUTH_SESSION", tokens && factsText(tokens)],
   ]);
-}
-
-/** Tells whether the stored tokens are still those that were stored, without keeping them as text. */
-export function fingerprint(values: ReadonlyMap<string, string>): Secret {
-  return new Secret(`${values.get("ACCESS_TOKEN") ?? ""}\n${values.get("REFRESH_TOKEN") ?? ""}`);
 }
 
 /** What tokens that were kept as text amount to. */
@@ -47,6 +52,10 @@ export function readStored(
   now: number,
 ): StoredTokens {
   const place = source === "file" ? "the .env" : "the environment";
+  const ignored = (what: string): StoredTokens => ({
+    parts: undefined,
+    note: `${what} in ${place} is not a token and is ignored; run login()`,
+  });
   const accessText = read("ACCESS_TOKEN");
   const refreshText = read("REFRESH_TOKEN");
   if (!accessText && !refreshText) return { parts: undefined };
@@ -55,17 +64,9 @@ export function readStored(
     // A refresh token alone is a session too: its access token has ended.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
-    return {
-      parts: undefined,
-      note: `ACCESS_TOKEN in ${place} is not a token and is ignored; run login()`,
-    };
+    return ignored("ACCESS_TOKEN");
   }
-  if (refreshText && !/^[\x21-\x7e]+$/.test(refreshText)) {
-    return {
-      parts: undefined,
-      note: `REFRESH_TOKEN in ${place} is not a token and is ignored; run login()`,
-    };
-  }
+  if (refreshText && !/^[\x21-\x7e]+$/.test(refreshText)) return ignored("REFRESH_TOKEN");
   const claims = readClaims(accessToken.reveal());
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return {
@@ -75,46 +76,131 @@ export function readStored(
         "run login()",
     };
   }
-  const refreshToken = refreshText ? new Secret(refreshText) : undefined;
+  const { issuedAt, ...learned } = factsOf(read("AUTH_SESSION"));
+  const stored = instant(read("ACCESS_TOKEN_EXPIRES_AT"));
+  const lifetimeMs = issuedAt !== undefined && stored !== undefined && stored > issuedAt
+    ? stored - issuedAt
+    : claimedLifetimeMs(claims);
+  const end = { stored, claims, lifetimeMs, clockOffsetMs: learned.clockOffsetMs, now };
   return {
     parts: {
       accessToken,
-      refreshToken,
-      expiresAt: accessText
-        ? storedEnd(
-          instant(read("ACCESS_TOKEN_EXPIRES_AT")),
-          claims,
-          refreshText !== undefined,
-          now,
-        )
-        : 0,
+      refreshToken: refreshText ? new Secret(refreshText) : undefined,
+      expiresAt: !accessText ? 0 : refreshText ? renewableEnd(end) : finalEnd(end),
       authenticatedAt: instant(read("AUTHENTICATED_AT")),
+      lifetimeMs,
       source,
+      learned,
     },
   };
 }
 
+/** What is known of the end of a kept access token. */
+interface KnownEnd {
+  /** The instant that was kept, by this machine's clock as it was then. */
+  readonly stored: number | undefined;
+  readonly claims: Claims;
+  readonly lifetimeMs: number | undefined;
+  readonly clockOffsetMs: number | undefined;
+  readonly now: number;
+}
+
+/** Clocks that differ by less agree. */
+const TOLERANCE_MS = 60_000;
+
 /**
- * When a kept token ends. The stored instant was made with this machine's clock and fits it even if
- * that clock is wrong; the token's own `exp` stands in where the instant belongs to an older token.
+ * When a kept token ends that can be refreshed. Where the clocks contradict each other the earlier
+ * end counts: that costs a refresh, a dead token costs a rejected call.
  */
-function storedEnd(
-  stored: number | undefined,
-  claims: { iat?: number; exp?: number },
-  refreshable: boolean,
-  now: number,
+function renewableEnd(
+  { stored, claims, lifetimeMs, clockOffsetMs, now }: KnownEnd,
 ): number | undefined {
+  const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
+  if (stored === undefined) return claimed;
+  if (lifetimeMs === undefined) return claimed === undefined ? stored : Math.min(stored, claimed);
+  const issued = stored - lifetimeMs;
+  // The clock was set back since, so that nobody can tell how much time has passed.
+  if (now < issued - TOLERANCE_MS) return now;
+  const aheadMs = claims.iat !== undefined ? issued - claims.iat * 1_000 : -(clockOffsetMs ?? 0);
+  // The clock was ahead at the login and may have been set right since. A clock that is ahead by more
+  // than a lifetime is taken to be so still: its tokens would be of no use otherwise.
+  return aheadMs > TOLERANCE_MS && aheadMs < lifetimeMs ? stored - aheadMs : stored;
+}
+
+/**
+ * When a kept token ends that cannot be refreshed. Here the later end counts, as nothing can take its
+ * place. Its own `exp` stands in where the instant belongs to an older token.
+ */
+function finalEnd({ stored, claims, now }: KnownEnd): number | undefined {
   const { iat, exp } = claims;
   const claimed = exp === undefined ? undefined : exp * 1_000;
-  // A token that seems to come from the future is one of a clock that is behind: the instant fits it.
-  const replaced = stored !== undefined && iat !== undefined && stored <= iat * 1_000 &&
-    iat * 1_000 <= now + 60_000;
   if (stored === undefined) return claimed;
-  if (replaced && !refreshable) return claimed ?? stored;
+  // If iat lies ahead of this clock, this clock is slow, and the instant fits it.
+  const isOlder = iat !== undefined && stored <= iat * 1_000 && iat * 1_000 <= now + TOLERANCE_MS;
+  if (isOlder) return claimed ?? stored;
   if (claimed === undefined) return stored;
   // Longer than the token ever lives: the clock was set back since.
   const latest = iat === undefined ? Infinity : now + claimed - iat * 1_000;
-  return Math.min(refreshable ? stored : Math.max(stored, claimed), latest);
+  return Math.min(Math.max(stored, claimed), latest);
+}
+
+/** What a session learned, as the value of one line; `undefined` where there is nothing to tell. */
+function factsText(tokens: Tokens): string | undefined {
+  const { claims, expiresAt, learned, lifetimeMs } = tokens;
+  const { clockOffsetMs = 0, loginName, refreshVariant } = learned;
+  // Only what the token does not tell by itself.
+  const issuedAt = expiresAt && lifetimeMs !== undefined &&
+      Math.abs((claimedLifetimeMs(claims) ?? 0) - lifetimeMs) > 1_000
+    ? expiresAt - lifetimeMs
+    : undefined;
+  const offset = claims.iat === undefined && Math.abs(clockOffsetMs) > TOLERANCE_MS
+    ? String(Math.round(clockOffsetMs))
+    : undefined;
+  const facts = [
+    ["issued", tokens.refreshToken && isoText(issuedAt)],
+    ["offset", tokens.refreshToken && offset],
+    ["name", loginName !== claims.username ? loginName : undefined],
+    ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
+  ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
+  return facts.length === 0 ? undefined : facts.join(",");
+}
+
+/** Reads the line; what it does not understand it passes over. */
+function factsOf(line: string | undefined): Learned & { issuedAt?: number | undefined } {
+  const facts = new Map(
+    (line ?? "").split(",").map((fact) => {
+      const at = fact.indexOf(":");
+      return [fact.slice(0, at), unescaped(fact.slice(at + 1))];
+    }),
+  );
+  const variant = VARIANTS.find((known) => known === facts.get("refresh"));
+  const offset = Number(facts.get("offset"));
+  const issuedAt = instant(facts.get("issued"));
+  const name = facts.get("name");
+  return {
+    ...(variant && { refreshVariant: variant }),
+    ...(offset && { clockOffsetMs: offset }),
+    ...(issuedAt !== undefined && { issuedAt }),
+    ...(name && { loginName: name }),
+  };
+}
+
+const VARIANTS: readonly RefreshVariant[] = ["username", "sub", "login", "omit", "rotating"];
+
+/** Leaves only characters that every reader of a `.env` takes without quotes. */
+function escaped(value: string): string {
+  return encodeURIComponent(value).replace(
+    /[!'()*~]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  ).replaceAll("%3A", ":");
+}
+
+function unescaped(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return "";
+  }
 }
 
 function instant(text: string | undefined): number | undefined {

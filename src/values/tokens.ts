@@ -14,6 +14,22 @@ export const REFRESH_DAYS = 30;
 /** Where tokens came from. */
 export type TokenSource = "portal" | "password" | "refresh" | "file" | "environment";
 
+/**
+ * How a refresh is asked for: with SECRET_HASH made of a name or without it (section 2.1 shows both),
+ * or by the operation of services that rotate refresh tokens.
+ */
+export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
+
+/** What a session learned of its account. It is stored with the tokens and goes with them. */
+export interface Learned {
+  /** The name that the user logged in with, which may be an alias of the token's `username`. */
+  readonly loginName?: string | undefined;
+  /** The refresh request that the provider accepted. */
+  readonly refreshVariant?: RefreshVariant | undefined;
+  /** The provider's clock minus this machine's when the tokens came, in milliseconds. */
+  readonly clockOffsetMs?: number | undefined;
+}
+
 /** The tokens of a session, with what is known of their times. Never changed, only replaced. */
 export interface Tokens {
   readonly accessToken: Secret;
@@ -24,11 +40,17 @@ export interface Tokens {
   /** When the user logged in, milliseconds since 1970. */
   readonly authenticatedAt: number | undefined;
   readonly source: TokenSource;
+  readonly learned: Learned;
+  /** How long the access token lives in all, in milliseconds; `undefined`: unknown. */
+  readonly lifetimeMs: number | undefined;
   /** How long before its end the token is replaced, in milliseconds. */
-  readonly leadMs: number;
+  readonly refreshMarginMs: number;
   /** Both clocks when this record was made: what has passed since is the larger of the two. */
   readonly anchor: { readonly now: number; readonly monotonic: number };
 }
+
+/** Tokens that can be refreshed. */
+export type RenewableTokens = Tokens & { readonly refreshToken: Secret };
 
 /** What a {@linkcode Tokens} record is made of. */
 export interface TokenParts {
@@ -37,9 +59,10 @@ export interface TokenParts {
   /** Instant, by this machine's wall clock, in milliseconds since 1970. */
   expiresAt?: number | undefined;
   authenticatedAt?: number | undefined;
-  /** Lifetime of a new access token; default: what its claims say. */
+  /** Lifetime of the access token; default: what its claims say. */
   lifetimeMs?: number | undefined;
   source: TokenSource;
+  learned?: Learned;
 }
 
 /** Makes a record, anchored at the two clocks' present unless an earlier moment is given. */
@@ -49,9 +72,7 @@ export function makeTokens(
   anchor = { now: clocks.now(), monotonic: clocks.monotonic() },
 ): Tokens {
   const claims = readClaims(parts.accessToken.reveal());
-  const { exp, iat } = claims;
-  const claimedMs = exp !== undefined && iat !== undefined ? (exp - iat) * 1_000 : undefined;
-  const lifetimeMs = parts.lifetimeMs ?? claimedMs;
+  const lifetimeMs = parts.lifetimeMs ?? claimedLifetimeMs(claims);
   return {
     accessToken: parts.accessToken,
     refreshToken: parts.refreshToken,
@@ -59,18 +80,28 @@ export function makeTokens(
     expiresAt: parts.expiresAt,
     authenticatedAt: parts.authenticatedAt,
     source: parts.source,
-    leadMs: leadOf(lifetimeMs ?? (parts.expiresAt ?? anchor.now) - anchor.now),
+    learned: parts.learned ?? {},
+    lifetimeMs,
+    refreshMarginMs: refreshMarginOf(
+      lifetimeMs ?? (parts.expiresAt ?? anchor.now) - anchor.now,
+    ),
     anchor,
   };
 }
 
+/** How long a token lives by its own claims, in milliseconds; `undefined`: they do not tell. */
+export function claimedLifetimeMs({ exp, iat }: Claims): number | undefined {
+  return exp !== undefined && iat !== undefined ? (exp - iat) * 1_000 : undefined;
+}
+
 /**
- * A tenth of the lifetime, at least 15 seconds and at most 5 minutes, but never more than a third of
- * the lifetime; up to a quarter of it is taken off by chance, so that processes do not refresh as one.
+ * How long before its end a token is replaced: a tenth of its lifetime, at least 15 seconds and at
+ * most 5 minutes, but never more than a third of the lifetime. Up to a quarter of it is taken off by
+ * chance, so that processes do not refresh at the same moment.
  */
-function leadOf(lifetimeMs: number): number {
-  const lead = Math.min(Math.max(lifetimeMs * 0.1, 15_000), 300_000, lifetimeMs / 3);
-  return Math.max(lead, 0) * (0.75 + Math.random() / 4);
+function refreshMarginOf(lifetimeMs: number): number {
+  const margin = Math.min(Math.max(lifetimeMs * 0.1, 15_000), 300_000, lifetimeMs / 3);
+  return Math.max(margin, 0) * (0.75 + Math.random() / 4);
 }
 
 /** Milliseconds until the access token ends, below zero afterwards; `undefined`: unknown. */
@@ -81,7 +112,7 @@ export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined 
   return tokens.expiresAt - tokens.anchor.now - Math.max(wall, monotonic);
 }
 
-/** Whether the access token is good for at least that long. One that tells no end is, until the API says no. */
+/** Whether the access token is good for at least that long. One of unknown expiry is, until the API rejects it. */
 export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
   const remaining = remainingMs(tokens, clocks);
   return remaining === undefined || remaining > ms;
@@ -101,6 +132,11 @@ export function accountOf(claims: Claims): string | undefined {
 /** Whether two records hold the same access token. */
 export function sameAccess(a: Tokens, b: Tokens): boolean {
   return a.accessToken.reveal() === b.accessToken.reveal();
+}
+
+/** Whether a record holds a refresh token. */
+export function isRenewable(tokens: Tokens): tokens is RenewableTokens {
+  return tokens.refreshToken !== undefined;
 }
 
 /** What an access token says of itself, read without checking its signature: to plan with, not to trust. */

@@ -132,7 +132,7 @@ Deno.test("a token from the future in the file tells that the clock is behind", 
   await world.session.login();
   world.clock.jump(-4 * HOUR);
   const status = world.another().status();
-  assertEquals(status.state, "valid");
-  assert((status.accessTokenExpiresAt ?? new Date(0)) <= new Date(world.clock.now() + 1_800_000));
+  // Nobody can tell how long the clock was set back after the login, so the token is not trusted.
+  assertEquals(status.state, "refreshable");
   assertMatch(clockWarnings(status.warnings).join(), /4 h.* behind/);
 });

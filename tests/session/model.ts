@@ -14,6 +14,8 @@ interface Memory {
   /** Why it ended. */
   ended: string | undefined;
   replaced: string | undefined;
+  /** The token that the API answered 401 to. */
+  rejected: string | undefined;
   restUntil: number;
 }
 
@@ -37,7 +39,8 @@ export class SessionModel {
   logins = 0;
   refreshes = 0;
   /** What happens to the next refresh. */
-  trouble: "none" | "down" | "lost" | "overtaken" = "none";
+  trouble: "none" | "down" | "lost" | "overtaken" | "outrun" = "none";
+  #saved: Held | undefined;
   readonly #memories = new Map<number, Memory>();
   readonly #rotating: boolean;
   /** Gives the tokens that a real session just got: their names are the provider's choice. */
@@ -49,13 +52,22 @@ export class SessionModel {
   }
 
   login(session: number): Outcome {
-    const memory = this.#load(session);
     this.logins++;
     const held = this.#fresh();
     this.live.add(held.refresh ?? "");
     this.issued.push(held.access);
+    return this.#adopt(session, held);
+  }
+
+  /** A portal string, which may have been issued before the tokens that it takes the place of. */
+  portal(session: number, held: Held): Outcome {
+    return this.#adopt(session, held);
+  }
+
+  #adopt(session: number, held: Held): Outcome {
+    const memory = this.#load(session);
     Object.assign(memory, { held, seen: held, ended: undefined, replaced: undefined });
-    memory.restUntil = 0;
+    Object.assign(memory, { rejected: undefined, restUntil: 0 });
     this.file = held;
     return "valid";
   }
@@ -63,7 +75,7 @@ export class SessionModel {
   logout(session: number): Outcome {
     const memory = this.#load(session);
     Object.assign(memory, { held: undefined, ended: undefined, replaced: undefined });
-    memory.restUntil = 0;
+    Object.assign(memory, { rejected: undefined, restUntil: 0 });
     if (this.file !== undefined) memory.seen = undefined;
     this.file = undefined;
     return "done";
@@ -80,24 +92,36 @@ export class SessionModel {
     return code ?? "valid";
   }
 
+  /** Another program saves these while a refresh is on its way. */
+  outrun(session: number, saved: Held): Outcome {
+    this.#saved = saved;
+    const outcome = this.refresh(session);
+    this.file = saved;
+    return outcome;
+  }
+
   call(session: number): Outcome {
     const memory = this.#load(session);
     if (!this.#isFresh(memory.held)) {
       this.#catchUp(memory);
       if (!memory.held) return memory.ended ?? "NO_SESSION";
       if (!this.#isFresh(memory.held)) {
-        const code = this.#renew(memory);
+        const good = memory.held.refresh === undefined && this.#left(memory.held) > 0;
+        const code = good ? undefined : this.#renew(memory);
         if (code !== undefined) return code;
       }
     }
     const used = memory.held;
     if (!this.dead.has(used?.access ?? "")) return "200";
-    return this.#replaceRejected(memory, used) ? "200" : "401";
+    if (this.#replaceRejected(memory, used)) return "200";
+    // A session that is refused for good is told as such, anything else as the API's own answer.
+    return memory.held === undefined ? memory.ended ?? "401" : "401";
   }
 
   stateOf(session: number): string {
     const { held } = this.#load(session);
     if (held === undefined) return "none";
+    if (!held.refresh && this.#load(session).rejected === held.access) return "rejected";
     if (this.#left(held) > 0) return "valid";
     return held.refresh ? "refreshable" : "expired";
   }
@@ -105,6 +129,7 @@ export class SessionModel {
   #replaceRejected(memory: Memory, used: Held | undefined): boolean {
     this.#catchUp(memory);
     const { held } = memory;
+    if (held && held.access === used?.access) memory.rejected = held.access;
     if (held && held.access !== used?.access) {
       const helps = this.#left(held) > 0 && !this.dead.has(held.access);
       // What another session got in the meantime helped as well as a refresh of its own.
@@ -140,10 +165,17 @@ export class SessionModel {
       Object.assign(memory, { held: undefined, seen: undefined, ended: undefined });
       return isLive ? "NO_SESSION" : "REFRESH_REJECTED";
     }
+    if (trouble === "outrun") {
+      // What another process saved meanwhile was written last.
+      this.file = this.#saved;
+      this.#catchUp(memory);
+      return undefined;
+    }
     // Where refresh tokens rotate, the new one went with the answer that was lost.
     if (!isLive || (trouble === "lost" && this.#rotating)) {
       memory.ended = "REFRESH_REJECTED";
-      memory.held = this.#left(held) > 0 ? { ...held, refresh: undefined } : undefined;
+      const rejected = memory.rejected === held.access;
+      memory.held = this.#left(held) > 0 && !rejected ? { ...held, refresh: undefined } : undefined;
       this.file = memory.seen = memory.held;
       return memory.ended;
     }
@@ -158,10 +190,8 @@ export class SessionModel {
     const { file } = this;
     const same = file?.access === memory.seen?.access && file?.refresh === memory.seen?.refresh;
     if (same) return;
-    memory.seen = file;
-    memory.ended = undefined;
-    if (file === undefined) memory.held = undefined;
-    else if (file.issuedAt >= (memory.held?.issuedAt ?? 0)) memory.held = file;
+    // Written later, so newer: whatever the times in the tokens.
+    Object.assign(memory, { seen: file, held: file, ended: undefined, rejected: undefined });
   }
 
   #load(session: number): Memory {
@@ -169,7 +199,7 @@ export class SessionModel {
     if (memory === undefined) {
       memory = {
         ...{ held: this.file, seen: this.file, ended: undefined },
-        ...{ replaced: undefined, restUntil: 0 },
+        ...{ replaced: undefined, rejected: undefined, restUntil: 0 },
       };
       this.#memories.set(session, memory);
     }

@@ -14,7 +14,8 @@ type Step =
   | { readonly kind: "login" | "logout" | "refresh" | "call" | "crash"; readonly session: number }
   | { readonly kind: "together"; readonly session: number }
   | { readonly kind: "down" | "lost"; readonly session: number; readonly by: "call" | "refresh" }
-  | { readonly kind: "overtaken"; readonly session: number }
+  | { readonly kind: "overtaken" | "outrun" | "portal"; readonly session: number }
+  | { readonly kind: "skew"; readonly seconds: number }
   | { readonly kind: "wait" | "revoke" | "reject" | "strip" }
   | { readonly kind: "edit"; readonly text: string };
 
@@ -33,7 +34,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
     weight: 3,
   },
-  { arbitrary: of("logout", "overtaken"), weight: 2 },
+  { arbitrary: of("logout", "overtaken", "outrun", "portal"), weight: 4 },
+  {
+    arbitrary: fc.record({ kind: fc.constant("skew"), seconds: fc.integer({ min: -3, max: 3 }) }),
+    weight: 1,
+  },
   { arbitrary: fc.record({ kind: fc.constantFrom("revoke", "strip") }), weight: 1 },
   {
     arbitrary: fc.record({
@@ -53,6 +58,8 @@ class Story {
   readonly model: SessionModel;
   readonly sessions: Session[] = [];
   #foreign = "";
+  /** What somebody copied in the portal a while ago. */
+  #copied: Held = { access: "", refresh: undefined, issuedAt: 0 };
 
   constructor(rotating: boolean) {
     // Who waits for the lock beside the file waits in real time.
@@ -72,8 +79,16 @@ class Story {
     this.#pass(1);
     switch (step.kind) {
       case "wait":
+        await this.copy();
         // Three of them are the life of a token.
         return this.#pass(LIFETIME / 3);
+      case "skew":
+        // The provider's nodes do not agree on the time.
+        return world.clock.skew(step.seconds);
+      case "portal":
+        return await this.#portal(step.session);
+      case "outrun":
+        return await this.#outrun(step.session);
       case "revoke":
         world.sandbox.revokeRefreshTokens();
         return model.live.clear();
@@ -111,6 +126,13 @@ class Story {
     }
   }
 
+  /** Somebody copies a token in the portal, for later. */
+  async copy(): Promise<void> {
+    const access = (await this.world.sandbox.portalToken()).replace("bearer ", "");
+    this.#copied = { access, refresh: undefined, issuedAt: this.model.now };
+    this.model.issued.push(access);
+  }
+
   /** What must be true at any time. */
   check(): void {
     const { model, world } = this;
@@ -121,7 +143,34 @@ class Story {
     assertEquals([world.logins(), world.refreshes()], [model.logins, model.refreshes]);
     const states = this.sessions.map((each) => each.status().state);
     assertEquals(states, this.sessions.map((_, at) => model.stateOf(at)));
-    for (const each of this.sessions) assertEquals(each.status().warnings, []);
+    for (const each of this.sessions) {
+      const unexpected = each.status().warnings.filter((it) => !it.startsWith("a portal token "));
+      assertEquals(unexpected, []);
+    }
+  }
+
+  async #portal(at: number): Promise<void> {
+    const { access } = this.#copied;
+    const real = (await this.#session(at).login({ portalToken: access })).state;
+    assertEquals(real, this.model.portal(at, this.#copied), `portal login of session ${at}`);
+  }
+
+  /** Another program saves a portal token while the answer to a refresh is on its way. */
+  async #outrun(at: number): Promise<void> {
+    const { model, world } = this;
+    const held = world.hold();
+    const real = outcomeOf(this.#session(at), "refresh");
+    await Promise.race([held.arrived, real]);
+    const { access, issuedAt } = this.#copied;
+    const end = new Date(world.clock.now() + (issuedAt + LIFETIME - model.now) * 1_000);
+    Deno.writeTextFileSync(
+      world.envFile,
+      `${this.#foreign}ACCESS_TOKEN=${access}\nACCESS_TOKEN_EXPIRES_AT=${end.toISOString()}\n`,
+    );
+    held.release();
+    model.trouble = "outrun";
+    assertEquals(await real, model.outrun(at, this.#copied), `refresh of session ${at}, outrun`);
+    model.trouble = "none";
   }
 
   async #expect(at: number, kind: "login" | "logout" | "refresh" | "call"): Promise<void> {
@@ -205,6 +254,7 @@ for (const rotating of [false, true]) {
       fc.asyncProperty(stories, async (steps) => {
         const story = new Story(rotating);
         try {
+          await story.copy();
           for (const each of steps) {
             await story.take(each);
             story.check();

@@ -6,7 +6,8 @@ export class Clock {
   #real = Date.UTC(2025, 5, 1, 12);
   #offset = 0;
   #ticks = 0;
-  provider = (): number => this.#real;
+  #skew = 0;
+  provider = (): number => this.#real + this.#skew;
   now = (): number => this.#real + this.#offset;
   monotonic = (): number => this.#ticks;
 
@@ -14,6 +15,11 @@ export class Clock {
   advance(seconds: number): void {
     this.#real += seconds * 1_000;
     this.#ticks += seconds * 1_000;
+  }
+
+  /** Another of the provider's machines answers from now on, whose clock differs by so many seconds. */
+  skew(seconds: number): void {
+    this.#skew = seconds * 1_000;
   }
 
   /** Somebody sets the wall clock. */

@@ -49,7 +49,10 @@ export const waysIn: Promise<SessionStatus>[] = [
 ];
 export const options: LoginOptions = { strategy: "environment" };
 export const token: Promise<string> = accessToken({ minValidSeconds: 60 });
-export const nothing: Promise<void>[] = [logout(), logout({ signal: AbortSignal.timeout(1) })];
+export const signedOut: Promise<SessionStatus>[] = [
+  logout(),
+  logout({ signal: AbortSignal.timeout(1) }),
+];
 export const diagnosis: Promise<Diagnosis> = doctor({ login: true });
 export const hash: Promise<string> = computeSecretHash("user", "client", "secret");
 export const bare: string = parsePortalToken("bearer eyJ");
@@ -86,6 +89,7 @@ export function stateText({ state, source, accessTokenExpiresAt }: SessionStatus
     case "refreshable":
     case "expired":
     case "unknown":
+    case "rejected":
       return `${source} ${accessTokenExpiresAt?.toISOString() ?? "-"}`;
   }
 }

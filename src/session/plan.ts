@@ -1,0 +1,112 @@
+import { type AuthError, SessionExpiredError } from "../values/errors.ts";
+import type { Secret } from "../values/secret.ts";
+import { type Clocks, isGoodFor, type Tokens } from "../values/tokens.ts";
+import { spanText } from "../values/wording.ts";
+import type { Holding } from "./state.ts";
+
+/** What a call that needs a token does. */
+export type Plan =
+  | { readonly kind: "use"; readonly tokens: Tokens }
+  /** The token is still good; a refresh that fails is no reason to fail. */
+  | { readonly kind: "refresh-early" }
+  | { readonly kind: "refresh" }
+  | { readonly kind: "fail" };
+
+/** For how long calls go on without another refresh after one that failed or did not help. */
+const COOLDOWN_MS = 30_000;
+
+/** Until when not to refresh, by the monotonic clock, so that a provider or an API in trouble is not asked at every call. */
+export interface Cooldowns {
+  /** After an early refresh that failed. */
+  readonly earlyUntil: number;
+  /** After a 401 that a refresh was made for, until the API shows that it helped. */
+  readonly rejectionUntil: number;
+  /** The access token for which that refresh was made: there is one for each token. */
+  readonly replaced: Secret | undefined;
+}
+
+export const NO_COOLDOWNS: Cooldowns = {
+  earlyUntil: -Infinity,
+  rejectionUntil: -Infinity,
+  replaced: undefined,
+};
+
+/** An early refresh failed; its token is still good. */
+export function afterEarlyFailure(cooldowns: Cooldowns, clocks: Clocks): Cooldowns {
+  return { ...cooldowns, earlyUntil: clocks.monotonic() + COOLDOWN_MS };
+}
+
+/** A refresh is made because the API rejected this token. */
+export function afterReplacement(
+  rejected: Secret,
+  cooldowns: Cooldowns,
+  clocks: Clocks,
+): Cooldowns {
+  return { ...cooldowns, rejectionUntil: clocks.monotonic() + COOLDOWN_MS, replaced: rejected };
+}
+
+/** The API accepted the tokens that took the place of rejected ones. */
+export function afterHelp(cooldowns: Cooldowns): Cooldowns {
+  return { ...cooldowns, rejectionUntil: -Infinity };
+}
+
+/** Whether a refresh may be made for a token that the API rejected. */
+export function mayReplace(rejected: Secret, cooldowns: Cooldowns, clocks: Clocks): boolean {
+  return cooldowns.replaced?.reveal() !== rejected.reveal() &&
+    clocks.monotonic() >= cooldowns.rejectionUntil;
+}
+
+/** Whether the access token needs no attention: it is not yet time to replace it. */
+export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean {
+  return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
+}
+
+/** @param minValidMs How long the access token must still be good. */
+export function planFor(
+  holding: Holding,
+  clocks: Clocks,
+  cooldowns: Cooldowns,
+  minValidMs: number,
+): Plan {
+  if (holding.kind === "none") return { kind: "fail" };
+  const { tokens } = holding;
+  if (isFresh(tokens, clocks, minValidMs)) return { kind: "use", tokens };
+  const isGood = isGoodFor(tokens, clocks, 0);
+  if (holding.kind === "access-only") return isGood ? { kind: "use", tokens } : { kind: "fail" };
+  const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
+  if (isGood && coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
+  return { kind: isGood ? "refresh-early" : "refresh" };
+}
+
+/**
+ * The error of a call that finds no token it can use or refresh.
+ *
+ * @param note Why there is no session, where the session was never there.
+ */
+export function whyNot(holding: Holding, clocks: Clocks, note: string | undefined): AuthError {
+  if (holding.kind !== "renewable" && holding.because) {
+    return new SessionExpiredError(holding.because.code, holding.because.sentence);
+  }
+  if (holding.kind === "none") {
+    return new SessionExpiredError(
+      "NO_SESSION",
+      `There is no session${note ? ` (${note})` : ""}; run login() first`,
+    );
+  }
+  const { expiresAt, source } = holding.tokens;
+  const next = source === "portal"
+    ? 'copy a new one in the portal ("Copy Token") and run login({ portalToken })'
+    : "run login({ force: true })";
+  return new SessionExpiredError(
+    "CANNOT_REFRESH",
+    `Cannot refresh the session: there is no refresh token, and the access token ${
+      expiryText(expiresAt, clocks.now())
+    }; ${next}`,
+  );
+}
+
+function expiryText(expiresAt: number | undefined, now: number): string {
+  if (expiresAt === undefined) return "has an unknown expiry";
+  const span = spanText(Math.abs(now - expiresAt));
+  return now < expiresAt ? `expires in ${span}` : `expired ${span} ago`;
+}

@@ -1,0 +1,193 @@
+import { deliveryError } from "../provider/errors.ts";
+import { checkProviderSettings, type ProviderSettings } from "../provider/provider_settings.ts";
+import { requestRefresh } from "../provider/token_request.ts";
+import { type AuthError, ProviderError, sentenceOf } from "../values/errors.ts";
+import {
+  isGoodFor,
+  issuedOffsetMs,
+  type RenewableTokens,
+  sameAccess,
+  type Tokens,
+} from "../values/tokens.ts";
+import { NO_COOLDOWNS, planFor } from "./plan.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Notices } from "./notices.ts";
+import type { SharedStore, StoreLock } from "./shared_store.ts";
+import { afterRefresh, afterRefusal, type Holding, sameRefresh, tokensOf } from "./state.ts";
+
+/** Why a refresh is made: it is time, it is nearly time, the user wants it, the API rejected the token. */
+export type Reason = "due" | "early" | "forced" | "rejected";
+
+/** What a refresh needs of the session that it renews. */
+export interface RefreshingSession {
+  readonly configuration: Configuration;
+  readonly notices: Notices;
+  readonly store: SharedStore;
+  /** The state as memory knows it; at first use what the store or the process environment holds. */
+  peek(): Holding;
+  /** The state after a look at what other processes wrote. */
+  catchUp(): Holding;
+  /** Goes to another state. */
+  change(transition: (now: Holding) => Holding): Holding;
+  /** Saves the state as it is when the save's turn comes. */
+  saveNow(lock: StoreLock, over: boolean): Promise<void>;
+  /** The error of a call that finds no tokens. */
+  whyNot(): AuthError;
+}
+
+/** An early refresh must not keep a call waiting for long: its token is still good. */
+const EARLY_DEADLINE_MS = 10_000;
+
+/**
+ * One refresh, for all callers in this process and, by the lock, for all processes on the store.
+ *
+ * @param signal Aborted by a login or a logout: their outcome counts, whatever becomes of this.
+ */
+export async function refreshOnce(
+  keeper: RefreshingSession,
+  reason: Reason,
+  signal: AbortSignal,
+): Promise<Tokens> {
+  const { options, settings, world } = keeper.configuration;
+  try {
+    const before = renewable(keeper, keeper.peek());
+    const provider = await checkProviderSettings("refresh the session", options, settings);
+    const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
+    const started = world.monotonic();
+    return await keeper.store.withLock(totalMs * 0.75, async (lock) => {
+      try {
+        const holding = keeper.catchUp();
+        signal.throwIfAborted();
+        const saved = reason === "forced" ? undefined : savedElsewhere(keeper, before);
+        if (saved) return saved;
+        const held = renewable(keeper, holding);
+        if (!lock.held && lock.reason === "busy") goWithoutLock(keeper, held);
+        const leftMs = () => totalMs - (world.monotonic() - started);
+        // A holder gives up after half the deadline, so that those who wait have their turn.
+        const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
+        return await askProvider(keeper, held, { provider, reason, lock, budgetMs, signal });
+      } finally {
+        // The lock goes to another process next: what it finds must not be older than this login or logout.
+        if (signal.aborted && lock.held) await keeper.saveNow(lock, true);
+      }
+    }, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const winner = tokensOf(keeper.peek());
+    if (winner === undefined) throw keeper.whyNot();
+    return winner;
+  }
+}
+
+/** How the provider is asked. */
+interface Inquiry {
+  readonly provider: ProviderSettings;
+  readonly reason: Reason;
+  readonly lock: StoreLock;
+  readonly signal: AbortSignal;
+  /** How long it may still take, in milliseconds. */
+  budgetMs(): number;
+}
+
+/** Asks until there are new tokens, also with a refresh token that another process saved meanwhile. */
+async function askProvider(
+  keeper: RefreshingSession,
+  held: RenewableTokens,
+  inquiry: Inquiry,
+): Promise<Tokens> {
+  const { provider, reason, lock, signal, budgetMs } = inquiry;
+  const { settings, world } = keeper.configuration;
+  const { loginName = settings.text("username"), refreshVariant } = held.learned;
+  const { delivery, tokens, variant } = await requestRefresh(
+    provider,
+    held,
+    loginName,
+    refreshVariant,
+    world,
+    budgetMs(),
+    signal,
+  );
+  signal.throwIfAborted();
+  keeper.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
+  if (tokens) {
+    const { clockOffsetMs } = delivery;
+    const learned = { ...held.learned, clockOffsetMs, refreshVariant: variant };
+    return await renew(keeper, held, { ...tokens, learned }, lock);
+  }
+  const found = keeper.catchUp();
+  const saved = savedElsewhere(keeper, held);
+  if (saved) return saved;
+  if (found.kind === "renewable" && !sameRefresh(found.tokens, held) && budgetMs() > 0) {
+    return await askProvider(keeper, found.tokens, inquiry);
+  }
+  const error = deliveryError("refresh", delivery, world.now(), held.authenticatedAt);
+  const { outcome } = delivery;
+  if (outcome.kind === "refused" && isFinal(outcome, reason)) {
+    await giveUp(keeper, held, error, lock);
+  }
+  throw error;
+}
+
+/** Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the refresh token does. */
+function isFinal(refused: { code: string; definitive: boolean }, reason: Reason): boolean {
+  return refused.definitive || (reason === "rejected" && refused.code === "REFRESH_REJECTED");
+}
+
+/** Other tokens than these, which another process saved and which can be used as they are. */
+function savedElsewhere(keeper: RefreshingSession, held: Tokens): Tokens | undefined {
+  const plan = planFor(keeper.peek(), keeper.configuration.world, NO_COOLDOWNS, 0);
+  return plan.kind === "use" && !sameAccess(plan.tokens, held) ? plan.tokens : undefined;
+}
+
+/** The tokens held, if they can be refreshed. */
+function renewable(keeper: RefreshingSession, holding: Holding): RenewableTokens {
+  if (holding.kind !== "renewable") throw keeper.whyNot();
+  return holding.tokens;
+}
+
+/** Takes over refreshed tokens, and saves them before anybody uses them. */
+async function renew(
+  keeper: RefreshingSession,
+  held: RenewableTokens,
+  fresh: Tokens,
+  lock: StoreLock,
+): Promise<Tokens> {
+  keeper.catchUp();
+  const next = keeper.change((now) => afterRefresh(now, held, fresh, lock.held));
+  if (tokensOf(next) === fresh) {
+    keeper.notices.set("early", undefined);
+    await keeper.saveNow(lock, false);
+  }
+  const tokens = tokensOf(keeper.peek());
+  if (tokens === undefined) throw keeper.whyNot();
+  return tokens;
+}
+
+/**
+ * The refresh token will never work again. Without the lock that another process holds the store stays
+ * as it is: that process may have got an answer that this one was too late for.
+ */
+async function giveUp(
+  keeper: RefreshingSession,
+  held: RenewableTokens,
+  error: AuthError,
+  lock: StoreLock,
+): Promise<void> {
+  const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
+  const because = { code, sentence: sentenceOf(error) } as const;
+  const isGood = isGoodFor(held, keeper.configuration.world, 0);
+  keeper.change((now) => afterRefusal(now, held, because, isGood));
+  if (lock.held || lock.reason !== "busy") await keeper.saveNow(lock, false);
+}
+
+/** Another process holds the lock for too long: a token that is still good is used as it is. */
+function goWithoutLock(keeper: RefreshingSession, held: Tokens): void {
+  const text = "another process holds the lock beside the .env for too long";
+  if (isGoodFor(held, keeper.configuration.world, 0)) {
+    throw new ProviderError(
+      "TIMEOUT",
+      `Cannot refresh the session: ${text}; try again, or end that process`,
+    );
+  }
+  keeper.notices.set("lock", `${text}; the session was refreshed without it`);
+}

@@ -1,0 +1,144 @@
+/** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
+import { assert, assertEquals } from "@std/assert";
+import { createSession } from "../../mod.ts";
+import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+
+const OPAQUE = { AccessToken: "opaque-access", RefreshToken: "opaque-refresh", ExpiresIn: 1_800 };
+
+Deno.test("a portal login after a password login does not show the former name", async () => {
+  await using world = portless();
+  assertEquals((await world.session.login()).username, "student");
+  const status = await world.session.login({ portalToken: "bearer an-opaque-token" });
+  assertEquals([status.source, status.username], ["portal", undefined]);
+});
+
+Deno.test("a logout forgets the name of the login", async () => {
+  await using world = portless({ provider: () => tokenAnswer(OPAQUE) });
+  const status = await world.session.login({ username: "grace", password: "A-Password-1" });
+  assertEquals(status.username, "grace");
+  assertEquals((await world.session.logout()).username, "student");
+});
+
+Deno.test("the name of a login is found again in the next process, and hashed with", async () => {
+  await using world = portless({ file: true, provider: () => tokenAnswer(OPAQUE) });
+  await world.session.login({ username: "grace@school.example", password: "A-Password-1" });
+  const next = world.another();
+  assertEquals(next.status().username, "grace@school.example");
+  await world.session.refresh();
+  await next.refresh();
+  const hashes = world.sent.map(({ parameters }) => parameters.SECRET_HASH);
+  assert(hashes[0] !== undefined && hashes.every((hash) => hash === hashes[0]));
+  await next.logout();
+  assertEquals(linesOf(world.envFile), {});
+});
+
+Deno.test('"doctor({ login: true })" changes nothing, also not the name that a refresh hashes', async () => {
+  await using world = portless({
+    provider: ({ flow }) =>
+      flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer(OPAQUE)
+        : tokenAnswer({ AccessToken: "opaque-access-2", ExpiresIn: 1_800 }),
+  });
+  await world.session.login({ username: "grace", password: "A-Password-1" });
+  const before = world.session.status();
+  await world.session.doctor({ login: true });
+  assertEquals(world.session.status(), before);
+  await world.session.refresh();
+  const [login, , refresh] = world.sent.map(({ parameters }) => parameters.SECRET_HASH);
+  assertEquals(refresh, login);
+});
+
+Deno.test("which refresh the provider accepts is known to the next process", async () => {
+  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: "get-tokens" } });
+  await world.session.login();
+  await world.session.refresh();
+  const asked = world.sent.length;
+  await world.another().refresh();
+  assertEquals(world.sent.slice(asked).map(({ flow }) => flow), ["GetTokensFromRefreshToken"]);
+  await world.session.logout();
+  assertEquals(linesOf(world.envFile), {});
+});
+
+Deno.test("what a session learned of one account is not tried with the next", async () => {
+  await using world = portless({ sandbox: { rotateRefreshTokens: "get-tokens" } });
+  await world.session.login();
+  await world.session.refresh();
+  await world.session.login({ force: true });
+  const asked = world.sent.length;
+  await world.session.refresh();
+  assertEquals(world.sent[asked]?.flow, "REFRESH_TOKEN_AUTH");
+});
+
+Deno.test("a client id that changes in the .env is not swallowed by a doctor or a refused call", async () => {
+  const changes = [
+    async (session: ReturnType<typeof portless>["session"]) => void await session.doctor(),
+    async (session: ReturnType<typeof portless>["session"]) =>
+      void await rejection(session.authFetch("https://elsewhere.example/v1/whoami")),
+  ];
+  for (const look of changes) {
+    await using world = portless({ file: true });
+    const { clientId = "", apiBaseUrl = "", ...options } = world.options;
+    const lines = (client: string, api: string) => `APP_CLIENT_ID=${client}\nAPI_BASE_URL=${api}\n`;
+    Deno.writeTextFileSync(world.envFile, lines(clientId, String(apiBaseUrl)));
+    const session = createSession(options);
+    await session.login();
+    const text = Deno.readTextFileSync(world.envFile);
+    const edited = text.replace(
+      lines(clientId, String(apiBaseUrl)),
+      lines("another", "https://new.example"),
+    );
+    Deno.writeTextFileSync(world.envFile, edited);
+    await look(session);
+    const called = world.called.length;
+    const error = await rejection(session.authFetch("https://new.example/v1/whoami"));
+    assertEquals(error.code, "NO_SESSION");
+    assertEquals(world.called.length, called, "the token of the first account goes nowhere");
+  }
+});
+
+Deno.test("a portal token that the API rejected is known as such, and login() does not keep it", async () => {
+  await using world = portless();
+  await world.session.login({ portalToken: await world.sandbox.portalToken() });
+  world.sandbox.expireAccessTokens();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assertEquals(world.session.status().state, "rejected");
+  world.clock.advance(1);
+  assertEquals((await world.session.login()).source, "password");
+  assertEquals(world.session.status().state, "valid");
+});
+
+Deno.test("a 401 whose refresh is refused for good ends the session, here and in the store", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.sandbox.expireAccessTokens();
+  world.sandbox.revokeRefreshTokens();
+  for (let time = 0; time < 2; time++) {
+    const error = await rejection(world.session.authFetch("/v1/whoami"));
+    assertEquals(error.code, "REFRESH_REJECTED");
+  }
+  assertEquals(world.session.status().state, "none");
+  assertEquals(linesOf(world.envFile), {});
+  const next = world.another();
+  assertEquals(next.status().state, "none");
+  world.clock.advance(1);
+  assertEquals((await next.login()).source, "password");
+  assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+});
+
+Deno.test("a 401 whose refresh fails for a passing reason comes back as it is", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.sandbox.expireAccessTokens();
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assert(linesOf(world.envFile).REFRESH_TOKEN);
+});
+
+Deno.test("an opaque token in the file that names nobody is not given the name in the settings", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");
+  assertEquals(world.session.status().username, undefined);
+  Deno.writeTextFileSync(world.envFile, `ACCESS_TOKEN=${jwt({ username: "grace" })}\n`);
+  assertEquals(world.another().status().username, "grace");
+  await Promise.resolve();
+});

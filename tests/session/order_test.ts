@@ -1,0 +1,262 @@
+/** Several sessions on one store: what was written last counts, whatever the times in the tokens. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  errorAnswer,
+  jwt,
+  linesOf,
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+  tokenAnswer,
+} from "../support/portless.ts";
+
+const EXPIRED = 3_000;
+/** Who waits for the lock beside the file waits in real time. */
+const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
+
+function shared(given: PortlessOptions = {}): Portless {
+  return portless({ file: true, ...given, session: { sleep, ...given.session } });
+}
+
+function lockOf(world: Portless): Deno.FsFile {
+  const file = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, {
+    write: true,
+    create: true,
+  });
+  file.lockSync(true);
+  return file;
+}
+
+/** What another program writes, which knows no lock. */
+function writeTokens(world: Portless, access: string, refresh = ""): void {
+  const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
+  Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
+}
+
+Deno.test("a session's own save is no news: two refreshes in a row come from the refresh", async () => {
+  await using world = shared();
+  await world.session.login();
+  for (let round = 0; round < 20; round++) {
+    let saving = true;
+    const first = world.session.refresh().finally(() => saving = false);
+    const joining: Promise<unknown>[] = [];
+    // Each of these looks at the file, also in the middle of the save.
+    while (saving) {
+      joining.push(world.session.refresh());
+      await sleep();
+    }
+    assertEquals((await first).source, "refresh");
+    await Promise.all(joining);
+    assertEquals(world.session.status().source, "refresh");
+  }
+});
+
+Deno.test("a portal login in a terminal, of an earlier token, is taken over by the notebook", async () => {
+  await using world = shared();
+  const portalToken = await world.sandbox.portalToken();
+  world.clock.advance(60);
+  await world.session.login();
+  await world.another().login({ portalToken });
+  const error = await rejection(world.session.refresh());
+  assertEquals(error.code, "CANNOT_REFRESH");
+  assertEquals(await world.session.accessToken(), portalToken.replace("bearer ", ""));
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, portalToken.replace("bearer ", ""));
+});
+
+Deno.test("a login saved after a slow refresh began stays, whatever the refresh brings", async () => {
+  for (const refused of [false, true]) {
+    await using world = shared({ sandbox: { rotateRefreshTokens: true } });
+    const portalToken = (await world.sandbox.portalToken()).replace("bearer ", "");
+    world.clock.advance(60);
+    await world.session.login();
+    world.clock.advance(EXPIRED);
+    if (refused) world.sandbox.revokeRefreshTokens();
+    const held = world.hold();
+    const call = world.session.accessToken();
+    await held.arrived;
+    const exp = Math.floor(world.clock.now() / 1_000) + 1_800;
+    const other = jwt({ username: "grace", iat: 1, exp });
+    writeTokens(world, other);
+    held.release();
+    assertEquals(await call, other, `refused: ${refused}`);
+    assertEquals(linesOf(world.envFile), { ACCESS_TOKEN: other });
+    assertEquals(world.session.status().username, "grace");
+    assert(other !== portalToken);
+  }
+});
+
+Deno.test("a refresh token that another process rotated is used after a refusal of the old one", async () => {
+  await using world = shared({
+    provider: ({ flow, parameters }) =>
+      flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer({ AccessToken: "a1", RefreshToken: "r1", ExpiresIn: 1_800 })
+        : parameters.REFRESH_TOKEN === "r1"
+        ? errorAnswer("NotAuthorizedException", "Refresh Token has been revoked")
+        : tokenAnswer({ AccessToken: "a3", RefreshToken: "r3", ExpiresIn: 1_800 }),
+  });
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = world.session.accessToken();
+  await held.arrived;
+  writeTokens(world, "a2", "r2");
+  held.release();
+  // The kept token tells no expiry, so it is good until the API rejects it.
+  assertEquals(await call, "a2");
+  await world.session.refresh();
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, "r3");
+});
+
+Deno.test("clocks of the provider that differ by seconds lose no refresh token", async () => {
+  await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
+  await world.session.login();
+  const other = world.another();
+  await other.accessToken();
+  for (let round = 0; round < 6; round++) {
+    world.clock.skew(round % 2 === 0 ? -2 : 2);
+    await (round % 2 === 0 ? world.session : other).refresh();
+  }
+  world.clock.skew(0);
+  world.clock.advance(EXPIRED);
+  for (const session of [world.session, other]) {
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  }
+  assertEquals(world.logins(), 1);
+});
+
+Deno.test("a login aborted while it waits for the lock changes neither session nor file", async () => {
+  await using world = shared();
+  await world.session.login();
+  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
+  using _lock = lockOf(world);
+  const controller = new AbortController();
+  const portalToken = "bearer another-token";
+  const login = rejection(world.session.login({ portalToken, signal: controller.signal }));
+  await sleep();
+  controller.abort(new Error("not now"));
+  assertEquals((await login).message, "not now");
+  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
+  assertEquals(world.session.status().source, "password");
+});
+
+Deno.test("the file changes while a login waits for the lock: the login is written last", async () => {
+  await using world = shared();
+  await world.session.login();
+  const lock = lockOf(world);
+  const login = world.session.login({ portalToken: "bearer the-later-login" });
+  await sleep();
+  writeTokens(world, "written-meanwhile", "with-its-refresh-token");
+  lock.close();
+  await login;
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+  assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "the-later-login");
+});
+
+Deno.test("of two logouts at once none resolves while tokens are in the file", async () => {
+  for (let round = 0; round < 10; round++) {
+    await using world = shared();
+    await world.session.login();
+    const seen = [world.session.logout(), world.session.logout()].map((out) =>
+      out.then(() => linesOf(world.envFile))
+    );
+    assertEquals(await Promise.all(seen), [{}, {}]);
+  }
+});
+
+Deno.test("without locks a logout during another session's save ends both", async () => {
+  for (let round = 0; round < 10; round++) {
+    await using world = shared();
+    await world.session.login();
+    // Where a folder has the name of the lock file nobody can hold a lock.
+    Deno.removeSync(`${world.envFile}.lock`);
+    Deno.mkdirSync(`${world.envFile}.lock`);
+    const other = world.another();
+    other.status();
+    const held = world.hold();
+    const refresh = Promise.allSettled([world.session.refresh()]);
+    await held.arrived;
+    held.release();
+    // Somewhere in the middle of the save.
+    for (let turn = 0; turn < round; turn++) await Promise.resolve();
+    await other.logout();
+    await refresh;
+    await Promise.allSettled([world.session.accessToken({ minValidSeconds: 10_000 })]);
+    const { ACCESS_TOKEN } = linesOf(world.envFile);
+    // Either the logout came last, or the refresh began its save after it and saw that.
+    assertEquals(ACCESS_TOKEN, undefined, `round ${round}`);
+  }
+});
+
+Deno.test("a save that fails does not bring the file's old tokens back", async () => {
+  await using world = shared();
+  const folder = world.envFile.replace(/\/\.env$/, "");
+  await world.session.login();
+  const other = world.another();
+  await other.refresh();
+  // A folder with the name of the temporary file: nothing can be written beside the file.
+  Deno.mkdirSync(`${folder}/.env.tmp/in-the-way`, { recursive: true });
+  const status = await world.session.login({ portalToken: "bearer kept-in-memory" });
+  assert(status.warnings.some((it) => it.includes("kept in memory only")), status.warnings.join());
+  assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "kept-in-memory");
+  assertEquals(world.session.status().source, "portal");
+});
+
+Deno.test("a login during the session's own rotating refresh loses nobody's session", async () => {
+  for (const way of ["portal", "password"]) {
+    for (let round = 0; round < 10; round++) {
+      await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
+      await world.session.login();
+      const other = world.another();
+      other.status();
+      world.clock.advance(EXPIRED);
+      const portalToken = await world.sandbox.portalToken();
+      const held = world.hold();
+      const first = world.session.accessToken();
+      await held.arrived;
+      const second = other.authFetch("/v1/whoami");
+      await sleep();
+      const login = world.session.login(way === "portal" ? { portalToken } : { force: true });
+      for (let turn = 0; turn < round; turn++) await sleep();
+      held.release();
+      await login;
+      await first;
+      assertEquals((await second).status, 200, `${way}, round ${round}`);
+      const kept = linesOf(world.envFile).ACCESS_TOKEN;
+      assertEquals(await world.session.accessToken(), kept);
+      assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
+    }
+  }
+});
+
+Deno.test("a refusal that is met without the lock leaves the store to the holder of the lock", async () => {
+  await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
+  await world.session.login();
+  const other = world.another();
+  other.status();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const slow = world.session.accessToken();
+  await held.arrived;
+  // The holder is stopped for longer than anybody waits for it.
+  const impatient = rejection(other.accessToken());
+  await sleep();
+  world.clock.advance(60);
+  await sleep();
+  held.release();
+  assertEquals((await impatient).code, "REFRESH_REJECTED");
+  const token = await slow;
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
+  assertEquals(await other.accessToken(), token);
+});
+
+Deno.test("after a logout elsewhere the error says that it happened elsewhere", async () => {
+  await using world = shared();
+  await world.session.login();
+  await world.another().logout();
+  world.clock.advance(EXPIRED);
+  const error = await rejection(world.session.authFetch("/v1/whoami"));
+  assertEquals(error.code, "NO_SESSION");
+  assert(/outside this process, by a logout/.test(error.message), error.message);
+});

@@ -78,10 +78,11 @@ const client = await graphOf("mod.ts");
 const commands = new Map(
   [...await graphOf("src/cli.ts")].filter(([path]) => !path.startsWith("src/sandbox/")),
 );
-const sandbox = await graphOf("src/sandbox/mod.ts");
+const sandbox = await graphOf("src/sandbox/main.ts");
+const demo = await graphOf("src/demo/main.ts");
 
 Deno.test("imports run one way, those of types included", () => {
-  for (const graph of [client, sandbox]) assertEquals(cycleIn(graph), undefined);
+  for (const graph of [client, sandbox, demo]) assertEquals(cycleIn(graph), undefined);
 });
 
 /** The floors of the client, from the top: a file imports from its own floor and from those below. */
@@ -102,25 +103,94 @@ const FLOORS = [
   "src/values/",
 ];
 
-function floorOf(path: string): number {
-  return FLOORS.findIndex((floor) => floor.endsWith("/") ? path.startsWith(floor) : path === floor);
+/** The floors of the sandbox, from the top. */
+const SANDBOX_FLOORS = [
+  "src/sandbox/main.ts",
+  "src/sandbox/mod.ts",
+  "src/sandbox/start_sandbox.ts",
+  "src/sandbox/sandbox.ts",
+  "src/sandbox/portal/",
+  "src/sandbox/data_api/",
+  "src/sandbox/identity_provider/",
+  "src/sandbox/",
+];
+
+/** The floors of the demo, from the top; below them are the two public modules that it shows. */
+const DEMO_FLOORS = [
+  "src/demo/main.ts",
+  "src/demo/session_steps.ts",
+  "src/demo/sign_in_steps.ts",
+  "src/demo/",
+  "mod.ts",
+  "src/sandbox/mod.ts",
+];
+
+function floorOf(path: string, floors: readonly string[]): number {
+  return floors.findIndex((floor) => floor.endsWith("/") ? path.startsWith(floor) : path === floor);
 }
 
-/** The imports that lead to a floor above. */
-function upwardIn(graph: Map<string, Imports>): string[] {
+/** The imports that lead to a floor above, or out of the house. */
+function upwardIn(graph: Map<string, Imports>, floors: readonly string[]): string[] {
   return [...graph].flatMap(([path, { own }]) =>
-    own.filter((target) => !target.startsWith("src/sandbox/") && floorOf(target) < floorOf(path))
+    own.filter((target) => floorOf(target, floors) < floorOf(path, floors))
       .map((target) => `${path} -> ${target}`)
   );
 }
 
+/** The part of a graph whose modules are in a folder. */
+function within(folder: string, graph: Map<string, Imports>): Map<string, Imports> {
+  return new Map([...graph].filter(([path]) => path.startsWith(folder)));
+}
+
+/** A graph of one import. */
+function planted(from: string, to: string): Map<string, Imports> {
+  return new Map([[from, { own: [to], specifiers: [] }]]);
+}
+
 Deno.test("imports run from one floor to those below", () => {
   for (const graph of [client, commands]) {
-    assertEquals([...graph.keys()].filter((path) => floorOf(path) < 0), []);
-    assertEquals(upwardIn(graph), []);
+    assertEquals([...graph.keys()].filter((path) => floorOf(path, FLOORS) < 0), []);
+    // The command line may start the sandbox, as anybody does.
+    const start = /^src\/cli\b.* -> src\/sandbox\/main\.ts$/;
+    assertEquals(upwardIn(graph, FLOORS).filter((each) => !start.test(each)), []);
   }
-  const planted = new Map([["src/values/a.ts", { own: ["src/session/b.ts"], specifiers: [] }]]);
-  assertEquals(upwardIn(planted), ["src/values/a.ts -> src/session/b.ts"]);
+  const found = upwardIn(planted("src/values/a.ts", "src/session/b.ts"), FLOORS);
+  assertEquals(found, ["src/values/a.ts -> src/session/b.ts"]);
+});
+
+Deno.test("imports of the sandbox run from one floor to those below", () => {
+  assertEquals(upwardIn(sandbox, SANDBOX_FLOORS), []);
+  assertEquals(upwardIn(within("src/sandbox/portal/", sandbox), ["src/sandbox/portal/"]), []);
+  const [portal, api, provider] = ["portal", "data_api", "identity_provider"]
+    .map((folder) => `src/sandbox/${folder}/a.ts`);
+  for (
+    const [from = "", to = ""] of [
+      ["src/sandbox/options.ts", provider],
+      [provider, api],
+      [api, portal],
+      [portal, "src/sandbox/sandbox.ts"],
+      ["src/sandbox/sandbox.ts", "src/sandbox/mod.ts"],
+      ["src/sandbox/options.ts", "src/values/errors.ts"],
+    ]
+  ) {
+    assertEquals(upwardIn(planted(from, to), SANDBOX_FLOORS), [`${from} -> ${to}`]);
+  }
+});
+
+Deno.test("the demo uses the two public modules only, and nobody uses the demo", () => {
+  assertEquals(upwardIn(within("src/demo/", demo), DEMO_FLOORS), []);
+  for (const graph of [client, commands, sandbox]) {
+    assertEquals([...within("src/demo/", graph).keys()], []);
+  }
+  for (
+    const [from, to] of [
+      ["src/demo/step.ts", "src/demo/sign_in_steps.ts"],
+      ["src/demo/step.ts", "src/sandbox/sandbox.ts"],
+      ["src/demo/step.ts", "src/values/errors.ts"],
+    ] as const
+  ) {
+    assertEquals(upwardIn(planted(from, to), DEMO_FLOORS), [`${from} -> ${to}`]);
+  }
 });
 
 Deno.test("the client imports nothing of the sandbox, and the sandbox nothing of the client", () => {

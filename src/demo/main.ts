@@ -1,6 +1,6 @@
 /**
- * Walks through a session against the sandbox: sign in, call, expire, refresh, resume, log out. Needs
- * no account. `deno task demo --help` tells more.
+ * The demo that `deno task demo` runs: a session with a sandbox, step by step, each step checked. It
+ * may import `mod.ts` and `src/sandbox/mod.ts`, as a user does, and nothing else of this project.
  *
  * @module
  */

@@ -1,5 +1,7 @@
 import { checkFailure, type Failure } from "./failures.ts";
-import { WIRE_WORDS, type Words } from "./identity_provider/words.ts";
+
+/** Which vendor's words the token endpoint speaks. */
+export type Words = "vendor" | "aws";
 
 /** What the sandbox imitates; every option has a default and is checked. */
 export interface SandboxOptions {
@@ -106,7 +108,7 @@ export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
       86400,
     ),
     refreshDays: inRange("refreshDays", options.refreshDays ?? 30, 0, 3650),
-    words: oneOf("words", options.words ?? "vendor", Object.keys(WIRE_WORDS) as Words[]),
+    words: oneOf("words", options.words ?? "vendor", ["vendor", "aws"]),
     rotation: rotation(options.rotateRefreshTokens ?? false),
     graceSeconds: inRange("graceSeconds", options.graceSeconds ?? 0, 0, 60),
     aliasSignIn: oneOf("aliasSignIn", options.aliasSignIn ?? false, [true, false]),

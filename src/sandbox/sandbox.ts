@@ -1,18 +1,19 @@
 import { Accounts, type NewUser } from "./accounts.ts";
-import { type ApiRequest, createDataApi } from "./data_api/data_api.ts";
-import { DATASETS, PLATFORM_NAME } from "./data_api/datasets.ts";
+import { createDataApi, DATASETS, PLATFORM_NAME } from "./data_api/data_api.ts";
 import { Downloads } from "./data_api/downloads.ts";
 import type { Failure } from "./failures.ts";
+import { createIdentityProvider } from "./identity_provider/identity_provider.ts";
 import {
-  createIdentityProvider,
-  type TokenRequest,
-} from "./identity_provider/identity_provider.ts";
-import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./options.ts";
-import { createPortal } from "./portal/portal.ts";
-import type { PortalWorld } from "./portal/world.ts";
+  checkOptions,
+  CLIENT_ID,
+  type SandboxOptions,
+  USER_POOL_ID,
+  type Words,
+} from "./options.ts";
+import { createPortal, type PortalBackend } from "./portal/portal.ts";
+import type { ApiRequest, TokenRequest } from "./records.ts";
 import { RefreshTokens } from "./identity_provider/refresh_tokens.ts";
 import { TokenIssuer } from "./identity_provider/tokens.ts";
-import type { Words } from "./identity_provider/words.ts";
 
 /** Settings for `configure()` or `createSession()`; everything in them is throwaway. */
 export interface SandboxSettings {
@@ -135,7 +136,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
   // On the portal's origin, as a file store of its own would be one more port.
   const downloads = new Downloads(origins.portalUrl, now);
   const api = createDataApi({ config, tokens, downloads, failures, requests: apiRequests });
-  const world: PortalWorld = {
+  const backend: PortalBackend = {
     authenticate(username, password) {
       const check = accounts.checkPassword(username, password);
       if (check.outcome === "ok" && check.account.status === "confirmed") {
@@ -156,7 +157,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     datasets: DATASETS,
     apiUrl: origins.apiUrl,
   };
-  const portal = createPortal(world);
+  const portal = createPortal(backend);
 
   async function dispatch(request: Request): Promise<Response> {
     const signal = AbortSignal.any([request.signal, closing.signal]);
@@ -210,7 +211,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       return new Response(answer.body, { status, statusText, headers });
     },
     async portalToken() {
-      const { accessToken } = await world.issueAccessToken(student.username);
+      const { accessToken } = await backend.issueAccessToken(student.username);
       return `bearer ${accessToken}`;
     },
     addUser(user) {

@@ -1,7 +1,8 @@
-import { bypassProxyForLoopback } from "./no_proxy.ts";
 import { checkOptions, checkPort, type StartSandboxOptions } from "./options.ts";
 import { createSandbox, type Sandbox } from "./sandbox.ts";
 import { type LoopbackServer, serveLoopback } from "./serve_loopback.ts";
+
+const LOOPBACK = ["127.0.0.1", "localhost"];
 
 /**
  * Starts identity provider, portal and data platform API on 127.0.0.1, in this process.
@@ -44,10 +45,21 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const sandbox = createSandbox(rest, { authUrl, portalUrl, apiUrl });
   started.resolve(sandbox);
 
-  const closeWorld = sandbox.close;
+  const closeSystems = sandbox.close;
   sandbox.close = async () => {
     await stop();
-    await closeWorld();
+    await closeSystems();
   };
   return sandbox;
+}
+
+/** Keeps a proxy of the environment from swallowing loopback requests; the list there is kept. */
+function bypassProxyForLoopback(): void {
+  for (const variable of ["NO_PROXY", "no_proxy"]) {
+    if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;
+    const listed = (Deno.env.get(variable) ?? "").split(",").map((host) => host.trim())
+      .filter((host) => host !== "");
+    const missing = LOOPBACK.filter((host) => !listed.includes(host));
+    if (missing.length > 0) Deno.env.set(variable, [...listed, ...missing].join(","));
+  }
 }

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { createPortal } from "../../src/sandbox/portal/portal.ts";
-import type { PortalWorld } from "../../src/sandbox/portal/world.ts";
+import { createPortal, type PortalBackend } from "../../src/sandbox/portal/portal.ts";
 
 const ORIGIN = "http://127.0.0.1:4300";
 const SAME_SITE = { "sec-fetch-site": "same-origin" };
@@ -10,7 +9,7 @@ type Portal = (request: Request) => Promise<Response>;
 
 /** A portal with one user, "ada@school.example", whom the provider calls "u-1". */
 function setUp(
-  world: Partial<PortalWorld> = {},
+  world: Partial<PortalBackend> = {},
 ): { portal: Portal; clock: { now: number }; attempts: string[] } {
   const clock = { now: Date.parse("2026-03-01T10:00:00Z") };
   const attempts: string[] = [];

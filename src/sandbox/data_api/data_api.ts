@@ -1,24 +1,40 @@
+/**
+ * The data platform API of the sandbox: its routes, its made-up weather and its downloads. It may
+ * import the identity provider, which checks its tokens, and what the provider may import; never the
+ * portal.
+ *
+ * @module
+ */
 import { Hono } from "npm:hono@^4";
 import type { Downloads } from "./downloads.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
-import { csvTable, observationPage, parseRange, QueryError } from "../observations.ts";
+import { csvTable, observationPage, parseRange, QueryError } from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
+import type { ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
 import { type Station, STATIONS } from "./weather.ts";
 
-/** A request that the API received, without anything secret. */
-export interface ApiRequest {
-  /** HTTP method. */
-  method: string;
-  /** Path without the query. */
-  path: string;
-  /** Status of the answer; 0 until it is given and when the connection was cut before. */
-  status: number;
-  /** Whether a good access token came with it. */
-  authorized: boolean;
-  /** When it arrived, by the clock of the sandbox. */
-  at: Date;
-}
+/** Name of the platform that the sandbox plays. */
+export const PLATFORM_NAME = "Weather Data Platform";
+
+/** Data sets to show in the portal. */
+export const DATASETS: { name: string; description: string; path: string }[] = [
+  {
+    name: "Stations",
+    description: "Six weather stations: place, position and elevation.",
+    path: "/v1/stations",
+  },
+  {
+    name: "Hourly observations",
+    description: "Temperature, rain, wind and pressure of 2025, hour by hour, in pages.",
+    path: "/v1/stations/gull-harbor/observations",
+  },
+  {
+    name: "Observations as CSV",
+    description: "The same rows as one text file for a table program or a data frame.",
+    path: "/v1/stations/gull-harbor/observations.csv",
+  },
+];
 
 /** What the API needs. */
 export interface DataApiParts {

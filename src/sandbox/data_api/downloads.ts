@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { csvTable } from "../observations.ts";
-import { sameText } from "../identity_provider/secret_hash.ts";
+import { sameText } from "../identity_provider/client_checks.ts";
+import { csvTable } from "./observations.ts";
 import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 
 const LIFETIME_SECONDS = 300;

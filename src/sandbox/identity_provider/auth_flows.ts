@@ -1,11 +1,17 @@
 import type { Account, Accounts } from "../accounts.ts";
-import { challengeAnswer } from "./challenge.ts";
+import { checkClient, checkSecretHash, sameText } from "./client_checks.ts";
 import { CLIENT_ID, type SandboxConfig, USER_POOL_ID } from "../options.ts";
 import type { Grant, RefreshCheck, RefreshTokens } from "./refresh_tokens.ts";
-import { sameText, secretHash } from "./secret_hash.ts";
-import { isRecord, optionalText, requiredText, ServiceError } from "./service_error.ts";
+import {
+  DIALECTS,
+  type Fields,
+  isRecord,
+  notAuthorized,
+  optionalText,
+  requiredText,
+  ServiceError,
+} from "./wire_format.ts";
 import type { TokenIssuer } from "./tokens.ts";
-import { WIRE_WORDS } from "./words.ts";
 
 /** The parts that the flows work on. */
 export interface AuthFlowParts {
@@ -14,8 +20,6 @@ export interface AuthFlowParts {
   readonly tokens: TokenIssuer;
   readonly refreshTokens: RefreshTokens;
 }
-
-type Fields = Record<string, unknown>;
 
 // Flows of the public protocol that a client of this service is not set up for (section 2.1).
 const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PASSWORD_AUTH"];
@@ -28,7 +32,7 @@ const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PA
 export async function initiateAuth(parts: AuthFlowParts, body: Fields): Promise<Fields> {
   const { config } = parts;
   checkClient(body);
-  if (WIRE_WORDS[config.words].userPoolRequired) {
+  if (DIALECTS[config.words].userPoolRequired) {
     const pool = requiredText(body, "UserPoolId");
     if (pool !== USER_POOL_ID) {
       throw new ServiceError("ResourceNotFoundException", `User pool ${pool} does not exist.`);
@@ -169,34 +173,6 @@ function refreshRefused(
   }
 }
 
-function checkClient(body: Fields): void {
-  const clientId = requiredText(body, "ClientId");
-  if (clientId !== CLIENT_ID) {
-    throw new ServiceError(
-      "ResourceNotFoundException",
-      `User pool client ${clientId} does not exist.`,
-    );
-  }
-}
-
-function checkSecretHash(
-  config: SandboxConfig,
-  sent: string | undefined,
-  username: string,
-  rule: { required: boolean; mismatch: string },
-): void {
-  if (sent === undefined) {
-    if (!rule.required) return;
-    throw notAuthorized(
-      `Client ${CLIENT_ID} is configured with secret but SECRET_HASH was not received`,
-    );
-  }
-  const secret = config.clientSecret;
-  if (secret === undefined || !sameText(sent, secretHash(username, CLIENT_ID, secret))) {
-    throw notAuthorized(rule.mismatch);
-  }
-}
-
 function checkStatus(account: Account): void {
   if (account.status === "unconfirmed") {
     throw new ServiceError("UserNotConfirmedException", "User is not confirmed.");
@@ -216,6 +192,33 @@ function flowDisabled(flow: string): ServiceError {
   );
 }
 
-function notAuthorized(message: string): ServiceError {
-  return new ServiceError("NotAuthorizedException", message);
+/** The answer to a login that needs a further step: no AuthenticationResult, status 200. */
+function challengeAnswer(name: string, account: Account): Fields {
+  return {
+    ChallengeName: name,
+    ChallengeParameters: challengeParameters(name, account),
+    Session: crypto.getRandomValues(new Uint8Array(96)).toBase64({ alphabet: "base64url" }),
+  };
+}
+
+function challengeParameters(name: string, account: Account): Record<string, string> {
+  const user = { USER_ID_FOR_SRP: account.username };
+  switch (name) {
+    case "NEW_PASSWORD_REQUIRED":
+      return {
+        ...user,
+        requiredAttributes: "[]",
+        userAttributes: JSON.stringify(account.email === undefined ? {} : { email: account.email }),
+      };
+    case "SMS_MFA":
+      return {
+        ...user,
+        CODE_DELIVERY_DELIVERY_MEDIUM: "SMS",
+        CODE_DELIVERY_DESTINATION: "+*******0000",
+      };
+    case "SOFTWARE_TOKEN_MFA":
+      return { ...user, FRIENDLY_DEVICE_NAME: "Authenticator" };
+    default:
+      return user;
+  }
 }

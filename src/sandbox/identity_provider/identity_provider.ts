@@ -1,20 +1,23 @@
+/**
+ * The identity provider of the sandbox: the token endpoint, its two flows, its tokens and its key
+ * set. It may import the files of `src/sandbox/` that hold options, accounts, failures and records,
+ * never the API or the portal.
+ *
+ * @module
+ */
 import { type AuthFlowParts, getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { USER_POOL_ID } from "../options.ts";
-import { errorAnswer, isRecord, serviceAnswer, ServiceError } from "./service_error.ts";
-import { WIRE_WORDS, type WireWords } from "./words.ts";
-
-/** A request that the token endpoint received, without anything secret. */
-export interface TokenRequest {
-  /** The last word of the target header, or `"unknown"`. */
-  operation: string;
-  /** The body's `AuthFlow`, where it has one. */
-  authFlow?: string;
-  /** Status of the answer; 0 until it is given and when the connection was cut before. */
-  status: number;
-  /** When it arrived, by the clock of the sandbox. */
-  at: Date;
-}
+import type { TokenRequest } from "../records.ts";
+import {
+  type Dialect,
+  DIALECTS,
+  errorAnswer,
+  type Fields,
+  isRecord,
+  serviceAnswer,
+  ServiceError,
+} from "./wire_format.ts";
 
 /** What the provider needs beside the flows. */
 export interface IdentityProviderParts extends AuthFlowParts {
@@ -24,8 +27,8 @@ export interface IdentityProviderParts extends AuthFlowParts {
 
 type Operation = (
   parts: AuthFlowParts,
-  body: Record<string, unknown>,
-) => Promise<Record<string, unknown>>;
+  body: Fields,
+) => Promise<Fields>;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   InitiateAuth: initiateAuth,
@@ -38,7 +41,7 @@ const KEY_SET_PATHS = ["/.well-known/jwks.json", `/${USER_POOL_ID}/.well-known/j
 export function createIdentityProvider(
   parts: IdentityProviderParts,
 ): (request: Request, signal: AbortSignal) => Promise<Response> {
-  const words = WIRE_WORDS[parts.config.words];
+  const dialect = DIALECTS[parts.config.words];
   const throttle = createThrottle(parts.config.throttlePerSecond, parts.config.now);
 
   return async (request, signal) => {
@@ -47,13 +50,13 @@ export function createIdentityProvider(
       return Response.json(await parts.tokens.keySet());
     }
     const text = await request.text();
-    const record = describe(request, text, words, parts.config.now());
+    const record = describe(request, text, dialect, parts.config.now());
     parts.requests.push(record);
     const failure = takeFailure(parts.failures, "token");
     await pause(parts.config.latencyMs, signal);
     const answer = await withFailure(failure, signal, async () => {
       const own = await serve(request, path, text).catch((error: unknown) => {
-        if (error instanceof ServiceError) return errorAnswer(words, error);
+        if (error instanceof ServiceError) return errorAnswer(dialect, error);
         throw error;
       });
       record.status = own.status;
@@ -64,14 +67,14 @@ export function createIdentityProvider(
   };
 
   async function serve(request: Request, path: string, text: string): Promise<Response> {
-    const operation = checkEnvelope(request, path, words);
+    const operation = checkEnvelope(request, path, dialect);
     throttle();
-    return serviceAnswer(words, 200, await operation(parts, parseBody(text)));
+    return serviceAnswer(dialect, 200, await operation(parts, parseBody(text)));
   }
 }
 
 /** Checks all that section 4.1 says about the request itself and finds the operation. */
-function checkEnvelope(request: Request, path: string, words: WireWords): Operation {
+function checkEnvelope(request: Request, path: string, dialect: Dialect): Operation {
   if (path !== "/") {
     throw new ServiceError(
       "UnknownOperationException",
@@ -87,25 +90,25 @@ function checkEnvelope(request: Request, path: string, words: WireWords): Operat
     );
   }
   const type = request.headers.get("content-type");
-  if (type !== words.contentType) {
+  if (type !== dialect.contentType) {
     throw new ServiceError(
       "SerializationException",
-      `Content-Type must be exactly ${words.contentType}${type === null ? "" : `, not ${type}`}.`,
+      `Content-Type must be exactly ${dialect.contentType}${type === null ? "" : `, not ${type}`}.`,
     );
   }
-  const target = request.headers.get(words.targetHeader);
+  const target = request.headers.get(dialect.targetHeader);
   const [service, name = "", ...rest] = (target ?? "").split(".");
   const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
-  if (service !== words.service || rest.length > 0 || operation === undefined) {
+  if (service !== dialect.service || rest.length > 0 || operation === undefined) {
     throw new ServiceError(
       "UnknownOperationException",
-      `The header ${words.targetHeader} must be ${words.service}.InitiateAuth.`,
+      `The header ${dialect.targetHeader} must be ${dialect.service}.InitiateAuth.`,
     );
   }
   return operation;
 }
 
-function parseBody(text: string): Record<string, unknown> {
+function parseBody(text: string): Fields {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -133,8 +136,8 @@ function createThrottle(limit: number | undefined, now: () => number): () => voi
 }
 
 /** Keeps only what looks like a name, so that no secret sent by mistake is recorded. */
-function describe(request: Request, text: string, words: WireWords, now: number): TokenRequest {
-  const target = request.headers.get(words.targetHeader) ?? "";
+function describe(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
+  const target = request.headers.get(dialect.targetHeader) ?? "";
   const operation = /\.([A-Za-z]{1,40})$/.exec(target)?.[1] ?? "unknown";
   let authFlow: string | undefined;
   try {

@@ -1,12 +1,22 @@
 import { type Html, html } from "./html.ts";
 import { FOOTER, ICONS, layout, topBar } from "./layout.ts";
 import type { PortalSession } from "./sessions.ts";
-import type { PortalWorld } from "./world.ts";
 
 /** What the page after the sign-in shows. */
 export interface HomeView {
-  world: PortalWorld;
+  platformName: string;
+  /** Origin of the data platform API. */
+  apiUrl: string;
+  datasets: readonly Dataset[];
   session: PortalSession;
+}
+
+/** A data set to list. */
+export interface Dataset {
+  name: string;
+  description: string;
+  /** Path at the API. */
+  path: string;
 }
 
 function userMenu({ displayName, csrf }: PortalSession): Html {
@@ -75,10 +85,9 @@ function breakAtSlashes(path: string): Html[] {
 }
 
 /** The page after the sign-in. It never holds a token: the script fetches one when asked to. */
-export function renderHome({ world, session }: HomeView): Html {
-  const { platformName, apiUrl } = world;
-  const count = world.datasets.length;
-  const datasets = world.datasets.map(({ name, description, path }) =>
+export function renderHome({ platformName, apiUrl, datasets, session }: HomeView): Html {
+  const count = datasets.length;
+  const list = datasets.map(({ name, description, path }) =>
     html`
       <li class="dataset">
         <h2>${name}</h2>
@@ -96,8 +105,8 @@ export function renderHome({ world, session }: HomeView): Html {
           ? "data set"
           : "data sets"} at <code>${apiUrl}</code></p>
       </div>
-      ${tokenCard(world.datasets[0]?.path ?? "/")}
-      <section class="datasets" aria-label="Data sets"><ul class="card list">${datasets}</ul></section>
+      ${tokenCard(datasets[0]?.path ?? "/")}
+      <section class="datasets" aria-label="Data sets"><ul class="card list">${list}</ul></section>
     </main>
     ${FOOTER}
   `;

@@ -1,4 +1,16 @@
-import { ASSETS } from "./assets.ts";
+/**
+ * The web portal of the sandbox: its pages, its sessions and, in `assets/`, its style and script. It
+ * imports nothing outside this folder: accounts and tokens come in as a `PortalBackend`.
+ *
+ * @module
+ */
+import backdrop from "./assets/backdrop.svg" with { type: "text" };
+import client from "./assets/client.js" with { type: "text" };
+import home from "./assets/home.css" with { type: "text" };
+import login from "./assets/login.css" with { type: "text" };
+import mark from "./assets/mark.svg" with { type: "text" };
+import theme from "./assets/theme.css" with { type: "text" };
+import token from "./assets/token.css" with { type: "text" };
 import {
   assetAnswer,
   isSameOrigin,
@@ -8,11 +20,39 @@ import {
   redirectAnswer,
   sessionCookie,
 } from "./http.ts";
-import { renderHome } from "./home_page.ts";
+import { type Dataset, renderHome } from "./home_page.ts";
 import { renderMessage } from "./layout.ts";
 import { type LoginView, renderLogin } from "./login_page.ts";
 import { type PortalSession, PortalSessions } from "./sessions.ts";
-import type { PortalWorld } from "./world.ts";
+
+/** What the portal needs from the rest of the sandbox: accounts, tokens, a clock and names. */
+export interface PortalBackend {
+  /** Checks a password with the same rules as the token endpoint, lockout included. */
+  authenticate(
+    username: string,
+    password: string,
+  ): Promise<{ ok: true; username: string } | { ok: false; lockedSeconds?: number }>;
+  /** Issues a bare access token, without the word `bearer`, for a user that is signed in. */
+  issueAccessToken(username: string): Promise<{ accessToken: string; expiresAt: Date }>;
+  /** Milliseconds since 1970, from the clock of the sandbox. */
+  now(): number;
+  /** Name of the platform, shown as the title of the pages. */
+  platformName: string;
+  /** Data sets to list after the sign-in. */
+  datasets: readonly Dataset[];
+  /** Origin of the data platform API. */
+  apiUrl: string;
+}
+
+const style = theme + login + home + token;
+
+/** Style sheet, script and pictures of the portal: path to text and content type. */
+const ASSETS: ReadonlyMap<string, { body: string; contentType: string }> = new Map([
+  ["/assets/backdrop.svg", { body: backdrop, contentType: "image/svg+xml" }],
+  ["/assets/mark.svg", { body: mark, contentType: "image/svg+xml" }],
+  ["/assets/portal.css", { body: style, contentType: "text/css; charset=utf-8" }],
+  ["/assets/portal.js", { body: client, contentType: "text/javascript; charset=utf-8" }],
+]);
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -32,9 +72,9 @@ function waitText(seconds: number): string {
  * answer: a login with user name and password, the data sets, and a user menu at the upper right
  * whose "Copy Token" puts `bearer <ACCESS_TOKEN>` (section 2.3) on the clipboard.
  */
-export function createPortal(world: PortalWorld): (request: Request) => Promise<Response> {
-  const sessions = new PortalSessions(world.now);
-  const platformName = world.platformName;
+export function createPortal(backend: PortalBackend): (request: Request) => Promise<Response> {
+  const sessions = new PortalSessions(backend.now);
+  const { platformName, apiUrl, datasets } = backend;
 
   function currentSession(request: Request): PortalSession | undefined {
     return sessions.find(readSessionCookie(request));
@@ -69,7 +109,7 @@ export function createPortal(world: PortalWorld): (request: Request) => Promise<
       const error = "Enter your user name and your password.";
       return refuse(422, { platformName, username, error });
     }
-    const outcome = await world.authenticate(username, password);
+    const outcome = await backend.authenticate(username, password);
     if (outcome.ok) {
       sessions.end(readSessionCookie(request));
       const session = sessions.start(outcome.username, username);
@@ -87,7 +127,7 @@ export function createPortal(world: PortalWorld): (request: Request) => Promise<
 
   function showHome(request: Request): Response {
     const session = currentSession(request);
-    if (session) return pageAnswer(renderHome({ world, session }));
+    if (session) return pageAnswer(renderHome({ platformName, apiUrl, datasets, session }));
     const ended = readSessionCookie(request) !== undefined;
     return redirectAnswer(ended ? "/login?notice=ended" : "/login");
   }
@@ -106,12 +146,12 @@ export function createPortal(world: PortalWorld): (request: Request) => Promise<
     if (request.headers.get("x-csrf-token") !== session.csrf) {
       return jsonAnswer({ error: "csrf" }, { status: 403 });
     }
-    const { accessToken, expiresAt } = await world.issueAccessToken(session.username);
+    const { accessToken, expiresAt } = await backend.issueAccessToken(session.username);
     return jsonAnswer({
       text: `bearer ${accessToken}`,
       expiresAt: expiresAt.toISOString(),
       // By the sandbox's clock, which may not be the browser's.
-      secondsLeft: Math.round((expiresAt.getTime() - world.now()) / 1000),
+      secondsLeft: Math.round((expiresAt.getTime() - backend.now()) / 1000),
     });
   }
 

@@ -5,7 +5,7 @@ import {
   type Observation,
   observe,
   type Station,
-} from "./data_api/weather.ts";
+} from "./weather.ts";
 
 /** A question to the API that it cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {

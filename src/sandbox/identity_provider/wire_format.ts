@@ -1,4 +1,31 @@
-import type { WireWords } from "./words.ts";
+import type { Words } from "../options.ts";
+
+/** How one vendor spells the request of section 4.1: header names and constants. */
+export interface Dialect {
+  readonly targetHeader: string;
+  readonly service: string;
+  readonly contentType: string;
+  /** Whether the body must name the user pool (section 2.1); the public protocol has no such field. */
+  readonly userPoolRequired: boolean;
+}
+
+export const DIALECTS: Readonly<Record<Words, Dialect>> = {
+  vendor: {
+    targetHeader: "X-Vendor-Target",
+    service: "VendorIdentityProviderService",
+    contentType: "application/x-vendor-json-1.1",
+    userPoolRequired: true,
+  },
+  aws: {
+    targetHeader: "X-Amz-Target",
+    service: "AWSCognitoIdentityProviderService",
+    contentType: "application/x-amz-json-1.1",
+    userPoolRequired: false,
+  },
+};
+
+/** A JSON object as it came in or goes out. */
+export type Fields = Record<string, unknown>;
 
 /** An error answer of the identity provider: nearly all have status 400 and differ by name. */
 export class ServiceError extends Error {
@@ -13,9 +40,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** The refusal that most requests meet; its message tells them apart. */
+export function notAuthorized(message: string): ServiceError {
+  return new ServiceError("NotAuthorizedException", message);
+}
+
 /** An answer with the provider's content type and request id. */
 export function serviceAnswer(
-  words: WireWords,
+  dialect: Dialect,
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
@@ -23,7 +55,7 @@ export function serviceAnswer(
   return new Response(JSON.stringify(body), {
     status,
     headers: {
-      "content-type": words.contentType,
+      "content-type": dialect.contentType,
       "x-amzn-RequestId": crypto.randomUUID(),
       ...headers,
     },
@@ -31,15 +63,15 @@ export function serviceAnswer(
 }
 
 /** The answer that reports an error. */
-export function errorAnswer(words: WireWords, error: ServiceError): Response {
-  return serviceAnswer(words, error.status, { __type: error.code, message: error.message }, {
+export function errorAnswer(dialect: Dialect, error: ServiceError): Response {
+  return serviceAnswer(dialect, error.status, { __type: error.code, message: error.message }, {
     "x-amzn-ErrorType": `${error.code}:`,
     ...(error.status === 405 ? { allow: "POST" } : {}),
   });
 }
 
 /** Reads a field that must be a text. */
-export function requiredText(fields: Record<string, unknown>, name: string): string {
+export function requiredText(fields: Fields, name: string): string {
   const value = fields[name];
   if (value === undefined || value === null || value === "") {
     throw new ServiceError("InvalidParameterException", `Missing required parameter ${name}`);
@@ -48,7 +80,7 @@ export function requiredText(fields: Record<string, unknown>, name: string): str
 }
 
 /** Reads a field that may be missing, but must be a text when it is there. */
-export function optionalText(fields: Record<string, unknown>, name: string): string | undefined {
+export function optionalText(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") {
@@ -58,6 +90,6 @@ export function optionalText(fields: Record<string, unknown>, name: string): str
 }
 
 /** Tells an object of a JSON body from the other values. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

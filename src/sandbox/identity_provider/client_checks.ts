@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { CLIENT_ID, type SandboxConfig } from "../options.ts";
+import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_format.ts";
+
+/** SECRET_HASH as section 5.3 defines it. */
+export function secretHash(username: string, clientId: string, clientSecret: string): string {
+  return createHmac("sha256", clientSecret).update(username + clientId).digest("base64");
+}
+
+/** Compares two texts without telling by the time taken where they differ. */
+export function sameText(sent: string, expected: string): boolean {
+  const left = new TextEncoder().encode(sent);
+  const right = new TextEncoder().encode(expected);
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** Refuses a request of another app client. */
+export function checkClient(body: Fields): void {
+  const clientId = requiredText(body, "ClientId");
+  if (clientId !== CLIENT_ID) {
+    throw new ServiceError(
+      "ResourceNotFoundException",
+      `User pool client ${clientId} does not exist.`,
+    );
+  }
+}
+
+/** Judges SECRET_HASH; the name in it is the one that the rule of the flow asks for. */
+export function checkSecretHash(
+  config: SandboxConfig,
+  sent: string | undefined,
+  username: string,
+  rule: { required: boolean; mismatch: string },
+): void {
+  if (sent === undefined) {
+    if (!rule.required) return;
+    throw notAuthorized(
+      `Client ${CLIENT_ID} is configured with secret but SECRET_HASH was not received`,
+    );
+  }
+  const secret = config.clientSecret;
+  if (secret === undefined || !sameText(sent, secretHash(username, CLIENT_ID, secret))) {
+    throw notAuthorized(rule.mismatch);
+  }
+}

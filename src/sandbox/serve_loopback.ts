@@ -7,21 +7,47 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-type Handle = (request: Request) => Promise<Response>;
+/** What to serve, and where. */
+export interface LoopbackOptions {
+  /** 0: any free port. */
+  port: number;
+  /** Largest body of a request, in bytes. */
+  bodyLimit: number;
+  handle: (request: Request) => Promise<Response>;
+}
+
+/** A request that no system gets to see. */
+class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+// A page of another site whose name was made to lead to this machine (DNS rebinding) sends that name.
+const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
  * Serves a handler on 127.0.0.1. With node:http, as `Deno.serve` has no way to cut a connection
- * before it has answered; loaded here, so that the port-less sandbox does not pay for it.
+ * before it has answered; loaded here, so that the sandbox without ports does not pay for it.
  */
-export async function serveLoopback(port: number, handle: Handle): Promise<LoopbackServer> {
+export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
   let origin = "";
   const server = createServer((message, answer) => {
-    respond(message, answer, origin, handle).catch(() => message.socket.destroy());
+    respond(message, answer, origin, options).catch(() => message.socket.destroy());
+  });
+  server.on("connect", (_message, socket) => {
+    socket.on("error", () => {});
+    socket.end("HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
   // The default of 5 s would close connections under a person who reads between two cells.
   server.keepAliveTimeout = 60_000;
-  await listen(server, port);
+  await listen(server, options.port);
   const address = server.address();
   if (address === null || typeof address === "string") {
     throw new TypeError("Cannot start the sandbox: the server did not report its port");
@@ -56,17 +82,20 @@ async function respond(
   message: IncomingMessage,
   answer: ServerResponse,
   origin: string,
-  handle: Handle,
+  { bodyLimit, handle }: LoopbackOptions,
 ): Promise<void> {
   const gone = new AbortController();
   answer.once("close", () => gone.abort(new ConnectionLost()));
   let response: Response;
   try {
-    response = await handle(await toRequest(message, origin, gone.signal));
+    checkHead(message);
+    const body = await readBody(message, bodyLimit);
+    response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    const text = error instanceof Error ? error.message : "unknown error";
-    response = new Response(`The sandbox itself failed: ${text}\n`, { status: 500 });
+    // A body that nobody reads would keep its sender from reading the answer.
+    message.resume();
+    response = errorResponse(error);
   }
   const headers: [string, string | string[]][] = [...response.headers]
     .filter(([name]) => name !== "set-cookie");
@@ -78,19 +107,76 @@ async function respond(
   answer.end(bytes);
 }
 
-async function toRequest(
+/** @throws {Refused} The host, the method or the target is none that the sandbox serves. */
+function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): void {
+  if (!OWN_HOST.test(headers.host ?? "")) {
+    throw new Refused(
+      421,
+      "foreign_host",
+      "Cannot answer under this host name: the sandbox serves this machine only; " +
+        "open it as 127.0.0.1 or localhost.",
+    );
+  }
+  // `Request` knows no such method.
+  if (/^(TRACE|TRACK|CONNECT)$/i.test(method)) {
+    throw new Refused(405, "method_not_allowed", `Cannot answer ${method}: send GET or POST.`);
+  }
+  if (!url.startsWith("/")) {
+    const message = "Cannot read the address: it must begin with a slash; send the path alone.";
+    throw new Refused(400, "bad_target", message);
+  }
+}
+
+/**
+ * Reads a body; keeps no more of it than the limit.
+ *
+ * @throws {Refused} The body is larger than the limit.
+ * @throws {ConnectionLost} The sender is gone.
+ */
+function readBody(message: IncomingMessage, limit: number): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    message.on("data", (chunk: Uint8Array) => {
+      bytes += chunk.length;
+      if (bytes <= limit) {
+        chunks.push(new Uint8Array(chunk));
+        return;
+      }
+      chunks.length = 0;
+      const most = `${limit / 1024 / 1024} MiB`;
+      const text = `Cannot take this body: it is larger than ${most}; send a smaller one.`;
+      reject(new Refused(413, "body_too_large", text));
+    });
+    message.on("end", () => resolve(new Blob(chunks)));
+    message.on("error", () => reject(new ConnectionLost()));
+    message.on("close", () => reject(new ConnectionLost()));
+  });
+}
+
+function toRequest(
   message: IncomingMessage,
   origin: string,
+  body: Blob,
   signal: AbortSignal,
-): Promise<Request> {
+): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(message.headers)) {
     for (const each of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, each);
   }
   const method = message.method ?? "GET";
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of message) chunks.push(new Uint8Array(chunk));
-  const body = method === "GET" || method === "HEAD" ? null : new Blob(chunks);
   // The server's own origin and not the Host header, so that "localhost" reaches the same system.
-  return new Request(`${origin}${message.url ?? "/"}`, { method, headers, body, signal });
+  const url = `${origin}${message.url ?? "/"}`;
+  const bodyless = method === "GET" || method === "HEAD";
+  return new Request(url, { method, headers, body: bodyless ? null : body, signal });
+}
+
+function errorResponse(error: unknown): Response {
+  if (error instanceof Refused) {
+    const { status, code, message } = error;
+    const headers: Record<string, string> = status === 405 ? { allow: "GET, HEAD, POST" } : {};
+    return Response.json({ error: code, message }, { status, headers });
+  }
+  const text = error instanceof Error ? error.message : "unknown error";
+  return new Response(`The sandbox itself failed: ${text}\n`, { status: 500 });
 }

@@ -2,6 +2,11 @@ import { checkOptions, checkPort, type StartSandboxOptions } from "./options.ts"
 import { createSandbox, type Sandbox } from "./sandbox.ts";
 import { type LoopbackServer, serveLoopback } from "./serve_loopback.ts";
 
+const MIB = 1024 * 1024;
+
+/** Largest body of a request to the provider, the portal and the API, which takes uploads. */
+const BODY_LIMITS = [MIB, MIB, 64 * MIB];
+
 const LOOPBACK = ["127.0.0.1", "localhost"];
 
 /**
@@ -34,8 +39,9 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);
   try {
-    for (let index = 0; index < 3; index++) {
-      servers.push(await serveLoopback(port === 0 ? 0 : port + index, handle));
+    for (const [index, bodyLimit] of BODY_LIMITS.entries()) {
+      const options = { port: port === 0 ? 0 : port + index, bodyLimit, handle };
+      servers.push(await serveLoopback(options));
     }
   } catch (error) {
     await stop();

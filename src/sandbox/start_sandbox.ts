@@ -8,6 +8,8 @@ const MIB = 1024 * 1024;
 const BODY_LIMITS = [MIB, MIB, 64 * MIB];
 
 const LOOPBACK = ["127.0.0.1", "localhost"];
+// On Windows, variable names ignore case: both names are one variable.
+const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY", "no_proxy"];
 
 /**
  * Starts identity provider, portal and data platform API on 127.0.0.1, in this process.
@@ -61,7 +63,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
 
 /** Keeps a proxy of the environment from swallowing loopback requests; the list there is kept. */
 function bypassProxyForLoopback(): void {
-  for (const variable of ["NO_PROXY", "no_proxy"]) {
+  for (const variable of NO_PROXY_NAMES) {
     if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;
     const listed = (Deno.env.get(variable) ?? "").split(",").map((host) => host.trim())
       .filter((host) => host !== "");

@@ -86,9 +86,10 @@ Deno.test("tokens of one process are signed with one key", async () => {
 });
 
 Deno.test("TokenIssuer refuses tokens of another issuer or client, though the key is one", async () => {
-  const options = { issuer: "https://a", clientId: "one", accessTokenSeconds: 60, now: Date.now };
+  const now = (): number => Date.UTC(2025, 5, 1);
+  const options = { issuer: "https://a", clientId: "one", accessTokenSeconds: 60, now };
   const account = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
-  const { accessToken } = await new TokenIssuer(options).issue(account, Date.now(), "origin");
+  const { accessToken } = await new TokenIssuer(options).issue(account, now(), "origin");
   assertEquals((await new TokenIssuer(options).verify(accessToken)).username, "u");
   const otherIssuer = new TokenIssuer({ ...options, issuer: "https://b" });
   await assertRejects(() => otherIssuer.verify(accessToken), TokenRefused, "claim iss");

@@ -23,3 +23,19 @@ export interface ApiRequest {
   /** When it arrived, by the clock of the sandbox. */
   at: Date;
 }
+
+/** How many requests, refresh tokens and portal sessions are kept; the oldest go first. */
+export const RECORD_LIMIT = 10_000;
+
+/** Adds a record to a list and drops the oldest one over the limit. */
+export function addRecord<T>(records: T[], record: T): void {
+  if (records.push(record) > RECORD_LIMIT) records.shift();
+}
+
+/** Adds an entry to a map and drops the oldest one over the limit. */
+export function addEntry<T>(entries: Map<string, T>, key: string, entry: T): void {
+  entries.set(key, entry);
+  if (entries.size <= RECORD_LIMIT) return;
+  const [oldest = key] = entries.keys();
+  entries.delete(oldest);
+}

@@ -55,9 +55,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly portalUrl: string;
   /** Origin of the data platform API. */
   readonly apiUrl: string;
-  /** What the token endpoint received, secrets removed. */
+  /** What the token endpoint received, secrets removed: the newest 10,000, oldest first. */
   readonly requests: readonly Readonly<TokenRequest>[];
-  /** What the API received, secrets removed. */
+  /** What the API received, secrets removed: the newest 10,000, oldest first. */
   readonly apiRequests: readonly Readonly<ApiRequest>[];
   /** The live list of faults: push, empty or replace its members at any time. */
   readonly failures: Failure[];
@@ -217,8 +217,8 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     addUser(user) {
       accounts.add(user);
     },
-    revokeRefreshTokens: () => refreshTokens.revokeAll(),
-    expireAccessTokens: () => tokens.expireAll(),
+    revokeRefreshTokens: () => refreshTokens.revoke(),
+    expireAccessTokens: () => tokens.revoke(),
     async close() {
       closing.abort(new TypeError("the sandbox is closed"));
       if (folder !== undefined) {

@@ -10,7 +10,7 @@ import type { Downloads } from "./downloads.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { csvTable, observationPage, parseRange, QueryError } from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
-import type { ApiRequest } from "../records.ts";
+import { addRecord, type ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
 import { type Station, STATIONS } from "./weather.ts";
 
@@ -63,7 +63,7 @@ export function createDataApi(
       authorized: false,
       at: new Date(parts.config.now()),
     };
-    parts.requests.push(record);
+    addRecord(parts.requests, record);
     const failure = takeFailure(parts.failures, "api");
     await pause(parts.config.latencyMs, signal);
     const answer = await withFailure(failure, signal, async () => {

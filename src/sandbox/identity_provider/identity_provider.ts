@@ -8,7 +8,7 @@
 import { type AuthFlowParts, getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { USER_POOL_ID } from "../options.ts";
-import type { TokenRequest } from "../records.ts";
+import { addRecord, type TokenRequest } from "../records.ts";
 import {
   type Dialect,
   DIALECTS,
@@ -51,7 +51,7 @@ export function createIdentityProvider(
     }
     const text = await request.text();
     const record = describe(request, text, dialect, parts.config.now());
-    parts.requests.push(record);
+    addRecord(parts.requests, record);
     const failure = takeFailure(parts.failures, "token");
     await pause(parts.config.latencyMs, signal);
     const answer = await withFailure(failure, signal, async () => {

@@ -1,4 +1,5 @@
 import type { Account } from "../accounts.ts";
+import { addEntry } from "../records.ts";
 
 /** What a refresh token stands for. */
 export interface Grant {
@@ -13,9 +14,10 @@ export type RefreshCheck =
   | { ok: false; reason: "unknown" | "expired" | "revoked" | "replaced" };
 
 interface Entry {
-  grant: Grant;
+  readonly grant: Grant;
   revoked: boolean;
-  replacedAt: number | undefined;
+  /** When the first successor was issued. */
+  replacedAt?: number;
 }
 
 /** The opaque refresh tokens that are out, with their lifetime, revocation and rotation. */
@@ -27,11 +29,9 @@ export class RefreshTokens {
     this.#options = options;
   }
 
-  /** Makes a token; its time runs from the login, so a rotated one gains none. */
+  /** Makes the refresh token of a login; of many tokens only the newest are known. */
   issue(grant: Grant): string {
-    const token = crypto.getRandomValues(new Uint8Array(192)).toBase64({ alphabet: "base64url" });
-    this.#entries.set(token, { grant, revoked: false, replacedAt: undefined });
-    return token;
+    return this.#add({ grant, revoked: false });
   }
 
   check(token: string): RefreshCheck {
@@ -40,20 +40,28 @@ export class RefreshTokens {
     if (entry === undefined) return { ok: false, reason: "unknown" };
     if (entry.revoked) return { ok: false, reason: "revoked" };
     if (now() >= entry.grant.authenticatedAt + lifetimeMs) return { ok: false, reason: "expired" };
-    if (entry.replacedAt !== undefined && now() >= entry.replacedAt + graceMs) {
-      return { ok: false, reason: "replaced" };
-    }
+    const graceIsOver = entry.replacedAt !== undefined && now() >= entry.replacedAt + graceMs;
+    if (graceIsOver) return { ok: false, reason: "replaced" };
     return { ok: true, grant: entry.grant };
   }
 
-  /** Gives the token's successor; the grace runs from the first replacement. */
+  /** Gives a token's successor, whose time still runs from the login. */
   rotate(token: string, grant: Grant): string {
     const entry = this.#entries.get(token);
     if (entry !== undefined) entry.replacedAt ??= this.#options.now();
-    return this.issue(grant);
+    return this.#add({ grant, revoked: false });
   }
 
-  revokeAll(): void {
-    for (const entry of this.#entries.values()) entry.revoked = true;
+  /** Revokes the tokens so far, of one account or of all. */
+  revoke(account?: Account): void {
+    for (const entry of this.#entries.values()) {
+      if (account === undefined || entry.grant.account === account) entry.revoked = true;
+    }
+  }
+
+  #add(entry: Entry): string {
+    const token = crypto.getRandomValues(new Uint8Array(192)).toBase64({ alphabet: "base64url" });
+    addEntry(this.#entries, token, entry);
+    return token;
   }
 }

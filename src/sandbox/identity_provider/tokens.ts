@@ -53,8 +53,11 @@ function getSigningKey(): Promise<SigningKey> {
 /** Signs and checks the tokens of one user pool. */
 export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
-  #issued: string[] = [];
-  #expired = new Set<string>();
+  /** Tokens issued so far; the number of each is the first part of its `jti`. */
+  #count = 0;
+  /** Tokens up to this number are refused: all, and those of one `sub`. */
+  #refusedUpTo = 0;
+  #refusedUpToOf = new Map<string, number>();
 
   constructor(
     options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number },
@@ -67,8 +70,9 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
+    // Counted before anything is awaited: a sign-out meanwhile ends this token, too.
+    const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();
-    const jti = crypto.randomUUID();
     const shared = {
       sub: account.sub,
       iss: issuer,
@@ -95,7 +99,6 @@ export class TokenIssuer {
       ...(account.email === undefined ? {} : { email: account.email, email_verified: true }),
       jti: crypto.randomUUID(),
     });
-    this.#issued.push(jti);
     return { accessToken, idToken, expiresAt: new Date(exp * 1000) };
   }
 
@@ -120,16 +123,20 @@ export class TokenIssuer {
     if (claims.client_id !== clientId || typeof claims.username !== "string") {
       throw new TokenRefused("The access token was issued to another app client");
     }
-    if (claims.jti !== undefined && this.#expired.has(claims.jti)) {
+    const refusedUpTo = Math.max(
+      this.#refusedUpTo,
+      this.#refusedUpToOf.get(claims.sub ?? "") ?? 0,
+    );
+    if (parseInt(claims.jti ?? "") <= refusedUpTo) {
       throw new TokenRefused("The access token is no longer accepted");
     }
     return { ...claims, username: claims.username };
   }
 
-  /** Makes the API refuse every access token issued so far. */
-  expireAll(): void {
-    for (const jti of this.#issued) this.#expired.add(jti);
-    this.#issued = [];
+  /** Makes the API refuse the access tokens issued so far, of one account or of all. */
+  revoke(account?: Account): void {
+    if (account === undefined) this.#refusedUpTo = this.#count;
+    else this.#refusedUpToOf.set(account.sub, this.#count);
   }
 
   /** The public key set, as served under `/.well-known/jwks.json`. */

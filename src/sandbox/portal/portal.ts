@@ -1,6 +1,7 @@
 /**
  * The web portal of the sandbox: its pages, its sessions and, in `assets/`, its style and script. It
- * imports nothing outside this folder: accounts and tokens come in as a `PortalBackend`.
+ * imports `records.ts` and nothing else outside this folder: accounts and tokens come in as a
+ * `PortalBackend`.
  *
  * @module
  */

@@ -1,3 +1,5 @@
+import { addEntry } from "../records.ts";
+
 /** A browser that is signed in to the portal. */
 export interface PortalSession {
   id: string;
@@ -31,7 +33,7 @@ export class PortalSessions {
 
   /** Starts a session under a new id, so an id known before the sign-in is worth nothing after it. */
   start(username: string, displayName: string): PortalSession {
-    for (const session of this.#sessions.values()) this.find(session.id);
+    this.#dropEnded();
     const session = {
       id: randomId(),
       username,
@@ -39,7 +41,7 @@ export class PortalSessions {
       csrf: randomId(),
       expiresAt: this.#now() + SESSION_MS,
     };
-    this.#sessions.set(session.id, session);
+    addEntry(this.#sessions, session.id, session);
     return session;
   }
 
@@ -50,6 +52,14 @@ export class PortalSessions {
     if (session.expiresAt > this.#now()) return session;
     this.#sessions.delete(session.id);
     return undefined;
+  }
+
+  /** Sessions end in the order of their start, so the first one that goes on ends the search. */
+  #dropEnded(): void {
+    for (const [id, { expiresAt }] of this.#sessions) {
+      if (expiresAt > this.#now()) return;
+      this.#sessions.delete(id);
+    }
   }
 
   /** Forgets the session with this id. */

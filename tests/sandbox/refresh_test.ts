@@ -146,6 +146,55 @@ Deno.test("graceSeconds keeps a replaced refresh token good for that long, not l
   assertEquals((await refresh(sandbox, RefreshToken)).status, 400);
 });
 
+const ROTATIONS = [["initiate-auth", refresh, /has been revoked/], [
+  "get-tokens",
+  getTokens,
+  /RefreshTokenReuseException/,
+]] as const;
+
+for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
+  const name = `rotateRefreshTokens "${rotateRefreshTokens}"`;
+
+  Deno.test(`${name}: of two successors within the grace only the newest refreshes`, async () => {
+    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
+    await using _ = sandbox;
+    const { RefreshToken } = await logIn(sandbox);
+    const first = (await use(sandbox, RefreshToken)).result.RefreshToken;
+    clock.advance(1);
+    const second = (await use(sandbox, RefreshToken)).result.RefreshToken;
+    assertMatch(fault(await use(sandbox, first)), refused);
+    const third = await use(sandbox, second);
+    assertEquals(third.status, 200);
+    // The second was replaced just now and has a grace of its own; the first one still has not.
+    const fourth = await use(sandbox, second);
+    assertEquals(fourth.status, 200);
+    assertMatch(fault(await use(sandbox, first)), refused);
+    assertMatch(fault(await use(sandbox, third.result.RefreshToken)), refused);
+    assertEquals((await use(sandbox, fourth.result.RefreshToken)).status, 200);
+  });
+
+  Deno.test(`${name}: a fork ends what came of the other successor, too`, async () => {
+    const { sandbox } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
+    await using _ = sandbox;
+    const { RefreshToken } = await logIn(sandbox);
+    const child = (await use(sandbox, RefreshToken)).result.RefreshToken;
+    const grandchild = (await use(sandbox, child)).result.RefreshToken;
+    const fork = (await use(sandbox, RefreshToken)).result.RefreshToken;
+    for (const old of [child, grandchild]) assertMatch(fault(await use(sandbox, old)), refused);
+    assertEquals((await use(sandbox, fork)).status, 200);
+  });
+
+  Deno.test(`${name}: a replay after the grace is refused and the newest stays good`, async () => {
+    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
+    await using _ = sandbox;
+    const { RefreshToken } = await logIn(sandbox);
+    const newest = (await use(sandbox, RefreshToken)).result.RefreshToken;
+    clock.advance(10);
+    assertMatch(fault(await use(sandbox, RefreshToken)), refused);
+    assertEquals((await use(sandbox, newest)).status, 200);
+  });
+}
+
 Deno.test('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshToken only', async () => {
   const { sandbox } = sandboxAt({ rotateRefreshTokens: "get-tokens" });
   await using _ = sandbox;

@@ -18,6 +18,10 @@ interface Entry {
   revoked: boolean;
   /** When the first successor was issued. */
   replacedAt?: number;
+  /** The newest successor. */
+  successor?: Entry;
+  /** A later use of its predecessor made another successor. */
+  outdated: boolean;
 }
 
 /** The opaque refresh tokens that are out, with their lifetime, revocation and rotation. */
@@ -31,7 +35,7 @@ export class RefreshTokens {
 
   /** Makes the refresh token of a login; of many tokens only the newest are known. */
   issue(grant: Grant): string {
-    return this.#add({ grant, revoked: false });
+    return this.#add({ grant, revoked: false, outdated: false });
   }
 
   check(token: string): RefreshCheck {
@@ -41,15 +45,23 @@ export class RefreshTokens {
     if (entry.revoked) return { ok: false, reason: "revoked" };
     if (now() >= entry.grant.authenticatedAt + lifetimeMs) return { ok: false, reason: "expired" };
     const graceIsOver = entry.replacedAt !== undefined && now() >= entry.replacedAt + graceMs;
-    if (graceIsOver) return { ok: false, reason: "replaced" };
+    if (entry.outdated || graceIsOver) return { ok: false, reason: "replaced" };
     return { ok: true, grant: entry.grant };
   }
 
-  /** Gives a token's successor, whose time still runs from the login. */
+  /**
+   * Gives a token's successor, whose time still runs from the login. A second successor, within the
+   * grace of the first one, puts the first and all that came of it out of use.
+   */
   rotate(token: string, grant: Grant): string {
+    const next: Entry = { grant, revoked: false, outdated: false };
     const entry = this.#entries.get(token);
-    if (entry !== undefined) entry.replacedAt ??= this.#options.now();
-    return this.#add({ grant, revoked: false });
+    if (entry !== undefined) {
+      for (let old = entry.successor; old !== undefined; old = old.successor) old.outdated = true;
+      entry.replacedAt ??= this.#options.now();
+      entry.successor = next;
+    }
+    return this.#add(next);
   }
 
   /** Revokes the tokens so far, of one account or of all. */

@@ -82,9 +82,15 @@ export class Accounts {
     return account;
   }
 
-  /** Finds a user by any name that can be logged in with; the provider's own is one. */
-  byLoginName(name: string): Account | undefined {
-    return this.#byLoginName.get(name)?.account;
+  /**
+   * Finds a user by any name that can be logged in with; the provider's own is one.
+   *
+   * @throws {TypeError} There is no such user.
+   */
+  find(name: string): Account {
+    const entry = this.#byLoginName.get(name);
+    if (entry !== undefined) return entry.account;
+    throw new TypeError(`Cannot find the user "${name}": add it first with addUser()`);
   }
 
   /** Checks a password and counts failures; a locked user is not judged at all. */

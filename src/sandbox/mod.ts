@@ -7,7 +7,8 @@
  */
 export { startSandbox } from "./start_sandbox.ts";
 export { createSandbox } from "./sandbox.ts";
-export type { Origins, Sandbox, SandboxSettings } from "./sandbox.ts";
+export type { Sandbox } from "./sandbox.ts";
+export type { Origins, SandboxSettings } from "./settings.ts";
 export type { SandboxOptions, StartSandboxOptions, Words } from "./options.ts";
 export type { NewUser, UserStatus } from "./accounts.ts";
 export type { Failure } from "./failures.ts";

@@ -3,47 +3,13 @@ import { createDataApi, DATASETS, PLATFORM_NAME } from "./data_api/data_api.ts";
 import { Downloads } from "./data_api/downloads.ts";
 import type { Failure } from "./failures.ts";
 import { createIdentityProvider } from "./identity_provider/identity_provider.ts";
-import {
-  checkOptions,
-  CLIENT_ID,
-  type SandboxOptions,
-  USER_POOL_ID,
-  type Words,
-} from "./options.ts";
+import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./options.ts";
 import { createPortal, type PortalBackend } from "./portal/portal.ts";
+import { PortalSessions } from "./portal/sessions.ts";
 import type { ApiRequest, TokenRequest } from "./records.ts";
 import { RefreshTokens } from "./identity_provider/refresh_tokens.ts";
 import { TokenIssuer } from "./identity_provider/tokens.ts";
-
-/** Settings for `configure()` or `createSession()`; everything in them is throwaway. */
-export interface SandboxSettings {
-  /** Token endpoint. */
-  authUrl: string;
-  /** Wire words of the token endpoint. */
-  provider: Words;
-  /** App client id. */
-  clientId: string;
-  /** Empty for a public client. */
-  clientSecret: string;
-  /** User pool id. */
-  userPoolId: string;
-  /** Name to log in with; an e-mail address with `aliasSignIn`. */
-  username: string;
-  /** Password of that user. */
-  password: string;
-  /** Origin of the data platform API. */
-  apiBaseUrl: string;
-  /** In a temporary folder, which goes with `close()`. */
-  envFile: string;
-  /** Keeps the tokens out of the process environment. */
-  exportEnv: "none";
-  /** No further origin, whatever the environment says. */
-  allowedOrigins: readonly string[];
-  /** Default of the document's variants, whatever the environment says. */
-  refreshSecretHash: "auto";
-  /** Deadline of a login or refresh in milliseconds. */
-  timeoutMs: number;
-}
+import { type Origins, type SandboxSettings, settingsFor, USER } from "./settings.ts";
 
 /** The three systems of the API document in this process. */
 export interface Sandbox extends AsyncDisposable {
@@ -67,34 +33,37 @@ export interface Sandbox extends AsyncDisposable {
   portalToken(): Promise<string>;
   /** Adds a user beside the one in the settings. */
   addUser(user: NewUser): void;
-  /** Ends every session: refresh tokens issued so far are refused. */
+  /** The provider refuses all refresh tokens issued so far. */
   revokeRefreshTokens(): void;
-  /** The API answers 401 to every access token issued so far. */
+  /** The API answers 401 to all access tokens issued so far. */
   expireAccessTokens(): void;
+  /**
+   * Ends the sessions of a user, or of all users, on all devices: the provider refuses the refresh
+   * tokens ("Refresh Token has been revoked"), the API answers 401 to the access tokens, and the
+   * portal asks for the password again. Later logins are not concerned.
+   *
+   * @param username Any name that the user can log in with. Default: all users.
+   * @throws {TypeError} There is no such user.
+   *
+   * @example
+   * ```ts
+   * await using sandbox = createSandbox();
+   * const headers = { authorization: await sandbox.portalToken() };
+   * const whoami = () => sandbox.handle(new Request(`${sandbox.apiUrl}/v1/whoami`, { headers }));
+   * console.log((await whoami()).status); // 200
+   * sandbox.signOutEverywhere("student");
+   * console.log((await whoami()).status); // 401
+   * ```
+   */
+  signOutEverywhere(username?: string): void;
   /** Ends waiting requests, removes the temporary folder and frees the ports. */
   close(): Promise<void>;
-}
-
-/** Where the three systems are. */
-export interface Origins {
-  /** Identity provider. */
-  authUrl: string;
-  /** Portal. */
-  portalUrl: string;
-  /** Data platform API. */
-  apiUrl: string;
 }
 
 const NOWHERE: Origins = {
   authUrl: "https://identity-provider.sandbox.example",
   portalUrl: "https://portal.sandbox.example",
   apiUrl: "https://api.sandbox.example",
-};
-
-const USER: NewUser = {
-  username: "student",
-  password: "Sandbox-Entry-1",
-  email: "student@sandbox.example",
 };
 
 /**
@@ -140,15 +109,14 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     authenticate(username, password) {
       const check = accounts.checkPassword(username, password);
       if (check.outcome === "ok" && check.account.status === "confirmed") {
-        return Promise.resolve({ ok: true, username });
+        return Promise.resolve({ ok: true, username: check.account.username });
       }
       return Promise.resolve(
         check.outcome === "locked" ? { ok: false, lockedSeconds: check.seconds } : { ok: false },
       );
     },
     async issueAccessToken(username) {
-      const account = accounts.byLoginName(username);
-      if (account === undefined) throw new TypeError(`There is no user "${username}"`);
+      const account = accounts.find(username);
       const { accessToken, expiresAt } = await tokens.issue(account, now(), crypto.randomUUID());
       return { accessToken, expiresAt };
     },
@@ -157,7 +125,8 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     datasets: DATASETS,
     apiUrl: origins.apiUrl,
   };
-  const portal = createPortal(backend);
+  const portalSessions = new PortalSessions(now);
+  const portal = createPortal(backend, portalSessions);
 
   async function dispatch(request: Request): Promise<Response> {
     const signal = AbortSignal.any([request.signal, closing.signal]);
@@ -184,21 +153,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     get settings() {
       if (settings === undefined) {
         folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
-        settings = {
-          authUrl: origins.authUrl,
-          provider: config.words,
-          clientId: CLIENT_ID,
-          clientSecret: config.clientSecret ?? "",
-          userPoolId: USER_POOL_ID,
-          username: (config.aliasSignIn ? USER.email : undefined) ?? USER.username,
-          password: USER.password,
-          apiBaseUrl: origins.apiUrl,
-          envFile: `${folder}/.env`,
-          exportEnv: "none",
-          allowedOrigins: [],
-          refreshSecretHash: "auto",
-          timeoutMs: 30_000,
-        };
+        settings = settingsFor(config, origins, `${folder}/.env`);
       }
       return settings;
     },
@@ -219,6 +174,12 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     },
     revokeRefreshTokens: () => refreshTokens.revoke(),
     expireAccessTokens: () => tokens.revoke(),
+    signOutEverywhere(username) {
+      const account = username === undefined ? undefined : accounts.find(username);
+      refreshTokens.revoke(account);
+      tokens.revoke(account);
+      portalSessions.endAll(account?.username);
+    },
     async close() {
       closing.abort(new TypeError("the sandbox is closed"));
       if (folder !== undefined) {

@@ -21,9 +21,13 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  * @throws {RangeError} A number is out of its range.
  *
  * @example
- * ```ts ignore
+ * ```ts
+ * import { createSession } from "../../mod.ts";
+ *
  * await using sandbox = await startSandbox({ accessTokenSeconds: 300 });
- * configure(sandbox.settings);
+ * const session = createSession(sandbox.settings);
+ * await session.login();
+ * console.log((await session.authFetch("/v1/stations")).status); // 200
  * ```
  */
 export async function startSandbox(options: StartSandboxOptions = {}): Promise<Sandbox> {

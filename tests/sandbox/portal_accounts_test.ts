@@ -1,16 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { Sandbox } from "../../src/sandbox/mod.ts";
-import { callApi, sandboxAt } from "./requests.ts";
-
-function signIn(sandbox: Sandbox, username: string, password: string): Promise<Response> {
-  return sandbox.handle(
-    new Request(`${sandbox.portalUrl}/login`, {
-      method: "POST",
-      headers: { "sec-fetch-site": "same-origin" },
-      body: new URLSearchParams({ username, password }),
-    }),
-  );
-}
+import { callApi, sandboxAt, signIn } from "./requests.ts";
 
 for (const aliasSignIn of [false, true]) {
   Deno.test(`portal's token opens the API, aliasSignIn ${aliasSignIn}`, async () => {

@@ -107,3 +107,24 @@ export function callApi(
   if (token !== undefined) headers.set("authorization", `bearer ${token}`);
   return sandbox.handle(new Request(sandbox.apiUrl + path, { ...init, headers }));
 }
+
+/** Sends the login form of the portal, without a port. */
+export function signIn(sandbox: Sandbox, username: string, password: string): Promise<Response> {
+  return sandbox.handle(
+    new Request(`${sandbox.portalUrl}/login`, {
+      method: "POST",
+      headers: { "sec-fetch-site": "same-origin" },
+      body: new URLSearchParams({ username, password }),
+    }),
+  );
+}
+
+/** Signs in to the portal and gives the cookie of the session. */
+export async function portalCookie(
+  sandbox: Sandbox,
+  username: string,
+  password: string,
+): Promise<string> {
+  const { headers } = await signIn(sandbox, username, password);
+  return (headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+}

@@ -73,8 +73,10 @@ function waitText(seconds: number): string {
  * answer: a login with user name and password, the data sets, and a user menu at the upper right
  * whose "Copy Token" puts `bearer <ACCESS_TOKEN>` (section 2.3) on the clipboard.
  */
-export function createPortal(backend: PortalBackend): (request: Request) => Promise<Response> {
-  const sessions = new PortalSessions(backend.now);
+export function createPortal(
+  backend: PortalBackend,
+  sessions: PortalSessions = new PortalSessions(backend.now),
+): (request: Request) => Promise<Response> {
   const { platformName, apiUrl, datasets } = backend;
 
   function currentSession(request: Request): PortalSession | undefined {

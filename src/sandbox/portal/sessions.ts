@@ -66,4 +66,11 @@ export class PortalSessions {
   end(id: string | undefined): void {
     if (id !== undefined) this.#sessions.delete(id);
   }
+
+  /** Forgets the sessions of a user, or all. */
+  endAll(username?: string): void {
+    for (const session of this.#sessions.values()) {
+      if (username === undefined || session.username === username) this.end(session.id);
+    }
+  }
 }

@@ -1,0 +1,98 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
+import type { Sandbox } from "../../src/sandbox/mod.ts";
+import {
+  callApi,
+  fault,
+  hash,
+  logIn,
+  loginBody,
+  portalCookie,
+  refreshBody,
+  sandboxAt,
+  send,
+} from "./requests.ts";
+
+const REVOKED = "400 NotAuthorizedException: Refresh Token has been revoked";
+
+async function tryRefresh(sandbox: Sandbox, token: unknown): Promise<string> {
+  const answer = await send(sandbox, refreshBody(sandbox, token));
+  return answer.status === 200 ? "200" : fault(answer);
+}
+
+async function tryApi(sandbox: Sandbox, token?: string | number): Promise<number> {
+  return (await callApi(sandbox, "/v1/whoami", token)).status;
+}
+
+async function tryPortal(sandbox: Sandbox, cookie: string): Promise<number> {
+  return (await sandbox.handle(new Request(sandbox.portalUrl, { headers: { cookie } }))).status;
+}
+
+Deno.test("signOutEverywhere() ends all sessions so far, and no later ones", async () => {
+  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
+  await using _ = sandbox;
+  const { username, password } = sandbox.settings;
+  const first = await logIn(sandbox);
+  const second = await logIn(sandbox);
+  const rotated = await send(sandbox, refreshBody(sandbox, second.RefreshToken));
+  const portalToken = (await sandbox.portalToken()).replace("bearer ", "");
+  const cookie = await portalCookie(sandbox, username, password);
+  sandbox.signOutEverywhere();
+  for (const { AccessToken, RefreshToken } of [first, rotated.result]) {
+    assertEquals(await tryRefresh(sandbox, RefreshToken), REVOKED);
+    assertEquals(await tryApi(sandbox, AccessToken), 401);
+  }
+  assertEquals(await tryApi(sandbox, portalToken), 401);
+  assertEquals(await tryPortal(sandbox, cookie), 303);
+
+  const { AccessToken, RefreshToken } = await logIn(sandbox);
+  assertEquals(await tryApi(sandbox, AccessToken), 200);
+  assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
+  assertEquals(await tryPortal(sandbox, await portalCookie(sandbox, username, password)), 200);
+});
+
+for (const aliasSignIn of [false, true]) {
+  Deno.test(`signOutEverywhere(username) ends nobody else's, aliasSignIn ${aliasSignIn}`, async () => {
+    const { sandbox } = sandboxAt({ aliasSignIn });
+    await using _ = sandbox;
+    const other = { username: "ada", password: "Other-1", email: "ada@sandbox.example" };
+    sandbox.addUser(other);
+    const otherName = aliasSignIn ? other.email : other.username;
+    const parameters = {
+      USERNAME: otherName,
+      PASSWORD: other.password,
+      SECRET_HASH: hash(sandbox, otherName),
+    };
+    const mine = await logIn(sandbox);
+    const theirs = (await send(sandbox, loginBody(sandbox, parameters))).result;
+    const { username, password } = sandbox.settings;
+    const myCookie = await portalCookie(sandbox, username, password);
+    const theirCookie = await portalCookie(sandbox, otherName, other.password);
+    sandbox.signOutEverywhere(otherName);
+    assertEquals(await tryRefresh(sandbox, theirs.RefreshToken), REVOKED);
+    assertEquals(await tryApi(sandbox, theirs.AccessToken), 401);
+    assertEquals(await tryPortal(sandbox, theirCookie), 303);
+    assertEquals(await tryRefresh(sandbox, mine.RefreshToken), "200");
+    assertEquals(await tryApi(sandbox, mine.AccessToken), 200);
+    assertEquals(await tryPortal(sandbox, myCookie), 200);
+  });
+}
+
+Deno.test("TokenIssuer refuses a token that was being signed when its user was signed out", async () => {
+  const now = (): number => Date.UTC(2025, 5, 1);
+  const issuer = new TokenIssuer({ issuer: "i", clientId: "c", accessTokenSeconds: 60, now });
+  const account = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
+  const signing = issuer.issue(account, now(), "origin");
+  issuer.revoke(account);
+  const { accessToken } = await signing;
+  await assertRejects(() => issuer.verify(accessToken), TokenRefused, "no longer accepted");
+  assertEquals(
+    (await issuer.verify((await issuer.issue(account, now(), "o")).accessToken)).sub,
+    "s",
+  );
+});
+
+Deno.test("signOutEverywhere() refuses a name that nobody has", () => {
+  const { sandbox } = sandboxAt();
+  assertThrows(() => sandbox.signOutEverywhere("nobody"), TypeError, "addUser()");
+});

@@ -7,29 +7,31 @@
 import { parseArgs } from "node:util";
 import { SESSION_STEPS } from "./session_steps.ts";
 import { SIGN_IN_STEPS } from "./sign_in_steps.ts";
-import { type DemoStep, errorText, walkStep } from "./step.ts";
-import { NotHeld, Transcript } from "./transcript.ts";
-import { type DemoWorld, makeClock, openWorld } from "./world.ts";
+import { type DemoStep, errorText, runStep } from "./step.ts";
+import { CheckFailed, Transcript } from "./transcript.ts";
+import { type DemoContext, makeClock, makeContext } from "./context.ts";
 import { startSandbox } from "../sandbox/mod.ts";
 
 const STEPS: readonly DemoStep[] = [...SIGN_IN_STEPS, ...SESSION_STEPS];
 
-const HELP = `Walks through a session against a sandbox on this machine; no account is needed.
+const HELP =
+  `Shows a session from the first login to the logout, against a sandbox on this computer. It
+needs no account and no settings.
 
 Usage: deno task demo [--break=<step>]
 
-  --break=<step>  spoil the world before a step, to see it fail (exit status 1)
-  --help          this text
+  --break=<step>  cause a fault before this step; the demo then stops there with exit status 1
+  --help          print this text
 
 ${stepList()}
 
-Exit status: 0 every step held, 1 one did not, 2 wrong usage. Writes only into a temporary folder,
-which is removed at the end.`;
+Exit status: 0 all steps passed, 1 a step failed, 2 wrong usage. The demo writes only to a temporary
+folder and removes it at the end.`;
 
 /** What the command line asks for. */
-type Invocation = { kind: "help" } | { kind: "walk"; broken: DemoStep | undefined };
+type Invocation = { kind: "help" } | { kind: "run"; broken: DemoStep | undefined };
 
-/** @throws {TypeError} If the command line is not understood. */
+/** @throws {TypeError} The command line is wrong. */
 function readArgs(args: string[]): Invocation {
   const { values } = parseArgs({
     args,
@@ -37,13 +39,15 @@ function readArgs(args: string[]): Invocation {
   });
   if (values.help) return { kind: "help" };
   const name = values.break;
-  if (name === undefined) return { kind: "walk", broken: undefined };
+  if (name === undefined) return { kind: "run", broken: undefined };
   const broken = STEPS.find((step) => step.name === name);
-  if (broken === undefined) throw new TypeError(`There is no step "${name}" to break`);
-  return { kind: "walk", broken };
+  if (broken === undefined) {
+    throw new TypeError(`Cannot break step "${name}": there is no such step`);
+  }
+  return { kind: "run", broken };
 }
 
-/** Runs the demo and returns the exit status: 0, 1 a step did not hold, 2 wrong usage. */
+/** Runs the demo and returns the exit status: 0, 1 a step failed, 2 wrong usage. */
 export async function runDemo(args: string[]): Promise<number> {
   let invocation: Invocation;
   try {
@@ -60,7 +64,7 @@ export async function runDemo(args: string[]): Promise<number> {
   try {
     return await start(transcript, invocation.broken);
   } catch (error) {
-    if (!(error instanceof NotHeld)) throw error;
+    if (!(error instanceof CheckFailed)) throw error;
     transcript.failure("The start", error);
     return 1;
   }
@@ -69,6 +73,10 @@ export async function runDemo(args: string[]): Promise<number> {
 async function start(transcript: Transcript, broken: DemoStep | undefined): Promise<number> {
   const clock = makeClock();
   transcript.heading("A session with the data platform");
+  transcript.text(
+    "This demo runs an identity provider, a portal and an API on this computer. A line after > is " +
+      "code that was run, and ✓ is a check of what it did.",
+  );
   await using sandbox = await transcript.run(
     "const sandbox = await startSandbox({ accessTokenSeconds: 300, rotateRefreshTokens: true })",
     () => startSandbox({ accessTokenSeconds: 300, rotateRefreshTokens: true, now: clock.now }),
@@ -77,19 +85,19 @@ async function start(transcript: Transcript, broken: DemoStep | undefined): Prom
   const interrupted = () => void sandbox.close().finally(() => Deno.exit(130));
   Deno.addSignalListener("SIGINT", interrupted);
   try {
-    const world = await transcript.run(
+    const context = await transcript.run(
       "configure(sandbox.settings)",
-      () => openWorld(sandbox, clock),
-      ({ envFile }) => `the session is kept in ${envFile}`,
+      () => makeContext(sandbox, clock),
+      ({ envFile }) => `the session will be saved in ${envFile}`,
     );
-    return await walkAll(world, transcript, broken);
+    return await runAll(context, transcript, broken);
   } finally {
     Deno.removeSignalListener("SIGINT", interrupted);
   }
 }
 
-async function walkAll(
-  world: DemoWorld,
+async function runAll(
+  context: DemoContext,
   transcript: Transcript,
   broken: DemoStep | undefined,
 ): Promise<number> {
@@ -97,24 +105,25 @@ async function walkAll(
     transcript.heading(`${index + 1}. ${step.title}`, `(${step.name})`);
     transcript.text(step.text);
     if (step === broken) {
-      transcript.text(`Broken on purpose: ${step.broken}.`);
-      step.breakWorld(world);
+      transcript.text(`Fault on purpose: ${step.fault}.`);
+      step.causeFault(context);
     }
-    const notHeld = await walkStep(step, world, transcript);
-    transcript.requests(world.sandbox);
-    if (notHeld !== undefined) {
-      transcript.failure(`Step ${index + 1} (${step.name})`, notHeld);
+    const failed = await runStep(step, context, transcript);
+    transcript.requests(context.sandbox);
+    if (failed !== undefined) {
+      transcript.failure(`Step ${index + 1} (${step.name})`, failed);
       return 1;
     }
   }
-  transcript.success(`All ${STEPS.length} steps held.`);
+  transcript.success(`All ${STEPS.length} steps passed.`);
+  transcript.text("Next: open notebooks/01_portal_token.ipynb in Jupyter, or VS Code, and run it.");
   return 0;
 }
 
 function stepList(): string {
   const width = Math.max(...STEPS.map((step) => step.name.length));
-  const lines = STEPS.map((step) => `  ${step.name.padEnd(width)}  ${step.broken}`);
-  return `Steps, and what --break=<step> does:\n${lines.join("\n")}`;
+  const lines = STEPS.map((step) => `  ${step.name.padEnd(width)}  ${step.fault}`);
+  return `Steps, and the fault that --break=<step> causes:\n${lines.join("\n")}`;
 }
 
 if (import.meta.main) Deno.exit(await runDemo(Deno.args));

@@ -1,22 +1,22 @@
 import { parseEnv } from "node:util";
 import { authFetch, login, status } from "../../mod.ts";
 import { answerText, type DemoStep } from "./step.ts";
-import { readEnv } from "./world.ts";
+import { readEnv } from "./context.ts";
 
 const TOKEN_KEYS = ["ACCESS_TOKEN", "ACCESS_TOKEN_EXPIRES_AT", "AUTHENTICATED_AT", "REFRESH_TOKEN"];
 
 const portal: DemoStep = {
   name: "portal",
-  title: "Sign in with the portal's token",
+  title: "Log in with a token from the portal",
   text:
-    'In the portal, "Copy Token" in the user menu puts a string on the clipboard. It needs no ' +
-    "other setting, and it cannot be refreshed.",
-  broken: "the string loses its end on the way from the portal",
-  breakWorld(world) {
-    const { copyToken } = world;
-    world.copyToken = async () => (await copyToken()).slice(0, -10);
+    'In the portal, the user menu has "Copy Token", which copies a string. A login with it needs ' +
+    "no other setting. Such a session cannot be refreshed.",
+  fault: "the last 10 characters of the copied string are missing",
+  causeFault(context) {
+    const { copyToken } = context;
+    context.copyToken = async () => (await copyToken()).slice(0, -10);
   },
-  async walk({ copyToken, sandbox }, transcript) {
+  async run({ copyToken, sandbox }, transcript) {
     const portalToken = await transcript.run(
       "const portalToken = await sandbox.portalToken()",
       copyToken,
@@ -32,46 +32,46 @@ const portal: DemoStep = {
       () => authFetch("/v1/whoami"),
       answerText,
     );
-    transcript.holds("the session came from the portal", signedIn.source, "portal");
-    transcript.holds("the API takes the token", answer.status, 200);
-    transcript.holds("the provider was not asked", sandbox.requests.length, 0);
+    transcript.check("the session came from the portal", signedIn.source, "portal");
+    transcript.check("the API accepts the token", answer.status, 200);
+    transcript.check("no request went to the provider", sandbox.requests.length, 0);
   },
 };
 
 const password: DemoStep = {
   name: "login",
-  title: "Sign in with user name and password",
+  title: "Log in with user name and password",
   text:
-    "This also brings a refresh token, so that the session outlives its access token. Both are " +
-    "kept in the .env; the password is not.",
-  broken: "the password is wrong",
-  breakWorld(world) {
-    world.password = `not ${world.password}`;
+    "This login also gets a refresh token, so the session lasts longer than its access token. " +
+    "Both tokens are saved in the .env; the password is not.",
+  fault: "the password is wrong",
+  causeFault(context) {
+    context.password = `not ${context.password}`;
   },
-  async walk(world, transcript) {
-    const { username, password } = world;
+  async run(context, transcript) {
+    const { username, password } = context;
     await transcript.run(
       "await login({ username, password })",
       () => login({ username, password }),
     );
     const signedIn = await transcript.run("status()", status, Deno.inspect);
-    transcript.holds("the session came from the password", signedIn.source, "password");
-    transcript.holds("it can be refreshed", signedIn.canRefresh, true);
-    const settings = parseEnv(world.envText);
-    const added = Object.keys(readEnv(world)).filter((key) => !(key in settings)).sort();
-    transcript.holds(`the .env also holds ${TOKEN_KEYS.join(", ")}`, added, TOKEN_KEYS);
+    transcript.check("the session came from the password", signedIn.source, "password");
+    transcript.check("it can be refreshed", signedIn.canRefresh, true);
+    const settings = parseEnv(context.envText);
+    const added = Object.keys(readEnv(context)).filter((key) => !(key in settings)).sort();
+    transcript.check(`the .env also holds ${TOKEN_KEYS.join(", ")}`, added, TOKEN_KEYS);
   },
 };
 
 const calls: DemoStep = {
   name: "calls",
   title: "Call the API",
-  text: "authFetch() is fetch() with the token: same arguments, same answer.",
-  broken: "the API is down",
-  breakWorld({ sandbox }) {
+  text: "authFetch() is fetch() that adds the token: same arguments, same answer.",
+  fault: "the API answers 503",
+  causeFault({ sandbox }) {
     sandbox.failures.push({ at: "api", status: 503 });
   },
-  async walk(world, transcript) {
+  async run(context, transcript) {
     const stations = await transcript.run(
       'const stations = await authFetch("/v1/stations")',
       () => authFetch("/v1/stations"),
@@ -82,9 +82,12 @@ const calls: DemoStep = {
       () => authFetch("/v1/whoami"),
       answerText,
     );
-    transcript.holds("both are answered 200", [stations.status, whoami.status], [200, 200]);
-    transcript.holds("the API knows the user", (await whoami.json()).username, world.username);
-    world.stationCount = (await stations.json()).length;
+    transcript.check("both calls are answered with 200", [stations.status, whoami.status], [
+      200,
+      200,
+    ]);
+    transcript.check("the API knows the user", (await whoami.json()).username, context.username);
+    context.stationCount = (await stations.json()).length;
   },
 };
 

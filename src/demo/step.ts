@@ -1,6 +1,6 @@
 import { AuthError } from "../../mod.ts";
-import { NotHeld, type Transcript } from "./transcript.ts";
-import type { DemoWorld } from "./world.ts";
+import type { DemoContext } from "./context.ts";
+import { CheckFailed, type Transcript } from "./transcript.ts";
 
 /** One step of the demo; it builds on those before. */
 export interface DemoStep {
@@ -8,24 +8,24 @@ export interface DemoStep {
   readonly name: string;
   readonly title: string;
   readonly text: string;
-  /** What `--break` does to the world, in words. */
-  readonly broken: string;
-  readonly breakWorld: (world: DemoWorld) => void;
-  readonly walk: (world: DemoWorld, transcript: Transcript) => Promise<void>;
+  /** The fault that `--break` causes, in words. */
+  readonly fault: string;
+  readonly causeFault: (context: DemoContext) => void;
+  readonly run: (context: DemoContext, transcript: Transcript) => Promise<void>;
 }
 
-/** Walks a step; whatever it throws says that it did not hold. */
-export async function walkStep(
+/** Runs a step. Whatever it throws is a failed check. */
+export async function runStep(
   step: DemoStep,
-  world: DemoWorld,
+  context: DemoContext,
   transcript: Transcript,
-): Promise<NotHeld | undefined> {
+): Promise<CheckFailed | undefined> {
   try {
-    await step.walk(world, transcript);
+    await step.run(context, transcript);
     return undefined;
   } catch (error) {
-    if (error instanceof NotHeld) return error;
-    return new NotHeld(`${step.title} works`, "no error", errorText(error));
+    if (error instanceof CheckFailed) return error;
+    return new CheckFailed(`${step.title} works`, "no error", errorText(error));
   }
 }
 

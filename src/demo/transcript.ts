@@ -1,8 +1,8 @@
 import type { Sandbox } from "../sandbox/mod.ts";
 
-/** A claim of the demo that turned out not to be true. */
-export class NotHeld extends Error {
-  override name = "NotHeld";
+/** A check of the demo that failed. */
+export class CheckFailed extends Error {
+  override name = "CheckFailed";
   readonly expected: string;
   readonly seen: string;
 
@@ -16,18 +16,18 @@ export class NotHeld extends Error {
 const COLORS = { bold: 1, red: 31, green: 32, cyan: 36, gray: 90 } as const;
 const WIDTH = 92;
 
-/** Prints what happens, for a reader: steps, code, results, claims and what the servers saw. */
+/** Prints what happens: steps, code, results, checks, and the requests that the servers got. */
 export class Transcript {
   readonly #explain: (error: unknown) => string;
-  #requestsTold = 0;
-  #callsTold = 0;
+  #printedRequests = 0;
+  #printedCalls = 0;
 
-  /** @param explain Puts an error that a line of code threw into words. */
+  /** @param explain Gives the text for an error that a line of code threw. */
   constructor(explain: (error: unknown) => string) {
     this.#explain = explain;
   }
 
-  /** Prints a heading, with an aside. */
+  /** Prints a heading, with a remark in gray. */
   heading(text: string, aside = ""): void {
     console.log(`\n${paint("bold", text)} ${paint("gray", aside)}`.trimEnd());
   }
@@ -46,9 +46,9 @@ export class Transcript {
   }
 
   /**
-   * Shows a line of code, runs it and shows what came back, as far as `show` tells.
+   * Prints a line of code, runs it and prints what `show` makes of its value.
    *
-   * @throws {NotHeld} If the line throws.
+   * @throws {CheckFailed} If the line throws.
    */
   async run<T>(
     code: string,
@@ -60,7 +60,7 @@ export class Transcript {
     try {
       value = await work();
     } catch (error) {
-      throw new NotHeld(`${code} succeeds`, "no error", this.#explain(error));
+      throw new CheckFailed(`${code} succeeds`, "no error", this.#explain(error));
     }
     const shown = await show(value);
     if (shown !== "") console.log(shown.replaceAll(/^/gm, "     "));
@@ -68,37 +68,37 @@ export class Transcript {
   }
 
   /**
-   * Makes a claim and checks it.
+   * Prints a check that holds.
    *
-   * @throws {NotHeld} If what was seen is not what was expected.
+   * @throws {CheckFailed} If what was seen is not what was expected.
    */
-  holds(claim: string, seen: unknown, expected: unknown): void {
+  check(claim: string, seen: unknown, expected: unknown): void {
     const [seenText, expectedText] = [wordsOf(seen), wordsOf(expected)];
-    if (seenText !== expectedText) throw new NotHeld(claim, expectedText, seenText);
+    if (seenText !== expectedText) throw new CheckFailed(claim, expectedText, seenText);
     console.log(`   ${paint("green", "✓")} ${claim}`);
   }
 
-  /** Tells which requests the provider and the API saw since the last time. */
+  /** Prints the requests that the provider and the API got since the last time. */
   requests({ requests, apiRequests }: Sandbox): void {
-    const asked = requests.slice(this.#requestsTold)
+    const asked = requests.slice(this.#printedRequests)
       .map((each) => `${each.operation} ${each.authFlow ?? "without a flow"} → ${each.status}`);
-    const called = apiRequests.slice(this.#callsTold)
+    const called = apiRequests.slice(this.#printedCalls)
       .map((each) => `${each.method} ${each.path} → ${each.status}`);
-    this.#requestsTold = requests.length;
-    this.#callsTold = apiRequests.length;
-    console.log(paint("gray", `   the provider saw: ${summary(asked)}`));
-    console.log(paint("gray", `   the API saw:      ${summary(called)}`));
+    this.#printedRequests = requests.length;
+    this.#printedCalls = apiRequests.length;
+    console.log(paint("gray", `   requests to the provider: ${summary(asked)}`));
+    console.log(paint("gray", `   requests to the API:      ${summary(called)}`));
   }
 
-  /** Tells that all went well. */
+  /** Prints that all went well. */
   success(text: string): void {
     console.log(`\n${paint("green", text)}`);
   }
 
-  /** Tells on the error output what did not hold. */
-  failure(where: string, { message, expected, seen }: NotHeld): void {
-    console.error(`\n${paint("red", `${where} did not hold: ${message}`, Deno.stderr)}`);
-    console.error(`   expected: ${expected}\n   seen:     ${seen}`);
+  /** Prints a failed check to the error output. */
+  failure(where: string, { message, expected, seen }: CheckFailed): void {
+    console.error(`\n${paint("red", `${where} failed.`, Deno.stderr)}`);
+    console.error(`   check:    ${message}\n   expected: ${expected}\n   seen:     ${seen}`);
   }
 }
 
@@ -121,5 +121,5 @@ function summary(lines: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
   const parts = [...counts].map(([line, count]) => count === 1 ? line : `${line} (${count} times)`);
-  return parts.join(", ") || "nothing";
+  return parts.join(", ") || "none";
 }

@@ -3,8 +3,8 @@ import { parseEnv } from "node:util";
 import { configure } from "../../mod.ts";
 import type { Sandbox } from "../sandbox/mod.ts";
 
-/** What the steps work on, and what `--break` changes. */
-export interface DemoWorld {
+/** What all steps share, and what `--break` changes. */
+export interface DemoContext {
   readonly sandbox: Sandbox;
   /** The temporary folder. */
   readonly folder: string;
@@ -16,9 +16,9 @@ export interface DemoWorld {
   copyToken: () => Promise<string>;
   readonly username: string;
   password: string;
-  /** How many stations the API told of. */
+  /** How many stations the API listed. */
   stationCount: number;
-  /** Lets the time pass that makes an access token end. */
+  /** Moves the clock past the end of an access token. */
   passTime: () => void;
 }
 
@@ -30,7 +30,10 @@ export interface DemoClock {
 
 const TIME_THAT_PASSES_MS = 6 * 60_000;
 
-/** A clock that can be moved once; it begins in the past, as the clock of the second process is real. */
+/**
+ * A clock that can be moved once. It begins in the past and then shows the real time, as the second
+ * process has the real clock.
+ */
 export function makeClock(): DemoClock {
   let behindMs = TIME_THAT_PASSES_MS;
   return {
@@ -41,8 +44,8 @@ export function makeClock(): DemoClock {
   };
 }
 
-/** Writes a user's `.env` and configures the default session, as a notebook does. */
-export function openWorld(sandbox: Sandbox, { now, passTime }: DemoClock): DemoWorld {
+/** Writes a `.env` as a user has one and configures the default session, as a notebook does. */
+export function makeContext(sandbox: Sandbox, { now, passTime }: DemoClock): DemoContext {
   const { settings } = sandbox;
   const envText = `# Settings of a subscription
 AUTH_URL=${settings.authUrl}
@@ -56,7 +59,7 @@ API_BASE_URL=${settings.apiBaseUrl}
   configure({
     ...settings,
     now,
-    // Named, so that the user's environment has no say in them.
+    // Given here, so that variables of the user's environment do not count.
     allowedOrigins: [sandbox.apiUrl],
     refreshSecretHash: "auto",
     timeoutMs: 10_000,
@@ -74,7 +77,7 @@ API_BASE_URL=${settings.apiBaseUrl}
   };
 }
 
-/** The keys and values that the `.env` holds now, read by other means than the session's. */
-export function readEnv({ envFile }: DemoWorld): Record<string, string | undefined> {
+/** The keys and values that the `.env` holds now, read without the code that is shown. */
+export function readEnv({ envFile }: DemoContext): Record<string, string | undefined> {
   return parseEnv(Deno.readTextFileSync(envFile));
 }

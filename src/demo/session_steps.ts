@@ -87,10 +87,7 @@ const resume: DemoStep = {
 
 /** Runs the script in a process of its own; gives what it printed, or the first line of its error. */
 async function runSecondProcess(folder: string): Promise<string> {
-  const own = Deno.execPath();
-  // A permission for "deno" does not cover its path where that is a link.
-  const { state } = Deno.permissions.querySync({ name: "run", command: own });
-  const { success, stdout, stderr } = await new Deno.Command(state === "granted" ? own : "deno", {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--allow-read=.", "--allow-net=127.0.0.1", SECOND_PROCESS],
     cwd: folder,
     env: { NO_COLOR: "1" },

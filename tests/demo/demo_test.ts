@@ -118,6 +118,17 @@ Deno.test("the demo runs all steps with the permissions of its task", async () =
   await assertNoSecret(run.out);
 });
 
+Deno.test("deno task demo runs all steps when no program named deno is on the path", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "demo"],
+    cwd: fileURLToPath(new URL("../../", import.meta.url)),
+    env: { PATH: "" },
+    stdin: "null",
+  }).output();
+  const [out = "", err = ""] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assertPassed({ code, out, err });
+});
+
 for (const [name, flags] of [["its task", PERMISSIONS], ["-A", ["-A"]]] as const) {
   Deno.test(`the demo with the permissions of ${name} ignores the user's environment`, async () => {
     const run = await runDemo([], { flags: [...flags], env: HOSTILE });

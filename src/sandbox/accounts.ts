@@ -4,9 +4,9 @@ export interface NewUser {
   username: string;
   /** Any text that is not empty. */
   password: string;
-  /** Needed with `aliasSignIn`, where people log in with it. */
+  /** The name to log in with, if the sandbox has `aliasSignIn`. */
   email?: string;
-  /** `"unconfirmed"` and `"reset-required"` users are turned away at login. Default `"confirmed"`. */
+  /** `"unconfirmed"` and `"reset-required"` users cannot log in. Default `"confirmed"`. */
   status?: UserStatus;
 }
 
@@ -15,14 +15,14 @@ export type UserStatus = "confirmed" | "unconfirmed" | "reset-required";
 
 /** A user as the provider knows it. */
 export interface Account {
-  /** Name on the provider's side: the `username` claim and what a refresh must hash. */
+  /** The provider's own name: the `username` claim, and the name in a refresh's SECRET_HASH. */
   readonly username: string;
   readonly sub: string;
   readonly email: string | undefined;
   readonly status: UserStatus;
 }
 
-/** What came of a name and a password. */
+/** Result of a check of name and password. */
 export type PasswordCheck =
   | { outcome: "ok"; account: Account }
   | { outcome: "wrong" }
@@ -49,7 +49,7 @@ export class Accounts {
   }
 
   /**
-   * Adds a user. With `aliasSignIn` the provider names the user by a UUID.
+   * Adds a user. With `aliasSignIn`, the provider's own name for the user is a UUID.
    *
    * @throws {TypeError} A field is missing or the name is taken.
    */
@@ -58,12 +58,14 @@ export class Accounts {
       const [name, value] of Object.entries({ username: user.username, password: user.password })
     ) {
       if (typeof value !== "string" || value === "") {
-        throw new TypeError(`Cannot add the user: "${name}" must be a text that is not empty`);
+        throw new TypeError(`Cannot add the user: "${name}" must be a text, not empty`);
       }
     }
     const alias = this.#options.aliasSignIn;
     if (alias && !user.email?.includes("@")) {
-      throw new TypeError('Cannot add the user: with "aliasSignIn" an "email" address is needed');
+      throw new TypeError(
+        'Cannot add the user: with "aliasSignIn", users log in by e-mail; give an "email"',
+      );
     }
     const sub = crypto.randomUUID();
     const account: Account = {
@@ -75,7 +77,7 @@ export class Accounts {
     const loginNames = alias ? [sub, user.email ?? sub] : [user.username];
     const taken = loginNames.find((name) => this.#byLoginName.has(name));
     if (taken !== undefined) {
-      throw new TypeError(`Cannot add the user: there is already one named "${taken}"`);
+      throw new TypeError(`Cannot add the user: the name "${taken}" is taken; choose another one`);
     }
     const entry = { account, password: user.password, failures: 0, lockedUntil: 0 };
     for (const name of loginNames) this.#byLoginName.set(name, entry);
@@ -83,7 +85,7 @@ export class Accounts {
   }
 
   /**
-   * Finds a user by any name that can be logged in with; the provider's own is one.
+   * Finds a user by any name that a login takes; the provider's own name is one of them.
    *
    * @throws {TypeError} There is no such user.
    */
@@ -93,7 +95,7 @@ export class Accounts {
     throw new TypeError(`Cannot find the user "${name}": add it first with addUser()`);
   }
 
-  /** Checks a password and counts failures; a locked user is not judged at all. */
+  /** Checks a password and counts failures. While a user is locked, no password is checked. */
   checkPassword(loginName: string, password: string): PasswordCheck {
     const entry = this.#byLoginName.get(loginName);
     if (entry === undefined) return { outcome: "wrong" };

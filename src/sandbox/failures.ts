@@ -1,25 +1,25 @@
 /** A fault that the sandbox injects into the token endpoint or the API. */
 export interface Failure {
-  /** Which system fails. */
+  /** Which system fails: the token endpoint or the API. */
   at: "token" | "api";
   /** Answer with this status instead of the service's own answer; 200 when only `body` is given. */
   status?: number;
   /** Headers of that answer, such as `retry-after`. */
   headers?: Record<string, string>;
-  /** Body of that answer; the default is an error of the shape the system has. */
+  /** Body of that answer. Default: an error as that system sends it. */
   body?: string;
   /**
-   * Cut the connection: `"before"` the service saw the request, or `"during"`: it did its work and
-   * the answer is lost.
+   * Cut the connection. `"before"`: the service has not seen the request. `"during"`: the service
+   * has done its work, and the answer is lost.
    */
   drop?: "before" | "during";
-  /** Wait first, in milliseconds. Alone: a slow answer. */
+  /** Wait before the answer, in milliseconds. */
   delayMs?: number;
-  /** How many requests it hits; counts down. Default: every one. */
+  /** How many requests fail; counts down. Default: all. */
   times?: number;
 }
 
-/** A cut connection, which a `fetch` reports as a `TypeError`. */
+/** A cut connection: `fetch` reports one as a `TypeError`. */
 export class ConnectionLost extends TypeError {
   override name = "TypeError";
   constructor() {
@@ -27,7 +27,7 @@ export class ConnectionLost extends TypeError {
   }
 }
 
-/** Finds the first failure for this system that has hits left, and takes one hit off. */
+/** Finds the first failure of this system that is not used up, and counts it down. */
 export function takeFailure(failures: Failure[], at: Failure["at"]): Failure | undefined {
   const failure = failures.find((each) => each.at === at && (each.times ?? 1) > 0);
   if (failure === undefined) return undefined;
@@ -36,7 +36,7 @@ export function takeFailure(failures: Failure[], at: Failure["at"]): Failure | u
   return failure;
 }
 
-/** The answer a failure gives by itself, or `undefined` when it only delays or cuts. */
+/** The answer of a failure, or `undefined` if it only delays or cuts. */
 export function failureAnswer(failure: Failure): Response | undefined {
   if (failure.status === undefined && failure.body === undefined) return undefined;
   const status = failure.status ?? 200;
@@ -46,7 +46,7 @@ export function failureAnswer(failure: Failure): Response | undefined {
 }
 
 /**
- * Runs one request through a failure.
+ * Answers one request, with the failure if there is one.
  *
  * @throws {ConnectionLost} The failure cuts the connection.
  */
@@ -66,7 +66,7 @@ export async function withFailure(
   return answer;
 }
 
-/** Waits, or rejects with the reason of the signal. */
+/** Waits; rejects with the reason of the signal if it is aborted meanwhile. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (ms <= 0) return;
@@ -89,7 +89,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
  */
 export function checkFailure(failure: Failure): Failure {
   const fail = (problem: string): never => {
-    throw new TypeError(`Sandbox failure ${JSON.stringify(failure)}: ${problem}`);
+    throw new TypeError(`Cannot use the failure ${JSON.stringify(failure)}: ${problem}`);
   };
   if (typeof failure !== "object" || failure === null) fail("must be an object");
   const known = ["at", "status", "headers", "body", "drop", "delayMs", "times"];

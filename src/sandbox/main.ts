@@ -5,29 +5,32 @@ import { startSandbox } from "./start_sandbox.ts";
 
 const FIRST_PORT = 8410;
 
-const HELP = `Runs the identity provider, the portal and the data platform API on this machine.
+const HELP =
+  `Runs an identity provider, a portal and a data platform API on this computer, to try things out and
+to teach. No account is needed.
 
 Usage: deno task sandbox [options]
 
-  --port N                    first of three ports in a row (default ${FIRST_PORT}; 0: any free ones)
+  --port N                    use the ports N, N+1 and N+2 (default ${FIRST_PORT}; 0: any free ones)
   --access-token-seconds N    lifetime of an access token (default 1800)
   --refresh-days N            lifetime of a refresh token (default 30)
-  --words vendor|aws          wire words of the token endpoint (default vendor)
+  --words vendor|aws          header names of the token endpoint: as in the API document, or those
+                              of AWS (default vendor)
   --rotate initiate-auth|get-tokens
-                              each refresh replaces the refresh token
-  --grace-seconds N           how long a replaced refresh token stays good (default 0)
-  --alias                     log in by e-mail; the provider knows the user by a UUID
-  --public-client             a client without secret
+                              give a new refresh token with each refresh, by this operation
+  --grace-seconds N           how long a replaced refresh token still works (default 0)
+  --alias                     users log in by e-mail; the provider's own name for them is a UUID
+  --public-client             an app client without secret
   --lockout-after N           lock a user after N wrong passwords
-  --throttle-per-second N     requests the token endpoint takes in a second
-  --challenge NAME            answer every login with this challenge
-  --latency-ms N              delay before each answer
-  --help                      this text
+  --throttle-per-second N     refuse more than N requests a second to the token endpoint
+  --challenge NAME            answer each login with this challenge, such as SOFTWARE_TOKEN_MFA
+  --latency-ms N              wait before each answer
+  --help                      print this text
 
 Ctrl+C stops it.
 `;
 
-/** Reads the command line; `undefined` when it asks for the help text. */
+/** Reads the command line; `undefined` if it asks for the help text. */
 export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefined {
   const { values } = parseArgs({
     args,
@@ -62,7 +65,9 @@ export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefine
   for (const [name, text] of Object.entries(numbers) as [keyof typeof numbers, string?][]) {
     if (text === undefined) continue;
     const value = text.trim() === "" ? NaN : Number(text);
-    if (Number.isNaN(value)) throw new TypeError(`"${name}" must be a number, got "${text}"`);
+    if (Number.isNaN(value)) {
+      throw new TypeError(`Cannot start the sandbox: "${name}" must be a number, got "${text}"`);
+    }
     options[name] = value;
   }
   if (words !== undefined) options.words = choice("words", words, ["vendor", "aws"]);
@@ -78,16 +83,16 @@ export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefine
   return options;
 }
 
-/** The lines that a person pastes into `.env`, with where to look. */
+/** What is printed at the start: the addresses, and the lines for a `.env`. */
 export function describeSandbox({ settings, portalUrl, authUrl, apiUrl }: Sandbox): string {
-  return `The sandbox runs.
+  return `The sandbox is running.
 
   identity provider  ${authUrl}
   portal             ${portalUrl}
   data platform API  ${apiUrl}
 
-Paste this into a .env. The secrets are the sandbox's own and open nothing else,
-so it shows them; never print those of a real account.
+Put these lines into a .env. The secrets are shown because they work with this sandbox only; never
+print those of a real account. USERNAME and PASSWORD also open the portal.
 
 AUTH_URL=${settings.authUrl}
 AUTH_PROVIDER=${settings.provider}
@@ -98,7 +103,7 @@ USERNAME=${settings.username}
 PASSWORD=${settings.password}
 API_BASE_URL=${settings.apiBaseUrl}
 
-Ctrl+C stops it; tokens of this run are then good for nothing.
+Ctrl+C stops the sandbox; its tokens then no longer work.
 `;
 }
 
@@ -131,7 +136,9 @@ export async function runSandbox(args: string[]): Promise<number> {
 function choice<T extends string>(name: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((each) => each === value);
   if (found !== undefined) return found;
-  throw new TypeError(`--${name} must be ${allowed.join(" or ")}, got "${value}"`);
+  throw new TypeError(
+    `Cannot start the sandbox: --${name} must be ${allowed.join(" or ")}, got "${value}"`,
+  );
 }
 
 if (import.meta.main) Deno.exit(await runSandbox(Deno.args));

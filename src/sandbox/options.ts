@@ -1,44 +1,50 @@
 import { checkFailure, type Failure } from "./failures.ts";
 
-/** Which vendor's words the token endpoint speaks. */
+/** Whose header names and content type the token endpoint uses. */
 export type Words = "vendor" | "aws";
 
-/** What the sandbox imitates; every option has a default and is checked. */
+/** How the sandbox behaves. Every option has a default and is checked. */
 export interface SandboxOptions {
   /** Lifetime of an access token in seconds, reported as `ExpiresIn`. Default 1800. */
   accessTokenSeconds?: number;
   /** Lifetime of a refresh token in days, counted from the login. Default 30. */
   refreshDays?: number;
-  /** Wire words of the token endpoint. Default `"vendor"`, as the API document prints them. */
+  /**
+   * Header names and content type of the token endpoint. Default `"vendor"`: as the API document
+   * has them. `"aws"`: as the public protocol has them.
+   */
   words?: Words;
   /**
-   * What a refresh does with the refresh token. `false` (default): it stays. `true` or
-   * `"initiate-auth"`: the answer holds a new one and the old one dies. `"get-tokens"`: the same,
-   * but only the operation `GetTokensFromRefreshToken` refreshes.
+   * Whether a refresh replaces the refresh token. `false` (default): no. `true` or
+   * `"initiate-auth"`: the answer has a new one, and the old one is refused from then on.
+   * `"get-tokens"`: the same, but only the operation `GetTokensFromRefreshToken` can refresh.
    */
   rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
-  /** How long a replaced refresh token stays good, in seconds, 0 to 60. Default 0. */
+  /**
+   * How long a replaced refresh token still works, in seconds, 0 to 60. Default 0. If it is used
+   * again in that time, the token that it gave before stops working.
+   */
   graceSeconds?: number;
-  /** People log in by e-mail and the provider knows them by a UUID. Default false. */
+  /** Users log in by e-mail, and the provider's own name for them is a UUID. Default false. */
   aliasSignIn?: boolean;
   /**
-   * Failed passwords before the user is locked, for 2^(n - limit) seconds, 900 at most. Default: no
-   * lock.
+   * Wrong passwords in a row after which the user is locked, first for a second, then twice as long
+   * after each further one, 900 seconds at most. Default: no lock.
    */
   lockoutAfter?: number;
-  /** Requests the token endpoint takes in any one second. Default: no limit. */
+  /** Requests that the token endpoint answers in one second. Default: no limit. */
   throttlePerSecond?: number;
-  /** Name of a challenge that every login with a right password meets. Default: none. */
+  /** Name of the challenge that answers each login with a right password. Default: none. */
   challenge?: string;
-  /** Whether a refresh may, must or must not carry SECRET_HASH. Default `"optional"`. */
+  /** Whether a refresh may, must or must not have SECRET_HASH. Default `"optional"`. */
   refreshSecretHash?: "optional" | "required" | "forbidden";
-  /** `false`: a public client, without a secret and without SECRET_HASH. */
+  /** `false`: a public client, without secret and SECRET_HASH. Default: a fixed secret. */
   clientSecret?: string | false;
   /** Clock in milliseconds since 1970. Default `Date.now`. */
   now?: () => number;
   /** Delay before each answer of the provider and the API, in milliseconds. Default 0. */
   latencyMs?: number;
-  /** Faults to inject. Copied: the live list is `failures` of the sandbox. */
+  /** Faults to inject. This list is copied; change `failures` of the sandbox later. */
   failures?: Failure[];
 }
 
@@ -66,7 +72,7 @@ export interface SandboxConfig {
   readonly failures: Failure[];
 }
 
-/** Throwaway, the same in every sandbox, so that a class can keep one `.env` over restarts. */
+/** The same in every sandbox, so that a class can keep its `.env` when the sandbox restarts. */
 export const CLIENT_ID = "sandboxclient0000000000001";
 export const USER_POOL_ID = "sandbox-1_Classroom";
 const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
@@ -97,7 +103,9 @@ const NAMES: readonly (keyof SandboxOptions)[] = [
 export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
   for (const name of Object.keys(options)) {
     if (!(NAMES as readonly string[]).includes(name)) {
-      throw new TypeError(`Unknown sandbox option "${name}"; known are ${NAMES.join(", ")}`);
+      throw new TypeError(
+        `Cannot start the sandbox: there is no option "${name}"; use ${NAMES.join(", ")}`,
+      );
     }
   }
   return {
@@ -138,10 +146,14 @@ export function checkPort(port: number): number {
 
 function inRange(name: string, value: number, min: number, max: number): number {
   if (typeof value !== "number") {
-    throw new TypeError(`Sandbox option "${name}" must be a number, got ${typeof value}`);
+    throw new TypeError(
+      `Cannot start the sandbox: option "${name}" must be a number, got ${typeof value}`,
+    );
   }
   if (!(value >= min && value <= max)) {
-    throw new RangeError(`Sandbox option "${name}" must be ${min} to ${max}, got ${value}`);
+    throw new RangeError(
+      `Cannot start the sandbox: option "${name}" must be ${min} to ${max}, got ${value}`,
+    );
   }
   return value;
 }
@@ -149,7 +161,9 @@ function inRange(name: string, value: number, min: number, max: number): number 
 function wholeNumber(name: string, value: number, min: number, max: number): number {
   inRange(name, value, min, max);
   if (!Number.isInteger(value)) {
-    throw new RangeError(`Sandbox option "${name}" must be a whole number, got ${value}`);
+    throw new RangeError(
+      `Cannot start the sandbox: option "${name}" must be a whole number, got ${value}`,
+    );
   }
   return value;
 }
@@ -158,7 +172,9 @@ function oneOf<T>(name: string, value: T, allowed: readonly T[]): T {
   if (!allowed.includes(value)) {
     const list = allowed.map((each) => JSON.stringify(each)).join(", ");
     throw new TypeError(
-      `Sandbox option "${name}" must be one of ${list}, got ${JSON.stringify(value)}`,
+      `Cannot start the sandbox: option "${name}" must be one of ${list}, got ${
+        JSON.stringify(value)
+      }`,
     );
   }
   return value;
@@ -175,8 +191,8 @@ function rotation(
 function challengeName(value: string): string {
   if (typeof value !== "string" || !/^[A-Z][A-Z0-9_]{2,40}$/.test(value)) {
     throw new TypeError(
-      `Sandbox option "challenge" must be a challenge name such as "NEW_PASSWORD_REQUIRED", ` +
-        `got ${JSON.stringify(value)}`,
+      'Cannot start the sandbox: option "challenge" must be a challenge name such as ' +
+        `"NEW_PASSWORD_REQUIRED", got ${JSON.stringify(value)}`,
     );
   }
   return value;
@@ -186,7 +202,8 @@ function secret(value: string | false): string | undefined {
   if (value === false) return undefined;
   if (typeof value !== "string" || value === "") {
     throw new TypeError(
-      'Sandbox option "clientSecret" must be a text, not empty, or false for a public client',
+      'Cannot start the sandbox: option "clientSecret" must be a text, not empty, ' +
+        "or false for a public client",
     );
   }
   return value;
@@ -194,14 +211,16 @@ function secret(value: string | false): string | undefined {
 
 function clock(value: () => number): () => number {
   if (typeof value !== "function") {
-    throw new TypeError('Sandbox option "now" must be a function that returns milliseconds');
+    throw new TypeError(
+      'Cannot start the sandbox: option "now" must be a function that returns milliseconds',
+    );
   }
   return value;
 }
 
 function failureList(value: Failure[]): Failure[] {
   if (!Array.isArray(value)) {
-    throw new TypeError('Sandbox option "failures" must be an array');
+    throw new TypeError('Cannot start the sandbox: option "failures" must be an array');
   }
   return value.map((failure) => ({ ...checkFailure(failure) }));
 }

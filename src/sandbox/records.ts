@@ -4,7 +4,7 @@ export interface TokenRequest {
   operation: string;
   /** The body's `AuthFlow`, where it has one. */
   authFlow?: string;
-  /** Status of the answer; 0 until it is given and when the connection was cut before. */
+  /** Status of the answer; 0 before the answer, and if the connection was cut. */
   status: number;
   /** When it arrived, by the clock of the sandbox. */
   at: Date;
@@ -16,15 +16,15 @@ export interface ApiRequest {
   method: string;
   /** Path without the query. */
   path: string;
-  /** Status of the answer; 0 until it is given and when the connection was cut before. */
+  /** Status of the answer; 0 before the answer, and if the connection was cut. */
   status: number;
-  /** Whether a good access token came with it. */
+  /** Whether it had a valid access token. */
   authorized: boolean;
   /** When it arrived, by the clock of the sandbox. */
   at: Date;
 }
 
-/** How many requests, refresh tokens and portal sessions are kept; the oldest go first. */
+/** How many requests, refresh tokens and portal sessions are kept; the oldest are dropped. */
 export const RECORD_LIMIT = 10_000;
 
 /** Adds a record to a list and drops the oldest one over the limit. */

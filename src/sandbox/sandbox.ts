@@ -13,7 +13,7 @@ import { type Origins, type SandboxSettings, settingsFor, USER } from "./setting
 
 /** The three systems of the API document in this process. */
 export interface Sandbox extends AsyncDisposable {
-  /** The first reading makes the temporary folder of `envFile` (write permission). */
+  /** When first read, makes the temporary folder of `envFile` (write permission). */
   readonly settings: SandboxSettings;
   /** Origin of the identity provider: the token endpoint. */
   readonly authUrl: string;
@@ -25,9 +25,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly requests: readonly Readonly<TokenRequest>[];
   /** What the API received, secrets removed: the newest 10,000, oldest first. */
   readonly apiRequests: readonly Readonly<ApiRequest>[];
-  /** The live list of faults: push, empty or replace its members at any time. */
+  /** The faults in effect. Add, change or remove them at any time. */
   readonly failures: Failure[];
-  /** Answers a request to one of the three origins, without a port. */
+  /** Answers a request to one of the three origins in memory, without the network. */
   handle(request: Request): Promise<Response>;
   /** What "Copy Token" in the portal gives: `bearer <ACCESS_TOKEN>` (section 2.3). */
   portalToken(): Promise<string>;
@@ -40,7 +40,7 @@ export interface Sandbox extends AsyncDisposable {
   /**
    * Ends the sessions of a user, or of all users, on all devices: the provider refuses the refresh
    * tokens ("Refresh Token has been revoked"), the API answers 401 to the access tokens, and the
-   * portal asks for the password again. Later logins are not concerned.
+   * portal asks for the password again. Later logins work.
    *
    * @param username Any name that the user can log in with. Default: all users.
    * @throws {TypeError} There is no such user.
@@ -56,7 +56,7 @@ export interface Sandbox extends AsyncDisposable {
    * ```
    */
   signOutEverywhere(username?: string): void;
-  /** Ends waiting requests, removes the temporary folder and frees the ports. */
+  /** Cuts waiting requests, removes the temporary folder and frees the ports. */
   close(): Promise<void>;
 }
 
@@ -67,11 +67,23 @@ const NOWHERE: Origins = {
 };
 
 /**
- * Makes a sandbox without ports; its `handle` serves as the `fetch` of a client:
- * `(input, init) => sandbox.handle(new Request(input, init))`.
+ * Makes a sandbox without ports, for tests: a client uses its `handle` in place of `fetch`.
  *
  * @throws {TypeError} An option is unknown or of the wrong type.
  * @throws {RangeError} A number is out of its range.
+ *
+ * @example
+ * ```ts
+ * import { createSession } from "../../mod.ts";
+ *
+ * await using sandbox = createSandbox({ accessTokenSeconds: 300 });
+ * const session = createSession({
+ *   ...sandbox.settings,
+ *   fetch: (input, init) => sandbox.handle(new Request(input, init)),
+ * });
+ * await session.login();
+ * console.log((await session.authFetch("/v1/stations")).status); // 200
+ * ```
  */
 export function createSandbox(options: SandboxOptions = {}, origins: Origins = NOWHERE): Sandbox {
   const config = checkOptions(options);
@@ -102,7 +114,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     failures,
     requests,
   });
-  // On the portal's origin, as a file store of its own would be one more port.
+  // On the portal's origin: a file store of its own would need one more port.
   const downloads = new Downloads(origins.portalUrl, now);
   const api = createDataApi({ config, tokens, downloads, failures, requests: apiRequests });
   const backend: PortalBackend = {
@@ -139,7 +151,9 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       case origins.apiUrl:
         return await api(request, signal);
       default:
-        throw new TypeError(`The sandbox has no system at ${new URL(request.url).origin}`);
+        throw new TypeError(
+          `Cannot answer: the sandbox has nothing at ${new URL(request.url).origin}`,
+        );
     }
   }
 

@@ -16,7 +16,7 @@ export interface LoopbackOptions {
   handle: (request: Request) => Promise<Response>;
 }
 
-/** A request that no system gets to see. */
+/** A request that is answered here and reaches none of the systems. */
 class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -28,12 +28,12 @@ class Refused extends Error {
   }
 }
 
-// A page of another site whose name was made to lead to this machine (DNS rebinding) sends that name.
+// A web page can point its host name at this machine (DNS rebinding); the browser sends that name.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. With node:http, as `Deno.serve` has no way to cut a connection
- * before it has answered; loaded here, so that the sandbox without ports does not pay for it.
+ * Serves a handler on 127.0.0.1. It uses node:http, as `Deno.serve` cannot cut a connection before
+ * the answer. Loaded on demand: a sandbox without ports does not need it.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
@@ -45,7 +45,7 @@ export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackS
     socket.on("error", () => {});
     socket.end("HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
-  // The default of 5 s would close connections under a person who reads between two cells.
+  // The default of 5 s would close connections while somebody reads between two cells.
   server.keepAliveTimeout = 60_000;
   await listen(server, options.port);
   const address = server.address();
@@ -107,7 +107,7 @@ async function respond(
   answer.end(bytes);
 }
 
-/** @throws {Refused} The host, the method or the target is none that the sandbox serves. */
+/** @throws {Refused} The sandbox does not serve this host, this method or this target. */
 function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): void {
   if (!OWN_HOST.test(headers.host ?? "")) {
     throw new Refused(
@@ -117,7 +117,7 @@ function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): voi
         "open it as 127.0.0.1 or localhost.",
     );
   }
-  // `Request` knows no such method.
+  // `new Request()` throws for these methods.
   if (/^(TRACE|TRACK|CONNECT)$/i.test(method)) {
     throw new Refused(405, "method_not_allowed", `Cannot answer ${method}: send GET or POST.`);
   }

@@ -1,11 +1,11 @@
 import type { NewUser } from "./accounts.ts";
 import { CLIENT_ID, type SandboxConfig, USER_POOL_ID, type Words } from "./options.ts";
 
-/** Settings for `configure()` or `createSession()`; everything in them is throwaway. */
+/** Settings for `configure()` or `createSession()`; they work with this sandbox only. */
 export interface SandboxSettings {
   /** Token endpoint. */
   authUrl: string;
-  /** Wire words of the token endpoint. */
+  /** Whose header names the token endpoint expects. */
   provider: Words;
   /** App client id. */
   clientId: string;
@@ -19,13 +19,13 @@ export interface SandboxSettings {
   password: string;
   /** Origin of the data platform API. */
   apiBaseUrl: string;
-  /** In a temporary folder, which goes with `close()`. */
+  /** In a temporary folder, which `close()` removes. */
   envFile: string;
   /** Keeps the tokens out of the process environment. */
   exportEnv: "none";
-  /** No further origin, whatever the environment says. */
+  /** None beside the API. Given here, so that the environment does not count. */
   allowedOrigins: readonly string[];
-  /** Default of the document's variants, whatever the environment says. */
+  /** The default. Given here, so that the environment does not count. */
   refreshSecretHash: "auto";
   /** Deadline of a login or refresh in milliseconds. */
   timeoutMs: number;
@@ -41,14 +41,14 @@ export interface Origins {
   apiUrl: string;
 }
 
-/** The user whom every sandbox has. */
+/** The user that every sandbox has. */
 export const USER: NewUser = {
   username: "student",
   password: "Sandbox-Entry-1",
   email: "student@sandbox.example",
 };
 
-/** What a client must be told to use the sandbox at these origins. */
+/** The settings with which a client uses the sandbox at these origins. */
 export function settingsFor(
   config: SandboxConfig,
   origins: Origins,

@@ -14,11 +14,13 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
 /**
  * Starts identity provider, portal and data platform API on 127.0.0.1, in this process.
  *
- * Needs net permission; `settings` also write permission for a temporary folder. Adds loopback to
- * `NO_PROXY` where env permission is given; a `fetch` made earlier in the process has not seen it.
+ * Needs net permission. To read its `settings` also needs write permission, for a temporary folder.
+ * Adds loopback to `NO_PROXY` if env permission is given, so that a company proxy does not get
+ * these requests; this has no effect if the process has used `fetch` before.
  *
  * @throws {TypeError} An option is unknown or of the wrong type.
  * @throws {RangeError} A number is out of its range.
+ * @throws {Error} A port is in use.
  *
  * @example
  * ```ts
@@ -40,7 +42,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The servers come first because their ports are part of the settings and of each token's issuer.
+  // The servers start first: their ports are part of the settings and of each token's issuer.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);
@@ -65,7 +67,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   return sandbox;
 }
 
-/** Keeps a proxy of the environment from swallowing loopback requests; the list there is kept. */
+/** Adds loopback to the hosts that are reached without a proxy, and keeps the others. */
 function bypassProxyForLoopback(): void {
   for (const variable of NO_PROXY_NAMES) {
     if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;

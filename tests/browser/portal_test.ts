@@ -80,7 +80,7 @@ chromiumTest(
     const { page, problems } = await openPage(browser);
     await page.goto(sandbox.portalUrl);
     await signIn(page, sandbox.settings.username, "not this one");
-    assertMatch(await text(page, '[role="alert"]'), /user name and password do not go together/);
+    assertMatch(await text(page, '[role="alert"]'), /user name or the password is wrong/);
     assertEquals(await page.getByLabel("User name").inputValue(), sandbox.settings.username);
     assertEquals(await page.locator(":focus").getAttribute("id"), "password");
     await page.keyboard.type(sandbox.settings.password);

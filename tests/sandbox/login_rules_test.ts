@@ -74,7 +74,7 @@ for (const challenge of ["NEW_PASSWORD_REQUIRED", "SOFTWARE_TOKEN_MFA", "SMS_MFA
   });
 }
 
-Deno.test("addUser adds users who can log in, or are turned away by their status", async () => {
+Deno.test("addUser adds users who can log in, or are refused by their status", async () => {
   const { sandbox } = sandboxAt();
   await using _ = sandbox;
   const login = async (username: string): Promise<string> => {
@@ -92,7 +92,7 @@ Deno.test("addUser adds users who can log in, or are turned away by their status
   assertEquals(await login("good"), "200");
   assertMatch(await login("new"), /^400 UserNotConfirmedException/);
   assertMatch(await login("old"), /^400 PasswordResetRequiredException/);
-  assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "already");
+  assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "is taken");
   assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
 });
 

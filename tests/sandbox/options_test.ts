@@ -7,7 +7,7 @@ import {
 } from "../../src/sandbox/mod.ts";
 
 const REFUSED: [Record<string, unknown>, string][] = [
-  [{ accessTokenSecond: 5 }, 'Unknown sandbox option "accessTokenSecond"; known are'],
+  [{ accessTokenSecond: 5 }, 'there is no option "accessTokenSecond"; use accessTokenSeconds, '],
   [{ accessTokenSeconds: 0 }, '"accessTokenSeconds" must be 1 to 86400, got 0'],
   [{ accessTokenSeconds: 1.5 }, '"accessTokenSeconds" must be a whole number'],
   [{ accessTokenSeconds: "60" }, '"accessTokenSeconds" must be a number, got string'],

@@ -14,10 +14,10 @@ import { addRecord, type ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
 import { type Station, STATIONS } from "./weather.ts";
 
-/** Name of the platform that the sandbox plays. */
+/** Name of the platform that the sandbox imitates. */
 export const PLATFORM_NAME = "Weather Data Platform";
 
-/** Data sets to show in the portal. */
+/** Data sets to list in the portal. */
 export const DATASETS: { name: string; description: string; path: string }[] = [
   {
     name: "Stations",
@@ -50,7 +50,7 @@ interface Env {
   Bindings: { record: ApiRequest };
 }
 
-/** The data platform API as a function; all under `/v1` wants an access token (section 5.1). */
+/** The data platform API as a function. All of `/v1` needs an access token (section 5.1). */
 export function createDataApi(
   parts: DataApiParts,
 ): (request: Request, signal: AbortSignal) => Promise<Response> {
@@ -176,7 +176,7 @@ function bearerToken(
 }
 
 function unauthorized(description: string, code: string | undefined): Response {
-  // RFC 6750: a request without any credentials is told no error code.
+  // RFC 6750: the answer to a request without credentials has no error code.
   const error = code === undefined ? "" : ` error="${code}", error_description="${description}",`;
   const answer = problem(401, code ?? "unauthorized", `${description}.`);
   answer.headers.set("www-authenticate", `Bearer${error} realm="data-platform"`);

@@ -5,7 +5,7 @@ import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 
 const LIFETIME_SECONDS = 300;
 
-/** Presigned downloads: files on another origin than the API, opened by their URL alone. */
+/** Presigned downloads: files on another origin than the API; their URL is all that is needed. */
 export class Downloads {
   #key = crypto.randomUUID();
   #origin: string;
@@ -16,7 +16,7 @@ export class Downloads {
     this.#now = now;
   }
 
-  /** A URL that gives the file of a station for five minutes. */
+  /** A URL with which anybody can download the file of a station for five minutes. */
   link(station: Station): string {
     const expires = Math.floor(this.#now() / 1000) + LIFETIME_SECONDS;
     const path = `/downloads/${station.id}.csv`;
@@ -30,15 +30,17 @@ export class Downloads {
     const station = STATIONS.find((each) => each.id === id);
     if (station === undefined) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") return refused(405, "Use GET.");
-    // As the file stores do: a signature and a token together are one too many.
+    // Real file stores refuse a request with two credentials, too.
     if (request.headers.has("authorization")) {
-      return refused(400, "The URL is signed; leave the authorization header out.");
+      return refused(400, "The URL is signed: send it without an authorization header.");
     }
     const expires = Number(searchParams.get("expires"));
     if (!sameText(searchParams.get("signature") ?? "", this.#sign(pathname, expires))) {
-      return refused(403, "The signature of this URL is not good.");
+      return refused(403, "The signature of this URL is wrong: ask the API for a new URL.");
     }
-    if (expires * 1000 <= this.#now()) return refused(403, "This URL expired; ask for a new one.");
+    if (expires * 1000 <= this.#now()) {
+      return refused(403, "This URL has expired: ask the API for a new one.");
+    }
     const body = request.method === "HEAD"
       ? null
       : csvTable(station, { from: DATA_START, to: DATA_END });

@@ -7,7 +7,7 @@ import {
   type Station,
 } from "./weather.ts";
 
-/** A question to the API that it cannot answer; the message says what is wrong with it. */
+/** A query that the API cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {
   readonly status: number;
   readonly code: string;
@@ -52,7 +52,7 @@ const DEFAULT_LIMIT = 1000;
 const LARGEST_LIMIT = 5000;
 
 /**
- * Reads `from` (included) and `to` (not included) and refuses parameters beside `known`.
+ * Reads `from` (included) and `to` (not included) and refuses parameters that are not in `known`.
  *
  * @throws {QueryError} A parameter is unknown, given twice or malformed.
  */
@@ -66,7 +66,7 @@ export function parseRange(query: URLSearchParams, known: readonly string[]): Ra
   const from = instant(query, "from") ?? DATA_START;
   const to = instant(query, "to") ?? DATA_END;
   if (from >= to) {
-    throw new QueryError('"from" must be earlier than "to", which is not included itself.');
+    throw new QueryError('"from" must be earlier than "to"; "to" itself is not included.');
   }
   return { from, to };
 }
@@ -84,7 +84,7 @@ export function observationPage(station: Station, url: URL): ObservationPage {
   const times = [...hoursBetween(from, to)];
   const pages = Math.max(1, Math.ceil(times.length / limit));
   if (page > pages) {
-    throw new QueryError(`"page" must be 1 to ${pages} for this question, got ${page}.`);
+    throw new QueryError(`"page" must be 1 to ${pages} for this query, got ${page}.`);
   }
   const nextQuery = new URLSearchParams(query);
   nextQuery.set("page", String(page + 1));
@@ -115,7 +115,7 @@ function instant(query: URLSearchParams, name: string): number | undefined {
   if (text === null) return undefined;
   const shape = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
     .exec(text);
-  // A time without a zone is UTC here, whatever the zone of the machine.
+  // A time without a zone is UTC, not the zone of this machine.
   const zoned = shape?.[2] === undefined || shape[5] !== undefined ? text : `${text}Z`;
   const time = shape === null ? NaN : Date.parse(zoned);
   const dayExists = shape !== null &&

@@ -1,4 +1,4 @@
-/** A station of the teaching data. */
+/** A weather station. All of this data is made up, for teaching. */
 export interface Station {
   readonly id: string;
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Station {
   readonly elevationM: number;
 }
 
-/** One hour at one station; the names tell the units. */
+/** One hour at one station. The units are in the names. */
 export interface Observation {
   readonly time: string;
   readonly temperatureC: number;
@@ -67,13 +67,13 @@ export function observe(stationId: string, time: number): Observation {
   const hour = Math.round((time - DATA_START) / HOUR_MS);
   const day = hour / 24;
 
-  // Weather systems pass in days and reach all stations alike; local gusts change in hours.
+  // Weather systems pass in days and are the same at all stations; local weather changes in hours.
   const system = smooth(1, day / 4);
   const local = smooth(seed, hour / 7);
   const front = smooth(2, day / 2.2) * 0.75 + smooth(seed + 1, hour / 9) * 0.25;
   const rain = Math.max(0, front - (1 - 2 * climate.wet) * 0.62);
 
-  // Coldest about 20 January and about 4 in the morning, by the sun.
+  // Coldest about 20 January, and about 4 in the morning of solar time.
   const season = -Math.cos((2 * Math.PI * (day - 19)) / 365);
   const sunHour = (hour % 24) + longitude / 15;
   const daily = -Math.cos((2 * Math.PI * (sunHour - 3.5)) / 24);
@@ -118,7 +118,7 @@ function place(
   return { id, name, latitude, longitude, elevationM, climate };
 }
 
-/** A number from 0 up to 1 that depends on nothing but its place in the sequence of a seed. */
+/** A number from 0 up to 1 that depends on the seed and the index only. */
 function random(seed: number, index: number): number {
   let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
@@ -126,7 +126,7 @@ function random(seed: number, index: number): number {
   return ((mixed ^ (mixed >>> 15)) >>> 0) / 0x1_0000_0000;
 }
 
-/** Noise from -1 to 1 that passes smoothly through one random value per whole `position`. */
+/** Smooth noise from -1 to 1, with one random value for each whole `position`. */
 function smooth(seed: number, position: number): number {
   const index = Math.floor(position);
   const fraction = position - index;

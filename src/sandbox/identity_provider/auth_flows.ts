@@ -13,7 +13,7 @@ import {
 } from "./wire_format.ts";
 import type { TokenIssuer } from "./tokens.ts";
 
-/** The parts that the flows work on. */
+/** What the flows need. */
 export interface AuthFlowParts {
   readonly config: SandboxConfig;
   readonly accounts: Accounts;
@@ -21,7 +21,7 @@ export interface AuthFlowParts {
   readonly refreshTokens: RefreshTokens;
 }
 
-// Flows of the public protocol that a client of this service is not set up for (section 2.1).
+// Flows of the public protocol that are not enabled for this client (section 2.1).
 const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PASSWORD_AUTH"];
 
 /**
@@ -57,7 +57,7 @@ export async function initiateAuth(parts: AuthFlowParts, body: Fields): Promise<
 }
 
 /**
- * GetTokensFromRefreshToken: the public protocol's refresh, the only one that its rotation knows.
+ * GetTokensFromRefreshToken: the only refresh of the public protocol if it rotates refresh tokens.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -119,7 +119,7 @@ async function refreshByAuthFlow(parts: AuthFlowParts, parameters: Fields): Prom
   const token = requiredText(parameters, "REFRESH_TOKEN");
   const sent = optionalText(parameters, "SECRET_HASH");
   const grant = redeemable(parts, token);
-  // Section 2.1 shows the refresh with SECRET_HASH and without it.
+  // Section 2.1 shows both: the refresh with SECRET_HASH and without it.
   const mismatch = `SecretHash does not match for the client: ${CLIENT_ID}`;
   if (config.refreshSecretHash === "forbidden" && sent !== undefined) throw notAuthorized(mismatch);
   checkSecretHash(config, sent, grant.account.username, {
@@ -134,7 +134,7 @@ async function refreshByAuthFlow(parts: AuthFlowParts, parameters: Fields): Prom
 
 async function renewed(parts: AuthFlowParts, token: string, grant: Grant): Promise<Fields> {
   const { config, tokens, refreshTokens } = parts;
-  // Replaced before anything is awaited, so that of two requests at once only one succeeds.
+  // Before the first await, so that only one of two simultaneous requests succeeds.
   const next = config.rotation === "off" ? undefined : refreshTokens.rotate(token, grant);
   const issued = await tokens.issue(grant.account, grant.authenticatedAt, grant.originJti);
   return {

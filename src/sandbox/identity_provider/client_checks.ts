@@ -7,7 +7,7 @@ export function secretHash(username: string, clientId: string, clientSecret: str
   return createHmac("sha256", clientSecret).update(username + clientId).digest("base64");
 }
 
-/** Compares two texts without telling by the time taken where they differ. */
+/** Compares two texts in constant time, so that the time does not show where they differ. */
 export function sameText(sent: string, expected: string): boolean {
   const left = new TextEncoder().encode(sent);
   const right = new TextEncoder().encode(expected);
@@ -25,7 +25,7 @@ export function checkClient(body: Fields): void {
   }
 }
 
-/** Judges SECRET_HASH; the name in it is the one that the rule of the flow asks for. */
+/** Checks SECRET_HASH, which must be made with this user name. */
 export function checkSecretHash(
   config: SandboxConfig,
   sent: string | undefined,

@@ -73,7 +73,7 @@ export function createIdentityProvider(
   }
 }
 
-/** Checks all that section 4.1 says about the request itself and finds the operation. */
+/** Checks path, method and headers (section 4.1) and finds the operation. */
 function checkEnvelope(request: Request, path: string, dialect: Dialect): Operation {
   if (path !== "/") {
     throw new ServiceError(
@@ -121,7 +121,7 @@ function parseBody(text: string): Fields {
   return body;
 }
 
-/** Counts requests over any one second. */
+/** Refuses requests over the limit, counted over the last second. */
 function createThrottle(limit: number | undefined, now: () => number): () => void {
   let recent: number[] = [];
   return () => {
@@ -135,7 +135,7 @@ function createThrottle(limit: number | undefined, now: () => number): () => voi
   };
 }
 
-/** Keeps only what looks like a name, so that no secret sent by mistake is recorded. */
+/** Records only what looks like a name: a secret in the wrong place is not recorded. */
 function describe(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
   const target = request.headers.get(dialect.targetHeader) ?? "";
   const operation = /\.([A-Za-z]{1,40})$/.exec(target)?.[1] ?? "unknown";

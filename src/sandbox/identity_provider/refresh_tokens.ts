@@ -1,14 +1,14 @@
 import type { Account } from "../accounts.ts";
 import { addEntry } from "../records.ts";
 
-/** What a refresh token stands for. */
+/** The login that a refresh token belongs to. */
 export interface Grant {
   readonly account: Account;
   readonly authenticatedAt: number;
   readonly originJti: string;
 }
 
-/** What came of presenting a refresh token. */
+/** Result of a check of a refresh token. */
 export type RefreshCheck =
   | { ok: true; grant: Grant }
   | { ok: false; reason: "unknown" | "expired" | "revoked" | "replaced" };
@@ -20,11 +20,11 @@ interface Entry {
   replacedAt?: number;
   /** The newest successor. */
   successor?: Entry;
-  /** A later use of its predecessor made another successor. */
+  /** Its predecessor was used again and has a newer successor. */
   outdated: boolean;
 }
 
-/** The opaque refresh tokens that are out, with their lifetime, revocation and rotation. */
+/** The refresh tokens issued so far, with lifetime, revocation and rotation. */
 export class RefreshTokens {
   #entries = new Map<string, Entry>();
   #options: { lifetimeMs: number; graceMs: number; now: () => number };
@@ -33,7 +33,7 @@ export class RefreshTokens {
     this.#options = options;
   }
 
-  /** Makes the refresh token of a login; of many tokens only the newest are known. */
+  /** Makes the refresh token of a login. Only the newest tokens are kept. */
   issue(grant: Grant): string {
     return this.#add({ grant, revoked: false, outdated: false });
   }
@@ -50,8 +50,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Gives a token's successor, whose time still runs from the login. A second successor, within the
-   * grace of the first one, puts the first and all that came of it out of use.
+   * Replaces a token. The lifetime of the new one still counts from the login. If the token was
+   * replaced before, within the grace, its earlier successors stop working.
    */
   rotate(token: string, grant: Grant): string {
     const next: Entry = { grant, revoked: false, outdated: false };
@@ -64,7 +64,7 @@ export class RefreshTokens {
     return this.#add(next);
   }
 
-  /** Revokes the tokens so far, of one account or of all. */
+  /** Revokes the tokens issued so far, of one account or of all. */
   revoke(account?: Account): void {
     for (const entry of this.#entries.values()) {
       if (account === undefined || entry.grant.account === account) entry.revoked = true;

@@ -17,12 +17,12 @@ export interface IssuedTokens {
   readonly expiresAt: Date;
 }
 
-/** What the API learns from a good access token. */
+/** The claims of a valid access token. */
 export interface AccessClaims extends JWTPayload {
   readonly username: string;
 }
 
-/** Why the API does not take a token. */
+/** Why the API rejects a token. */
 export class TokenRefused extends Error {
   override name = "TokenRefused";
 }
@@ -36,7 +36,7 @@ interface SigningKey {
   readonly kid: string;
 }
 
-// Making an RSA key takes a quarter of a second: one a process, made when it is first needed.
+// Making an RSA key takes a quarter of a second: each process makes one, when first needed.
 let signingKey: Promise<SigningKey> | undefined;
 
 async function makeSigningKey(): Promise<SigningKey> {
@@ -53,9 +53,9 @@ function getSigningKey(): Promise<SigningKey> {
 /** Signs and checks the tokens of one user pool. */
 export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
-  /** Tokens issued so far; the number of each is the first part of its `jti`. */
+  /** Number of the newest token; each token has its number at the beginning of its `jti`. */
   #count = 0;
-  /** Tokens up to this number are refused: all, and those of one `sub`. */
+  /** Tokens up to this number are refused: of all users, and of each `sub`. */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();
 
@@ -70,7 +70,7 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
-    // Counted before anything is awaited: a sign-out meanwhile ends this token, too.
+    // Before the first await: a sign-out during the signing ends this token, too.
     const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();
     const shared = {
@@ -105,7 +105,7 @@ export class TokenIssuer {
   /**
    * Checks an access token as the API does: signature, issuer, time, use and client.
    *
-   * @throws {TokenRefused} The token is not good; the message says why.
+   * @throws {TokenRefused} The token is not valid; the message says why.
    */
   async verify(token: string): Promise<AccessClaims> {
     const { issuer, clientId, now } = this.#options;

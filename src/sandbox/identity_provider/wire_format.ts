@@ -24,10 +24,10 @@ export const DIALECTS: Readonly<Record<Words, Dialect>> = {
   },
 };
 
-/** A JSON object as it came in or goes out. */
+/** A JSON object of a request or an answer. */
 export type Fields = Record<string, unknown>;
 
-/** An error answer of the identity provider: nearly all have status 400 and differ by name. */
+/** An error answer of the identity provider: nearly all have status 400; the name tells them apart. */
 export class ServiceError extends Error {
   readonly code: string;
   readonly status: number;
@@ -40,7 +40,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The refusal that most requests meet; its message tells them apart. */
+/** The commonest error; only its message says which of many refusals it is. */
 export function notAuthorized(message: string): ServiceError {
   return new ServiceError("NotAuthorizedException", message);
 }
@@ -89,7 +89,7 @@ export function optionalText(fields: Fields, name: string): string | undefined {
   return value;
 }
 
-/** Tells an object of a JSON body from the other values. */
+/** Whether a value of a JSON body is an object. */
 export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

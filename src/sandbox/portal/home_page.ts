@@ -79,12 +79,12 @@ function tokenCard(examplePath: string): Html {
   `;
 }
 
-/** Lets a long path go on in the next line before a slash, not at a hyphen. */
+/** Allows a line break before each slash of a long path, not at a hyphen. */
 function breakAtSlashes(path: string): Html[] {
   return path.split(/(?=\/)/).map((part) => html`<wbr><span>${part}</span>`);
 }
 
-/** The page after the sign-in. It never holds a token: the script fetches one when asked to. */
+/** The page after the login. It has no token in it: the script fetches one for "Copy Token". */
 export function renderHome({ platformName, apiUrl, datasets, session }: HomeView): Html {
   const count = datasets.length;
   const list = datasets.map(({ name, description, path }) =>

@@ -1,4 +1,4 @@
-/** Markup whose parts have been escaped; only {@linkcode html} makes it. */
+/** Markup with all its parts escaped; only {@linkcode html} makes it. */
 export class Html {
   readonly #text: string;
 
@@ -28,7 +28,7 @@ function render(part: Part): string {
   return String(part).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** Template tag for markup: every string put in is escaped, `undefined` and `false` leave nothing. */
+/** Template tag for markup. It escapes each string; `undefined` and `false` give nothing. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
     strings.map((text, index) => text + (index < parts.length ? render(parts[index]) : "")).join(

@@ -14,8 +14,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /**
- * With `no-referrer` browsers send `Origin: null` with a form, which {@linkcode isSameOrigin} could
- * not tell from a stranger's; `same-origin` tells other sites as little.
+ * The referrer policy is `same-origin`, as with `no-referrer` browsers send `Origin: null` with a form
+ * and {@linkcode isSameOrigin} could not recognize it. Other sites learn nothing either way.
  */
 const SECURITY_HEADERS: Record<string, string> = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
@@ -40,7 +40,7 @@ function answer(body: string | null, options: AnswerOptions): Response {
   });
 }
 
-/** A page; never cached, so the back button shows nothing after a sign-out. */
+/** A page. It is never cached, so that the back button shows nothing after a sign-out. */
 export function pageAnswer(page: Html, options: AnswerOptions = {}): Response {
   const headers = { "content-type": "text/html; charset=utf-8", ...options.headers };
   return answer(page.toString().trimStart(), { ...options, headers });
@@ -52,25 +52,25 @@ export function jsonAnswer(value: unknown, options: AnswerOptions = {}): Respons
   return answer(JSON.stringify(value), { ...options, headers });
 }
 
-/** A style sheet, script or picture; asked for again each time, since another run may serve another one. */
+/** A style sheet, script or picture. Browsers ask for it each time, as the next run may change it. */
 export function assetAnswer(body: string, contentType: string): Response {
   return answer(body, { headers: { "content-type": contentType, "cache-control": "no-cache" } });
 }
 
-/** Sends the browser on with a GET, so that reloading the page sends no form a second time. */
+/** Redirects with a GET, so that a reload does not send a form again. */
 export function redirectAnswer(location: string, headers: Record<string, string> = {}): Response {
   return answer(null, { status: 303, headers: { location, ...headers } });
 }
 
-/** Whether a POST comes from a page of this portal, by the headers that a page cannot set itself. */
+/** Whether a POST comes from a page of this portal, by headers that a page cannot set. */
 export function isSameOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin";
-  // Browsers leave Sec-Fetch-Site out on plain http to another name than loopback.
+  // Browsers do not send Sec-Fetch-Site over plain http, except to loopback.
   return request.headers.get("origin") === new URL(request.url).origin;
 }
 
-/** Cookies know no port: the name does, so that two sandboxes on one machine keep apart. */
+/** Browsers send a cookie to all ports of a host, so each sandbox needs a name of its own. */
 function cookieName(url: URL): string {
   return `portal-session-${url.port || url.protocol.slice(0, -1)}`;
 }

@@ -17,7 +17,7 @@ function icon(paths: Html): Html {
   `;
 }
 
-/** Line drawings in the color of the text beside them. */
+/** Line drawings in the color of the text. */
 export const ICONS = {
   alert: icon(html`
     <circle cx="10" cy="10" r="7.5" />
@@ -51,14 +51,14 @@ export const ICONS = {
 /** The picture beside the name of the platform. */
 export const MARK = html`<img class="mark" src="/assets/mark.svg" alt="" width="32" height="32">`;
 
-/** Says on every page that this is not a real platform. */
+/** Says on each page that the platform is not real. */
 export const FOOTER = html`
   <footer class="footer">
     <p>Sandbox on this computer. Every person, place and figure in it is made up.</p>
   </footer>
 `;
 
-/** The bar at the top of a page, with what belongs at its right end. */
+/** The bar at the top of a page; `end` is placed at its right end. */
 export function topBar(platformName: string, end?: Html): Html {
   return html`
     <header class="top">
@@ -69,7 +69,7 @@ export function topBar(platformName: string, end?: Html): Html {
   `;
 }
 
-/** A whole page; `title` names its state. */
+/** A whole page; the title says its state. */
 export function layout(title: string, platformName: string, bodyClass: string, body: Html): Html {
   return html`
     <!DOCTYPE html>
@@ -90,7 +90,7 @@ export function layout(title: string, platformName: string, bodyClass: string, b
   `;
 }
 
-/** What a page with nothing but a message shows. */
+/** What a page with only a message shows. */
 export interface MessageView {
   platformName: string;
   status: number;
@@ -98,7 +98,7 @@ export interface MessageView {
   text: string;
 }
 
-/** A page with nothing but a message: not found, not allowed. */
+/** A page with only a message: not found, not allowed. */
 export function renderMessage({ platformName, status, title, text }: MessageView): Html {
   const body = html`
     ${topBar(platformName)}

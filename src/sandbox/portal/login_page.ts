@@ -4,13 +4,13 @@ import { FOOTER, ICONS, layout, MARK } from "./layout.ts";
 /** What the login page shows. */
 export interface LoginView {
   platformName: string;
-  /** Kept in its field after a refused attempt. */
+  /** The name typed before, kept after a failed attempt. */
   username?: string;
-  /** Why the last attempt was refused. */
+  /** Why the last attempt failed. */
   error?: string;
   /** Title of the page with `error`, default "Sign-in failed". */
   errorTitle?: string;
-  /** How the visitor came here: `signed-out` or `ended`. */
+  /** Why the login page is shown: `signed-out` or `ended`. */
   notice?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export function renderLogin(view: LoginView): Html {
       <p class="brand">${MARK}<span>${platformName}</span></p>
       <div class="welcome-text">
         <p class="welcome-line">One sign-in,<br>one token,<br>every data set.</p>
-        <p>Sign in to see what the platform holds and to copy an access token for your notebook.</p>
+        <p>Sign in to see the data sets and to copy an access token for your notebook.</p>
       </div>
     </header>
     <main class="sign-in">
@@ -61,7 +61,7 @@ export function renderLogin(view: LoginView): Html {
           </div>
           <button class="primary">Sign in</button>
         </form>
-        <p class="hint">The user name and password of this sandbox are in <code>sandbox.settings</code>.</p>
+        <p class="hint">User name and password are in <code>sandbox.settings</code>; <code>deno task sandbox</code> prints them.</p>
       </div>
       ${FOOTER}
     </main>

@@ -57,7 +57,7 @@ const ASSETS: ReadonlyMap<string, { body: string; contentType: string }> = new M
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
-/** A form's text field; what is missing or a file counts as empty. */
+/** A text field of a form; a missing field or a file counts as empty. */
 function field(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";
@@ -91,7 +91,7 @@ export function createPortal(
     return message(
       403,
       "This request was not accepted",
-      "It did not come from a page of this portal, or the page was too old. Go back to the portal and try again.",
+      "It did not come from a page of this portal, or the page was too old. Open the portal again and retry.",
     );
   }
 
@@ -124,7 +124,7 @@ export function createPortal(
       const view = { platformName, username, error, errorTitle: "Sign-in locked" };
       return refuse(429, view, { "retry-after": String(seconds) });
     }
-    const error = "That user name and password do not go together. Check both and try again.";
+    const error = "The user name or the password is wrong. Check both and try again.";
     return refuse(422, { platformName, username, error });
   }
 
@@ -153,7 +153,7 @@ export function createPortal(
     return jsonAnswer({
       text: `bearer ${accessToken}`,
       expiresAt: expiresAt.toISOString(),
-      // By the sandbox's clock, which may not be the browser's.
+      // Counted here, as the browser's clock may differ from the sandbox's.
       secondsLeft: Math.round((expiresAt.getTime() - backend.now()) / 1000),
     });
   }
@@ -179,7 +179,7 @@ export function createPortal(
         ", ",
       );
       const text = `This address answers ${allow} only, not ${request.method}.`;
-      return message(405, "Nothing to show here", text, { allow });
+      return message(405, "No page at this address", text, { allow });
     }
     if (method === "POST" && !isSameOrigin(request)) return forbidden();
     return await handler(request);

@@ -3,16 +3,16 @@ import { addEntry } from "../records.ts";
 /** A browser that is signed in to the portal. */
 export interface PortalSession {
   id: string;
-  /** The name that tokens are issued to; the provider's own, with an alias sign-in a UUID. */
+  /** The provider's own name for the user, to which tokens are issued. */
   username: string;
-  /** The name that was typed, to greet with. */
+  /** The name that was typed, to show on the page. */
   displayName: string;
-  /** Secret that every form and script of this session sends back with a POST. */
+  /** Secret that the forms and the script of this session send with each POST. */
   csrf: string;
   expiresAt: number;
 }
 
-/** A working day: long enough for a class, short enough for a forgotten browser. */
+/** A working day: long enough for a class; a browser left open is signed out by the next day. */
 const SESSION_MS = 8 * 60 * 60 * 1000;
 
 function randomId(): string {
@@ -22,7 +22,7 @@ function randomId(): string {
   });
 }
 
-/** The sessions of one portal, held in memory: what is deleted here is signed out. */
+/** The sessions of one portal, in memory: to delete one is to sign it out. */
 export class PortalSessions {
   readonly #sessions = new Map<string, PortalSession>();
   readonly #now: () => number;
@@ -31,7 +31,7 @@ export class PortalSessions {
     this.#now = now;
   }
 
-  /** Starts a session under a new id, so an id known before the sign-in is worth nothing after it. */
+  /** Starts a session with a new id, so that an id from before the login is of no use. */
   start(username: string, displayName: string): PortalSession {
     this.#dropEnded();
     const session = {
@@ -45,7 +45,7 @@ export class PortalSessions {
     return session;
   }
 
-  /** The session with this id, unless it is over. */
+  /** The session with this id, unless it has ended. */
   find(id: string | undefined): PortalSession | undefined {
     const session = id === undefined ? undefined : this.#sessions.get(id);
     if (session === undefined) return undefined;
@@ -54,7 +54,7 @@ export class PortalSessions {
     return undefined;
   }
 
-  /** Sessions end in the order of their start, so the first one that goes on ends the search. */
+  /** All sessions last equally long, so the oldest end first and the search can stop early. */
   #dropEnded(): void {
     for (const [id, { expiresAt }] of this.#sessions) {
       if (expiresAt > this.#now()) return;

@@ -15,7 +15,7 @@ function element(id, type) {
   throw new Error(`The page has no #${id}`);
 }
 
-// A page that comes back from the browser's memory may show a session that is over.
+// A page that the browser restores from its memory may show a session that has ended.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
@@ -36,7 +36,7 @@ function setUpReveal() {
       button.firstElementChild.textContent = shown ? "Show" : "Hide";
     }
   });
-  // A password that is shown is sent hidden, so the browser does not offer it as a remembered text.
+  // Hide a shown password before it is sent: else the browser may save it as plain form text.
   password.form?.addEventListener("submit", () => password.type = "password");
 }
 
@@ -83,7 +83,7 @@ function setUpMenu() {
 
   popover.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" && event.key !== "Tab") return;
-    button.focus(); // Tab goes on from here.
+    button.focus(); // Tab moves on from here.
     close();
   });
   document.addEventListener("pointerdown", (event) => {
@@ -121,7 +121,7 @@ function setUpCopy() {
     announcement.textContent = `${title}. ${more}`;
   }
 
-  /** Counts down by the time that passes here, not by a clock that may be wrong. @param {Issued} issued */
+  /** Counts down by elapsed time, as the clock of this computer may be wrong. @param {Issued} issued */
   function startCountdown(issued) {
     const start = performance.now();
     clearInterval(ticking);
@@ -182,7 +182,7 @@ function setUpCopy() {
       copied(await pending);
     } catch {
       await pending.then(offerManually, (error) => {
-        show("trouble", "No token this time", error.message);
+        show("trouble", "No token was copied", error.message);
       });
     }
     busy = false;
@@ -205,7 +205,7 @@ async function fetchToken(csrf) {
 /** @param {Promise<Issued>} pending */
 async function writeToClipboard(pending) {
   if (!navigator.clipboard?.write) throw new Error("This page may not use the clipboard");
-  // Handing over the promise within the click keeps the permission of the click in browsers that ask for it.
+  // Some browsers allow this only during the click: so the promise is passed on, not awaited.
   const blob = pending.then(({ text }) => new Blob([text], { type: "text/plain" }));
   await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
 }

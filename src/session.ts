@@ -207,7 +207,7 @@ async function isGood(keeper: TokenKeeper): Promise<boolean> {
     return !keeper.isRejected;
   } catch (error) {
     // A provider that is not there now will not answer a login either.
-    if (error instanceof AuthError && !isTransient(error)) return false;
+    if (error instanceof AuthError && !isTransient(error.code)) return false;
     throw error;
   }
 }

@@ -225,9 +225,7 @@ const words: [string, RegExp, string[]][] = [
   ["the fields of a request", /[{,(]\s*"?(AuthFlow|AuthParameters|UserPoolId|SECRET_HASH)"?:/, [
     "src/provider/initiate_auth.ts",
   ]],
-  ["the fields of an answer", /AuthenticationResult|ChallengeName\b/, [
-    "src/provider/initiate_auth.ts",
-  ]],
+  ["the fields of an answer", /AuthenticationResult|ChallengeName\b/, ["src/provider/checks.ts"]],
   ["the names of errors", /[a-z]Exception"?\b/, ["src/provider/refusal.ts"]],
 ];
 for (const [what, pattern, places] of words) {

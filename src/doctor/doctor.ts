@@ -7,7 +7,7 @@ import { AuthError, sentenceOf } from "../values/errors.ts";
 import { obtainTokens } from "../session/login.ts";
 import { permissionFlags } from "./permissions.ts";
 import { inKernel } from "../runtime/prompt.ts";
-import { checkProviderSettings, chosenWords, endpointText } from "../provider/provider_settings.ts";
+import { checkProviderSettings, dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
@@ -106,7 +106,7 @@ function shadowing(context: Configuration): Check[] {
 
 function checkWords(context: Configuration, endpoint: URL | null): Check {
   const name = "wire words";
-  const words = chosenWords(context.options, context.settings);
+  const words = dialectOf(context.options, context.settings);
   if (!words || !endpoint) return { name, level: "skip", message: "no provider is set" };
   const isAws = words.service.startsWith("AWSCognito");
   const fits = !endpoint.hostname.endsWith(".amazonaws.com") || isAws;

@@ -1,5 +1,19 @@
 import type { ProviderErrorCode } from "../values/errors.ts";
+import type { ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
+
+/** What a request to the identity provider needs, checked. */
+export interface ProviderSettings {
+  /** The token endpoint (section 4.1). */
+  readonly url: URL;
+  readonly dialect: ProviderWords;
+  readonly clientId: string;
+  /** Absent for a public client: no SECRET_HASH. */
+  readonly clientSecret: Secret | undefined;
+  readonly userPoolId: string;
+  readonly refreshSecretHash: "auto" | "send" | "omit";
+  readonly timeoutMs: number;
+}
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
 export interface ProviderRequest {
@@ -41,11 +55,11 @@ export type Outcome =
 export interface Refused {
   readonly kind: "refused";
   readonly code: ProviderErrorCode | "REFRESH_REJECTED";
-  /** Whether the same request may succeed a little later. */
-  readonly transient: boolean;
+  /** Whether the same request may be sent again a little later. */
+  readonly repeatable: boolean;
   /** Whether the provider said that this refresh token will never work again. */
   readonly definitive: boolean;
-  /** What was seen or said, fit to be shown. */
+  /** What was seen or said; holds no secret. */
   readonly seen: string;
   readonly status?: number;
   readonly providerCode?: string | undefined;

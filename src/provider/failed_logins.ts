@@ -1,5 +1,5 @@
 import type { Outcome } from "./exchange.ts";
-import type { ProviderSettings } from "./provider_settings.ts";
+import type { ProviderSettings } from "./exchange.ts";
 import { durationText } from "../values/wording.ts";
 
 /** What users report of the real service: from the fifth on, each failure doubles a lock of a second. */

@@ -1,6 +1,6 @@
-import type { ProviderErrorCode } from "../values/errors.ts";
+import { isTransient, type ProviderErrorCode } from "../values/errors.ts";
 import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
-import { quotable } from "../values/secret.ts";
+import { redact } from "../values/secret.ts";
 
 /**
  * The meaning of an answer without tokens. The document shows no errors (section 7); the names are
@@ -15,7 +15,7 @@ export function refusalOf(
   odd?: string,
 ): Refused {
   const { status, headers } = answer;
-  const quote = (text: string, length?: number) => quotable(text, sent.secrets, length);
+  const quote = (text: string, length?: number) => redact(text, sent.secrets, length);
   const { name, message } = errorOf(answer, json);
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id") ?? undefined;
   const succeeded = status >= 200 && status <= 299;
@@ -30,8 +30,7 @@ export function refusalOf(
   return {
     kind: "refused",
     code,
-    transient: code === "SERVER_ERROR" ||
-      (code === "THROTTLED" && name !== "LimitExceededException"),
+    repeatable: isTransient(code) && name !== "LimitExceededException",
     definitive: code === "REFRESH_REJECTED" &&
       (/refresh token has (expired|been revoked)|invalid refresh token/i.test(message) ||
         name === "RefreshTokenReuseException"),

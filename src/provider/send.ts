@@ -1,7 +1,7 @@
 import { directClient, networkReason } from "../runtime/transport.ts";
-import { readAnswer } from "./initiate_auth.ts";
-import type { Outcome, ProviderRequest, Refused } from "./exchange.ts";
+import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
 import { ConfigError } from "../values/errors.ts";
+import { loadChecks } from "./provider_settings.ts";
 import type { World } from "../runtime/world.ts";
 
 /** What became of a request to the provider. */
@@ -24,30 +24,37 @@ const MAX_PAUSE_MS = 8_000;
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /**
- * Sends a request until it is answered for good: transient failures are repeated with jittered
+ * Sends a request until it is answered for good. Transient failures are repeated with jittered
  * backoff inside the deadline, honoring Retry-After. A login is repeated only when the password was
- * certainly not judged. No redirect is followed, and no connection is reused, because the runtime
- * would silently send a request a second time when a reused one drops.
+ * certainly not judged. No redirect is followed.
  *
  * @param deadlineMs How long all of it may take.
  * @param signal Ends it early; its reason is thrown.
+ * @throws {ConfigError} `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent.
  */
-export async function deliver(
+export async function send(
   request: ProviderRequest,
   world: World,
   deadlineMs: number,
   signal?: AbortSignal,
 ): Promise<Delivery> {
+  const { readAnswer } = await loadChecks(
+    request.flow === "login" ? "log in" : "refresh the session",
+  );
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
   // A login that hangs may have been judged, so it has the whole deadline; a refresh may try again,
   // but not while a slow provider works on it: where refresh tokens rotate the answer would be lost.
   const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   for (let attempt = 1;; attempt++) {
+    signal?.throwIfAborted();
     const sentAt = world.now();
     const sentAtMonotonic = world.monotonic();
-    const { outcome, headers } = await once(request, world, Math.min(attemptMs, left()), signal);
+    const answer = await ask(request, world, Math.min(attemptMs, left()), signal);
     signal?.throwIfAborted();
+    const { outcome, headers } = "kind" in answer
+      ? { outcome: answer, headers: undefined }
+      : { outcome: readAnswer(request, answer), headers: answer.headers };
     const serverDate = Date.parse(headers?.get("date") ?? "");
     const waitMs = retryAfterMs(headers, Number.isNaN(serverDate) ? world.now() : serverDate);
     const delivery: Delivery = {
@@ -58,32 +65,31 @@ export async function deliver(
       clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
     };
-    if (outcome.kind !== "refused" || !outcome.transient || attempt >= MAX_ATTEMPTS) {
-      return delivery;
-    }
+    if (outcome.kind !== "refused" || !outcome.repeatable) return delivery;
     const base = outcome.code === "THROTTLED" ? 1_000 : 200;
     const backoff = Math.min(base * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
     const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
-    if (pause >= left()) return delivery;
+    if (attempt >= MAX_ATTEMPTS || pause >= left()) return delivery;
     await world.sleep(pause, signal);
-    signal?.throwIfAborted();
   }
 }
 
-async function once(
+/** Sends the request once. */
+async function ask(
   request: ProviderRequest,
   world: World,
   timeoutMs: number,
   signal: AbortSignal | undefined,
-): Promise<{ outcome: Outcome; headers?: Headers }> {
+): Promise<ProviderAnswer | Refused> {
   const controller = new AbortController();
   const stop = () => controller.abort();
-  // The first setTimeout() of a process takes longer to load than the answer takes to come. Without its
-  // listener this timer keeps nothing alive.
+  // A process's first setTimeout() takes longer to load than an answer takes to come. Once its listener
+  // is removed, this timer keeps no process alive.
   const deadline = AbortSignal.timeout(Math.max(Math.ceil(timeoutMs), 1));
   deadline.addEventListener("abort", stop);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
+  // The runtime silently sends a request a second time when a reused connection drops.
   const options = { poolMaxIdlePerHost: 0 };
   const client = world.fetch === undefined
     ? directClient(request.url, options) ?? Deno.createHttpClient(options)
@@ -101,10 +107,9 @@ async function once(
       }),
     );
     const text = await orAborted(controller.signal, readText(response));
-    const { status, headers } = response;
-    return { outcome: await readAnswer(request, { status, headers, text }), headers };
+    return { status: response.status, headers: response.headers, text };
   } catch (error) {
-    return { outcome: failure(request, deadline.aborted, error) };
+    return failure(request, deadline.aborted, error);
   } finally {
     deadline.removeEventListener("abort", stop);
     signal?.removeEventListener("abort", stop);
@@ -149,14 +154,14 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
   const refused = { kind: "refused", definitive: false } as const;
   if (timedOut) {
-    const transient = request.flow === "refresh";
-    return { ...refused, code: "TIMEOUT", transient, seen: `no answer from ${host}` };
+    const repeatable = request.flow === "refresh";
+    return { ...refused, code: "TIMEOUT", repeatable, seen: `no answer from ${host}` };
   }
   return {
     ...refused,
     code: "UNREACHABLE",
     // Once the request may have been read, a password is not sent again.
-    transient: reason.retry && (reason.unsent || request.flow === "refresh"),
+    repeatable: reason.retry && (reason.unsent || request.flow === "refresh"),
     seen: `${host}: ${reason.words}`,
   };
 }

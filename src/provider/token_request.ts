@@ -1,10 +1,13 @@
 import { makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
-import { deliver, type Delivery } from "./send.ts";
+import { type Delivery, send } from "./send.ts";
 import { ConfigError } from "../values/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
-import type { ProviderSettings } from "./provider_settings.ts";
+import type { ProviderSettings } from "./exchange.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
+
+// Loaded before anything is sent: an error must not wait for a module.
+export { deliveryError } from "./errors.ts";
 
 /** A delivery, and the tokens if it brought any. */
 export interface TokenDelivery {
@@ -21,7 +24,7 @@ export async function requestLogin(
   signal: AbortSignal | undefined,
 ): Promise<TokenDelivery> {
   const request = await passwordRequest(provider, username, password);
-  const delivery = await deliver(request, world, provider.timeoutMs, signal);
+  const delivery = await send(request, world, provider.timeoutMs, signal);
   return { delivery, tokens: tokensOf(delivery, "password", delivery.sentAt, undefined, world) };
 }
 
@@ -65,7 +68,7 @@ export async function requestRefresh(
         held.refreshToken,
         variant === "omit" ? undefined : names[variant],
       );
-    const delivery = await deliver(request, world, left, signal);
+    const delivery = await send(request, world, left, signal);
     attempts += delivery.attempts;
     const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
     const { outcome } = delivery;

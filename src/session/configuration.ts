@@ -1,5 +1,5 @@
 import { type World, worldOf } from "../runtime/world.ts";
-import { chosenWords, endpointText } from "../provider/provider_settings.ts";
+import { dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { checkOptions, type SessionOptions } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../values/errors.ts";
@@ -75,7 +75,7 @@ function identityOf({ settings, options }: Configuration): string {
   return JSON.stringify([
     settings.envFile,
     endpointText(options, settings),
-    chosenWords(options, settings),
+    dialectOf(options, settings),
     settings.text("clientId"),
     settings.text("userPoolId"),
   ]);

@@ -39,6 +39,15 @@ interface Setting {
   readonly origin: SettingOrigin;
 }
 
+/** Deadline of one login or refresh, where none is set. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** The milliseconds of `timeoutMs`: a whole number from 1 to one hour; `undefined` if it is not. */
+export function timeoutIn(text: string | undefined): number | undefined {
+  const ms = text === undefined ? DEFAULT_TIMEOUT_MS : Number(text);
+  return Number.isInteger(ms) && ms >= 1 && ms <= 3_600_000 ? ms : undefined;
+}
+
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
 /** The settings of a session at one moment, as text, with where each came from. Checked where they are used. */

@@ -6,7 +6,8 @@ export type ConfigErrorCode =
   | "ENV_FILE"
   | "PERMISSION"
   | "UNTRUSTED_ORIGIN"
-  | "PROMPT_UNAVAILABLE";
+  | "PROMPT_UNAVAILABLE"
+  | "PACKAGE_UNAVAILABLE";
 
 /** The stable codes of {@linkcode ProviderError}: the identity provider said no, spoke oddly or was not there. */
 export type ProviderErrorCode =
@@ -39,6 +40,11 @@ export type AuthErrorCode =
   | "CHALLENGE_REQUIRED"
   | "INTERRUPTED";
 
+/** Whether the cause may pass by itself: the same call may succeed a little later. */
+export function isTransient(code: AuthErrorCode): boolean {
+  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"].includes(code);
+}
+
 /** Each code has a section there. */
 const SECTIONS = "docs/troubleshooting.md#";
 
@@ -70,19 +76,6 @@ export class AuthError extends Error {
     super(`${message} (${SECTIONS}${code.toLowerCase()})`);
     this.code = code;
   }
-}
-
-/** The codes of failures that may pass by themselves. */
-const TRANSIENT: ReadonlySet<AuthErrorCode> = new Set([
-  "UNREACHABLE",
-  "TIMEOUT",
-  "THROTTLED",
-  "SERVER_ERROR",
-]);
-
-/** Whether the same request may succeed later. */
-export function isTransient({ code }: AuthError): boolean {
-  return TRANSIENT.has(code);
 }
 
 /** The message of an error without the section that it names, to be part of another text. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { quotable, Secret } from "../../src/values/secret.ts";
+import { redact, Secret } from "../../src/values/secret.ts";
 
 const TEXT = "correct-horse-battery-staple";
 
@@ -19,30 +19,30 @@ Deno.test("Secret shows its text to nothing that prints, serializes or spreads i
   assertEquals(secret.reveal(), TEXT);
 });
 
-Deno.test("quotable() makes a foreign text one short line", () => {
-  assertEquals(quotable("a\r\nb\u0000\u001b[31mc\u2028d ", []), "a b [31mc d");
-  const long = quotable("x".repeat(1_000), []);
+Deno.test("redact() makes a foreign text one short line", () => {
+  assertEquals(redact("a\r\nb\u0000\u001b[31mc\u2028d ", []), "a b [31mc d");
+  const long = redact("x".repeat(1_000), []);
   assertEquals(long, `${"x".repeat(160)}…`);
-  assertEquals(quotable("abcdef", [], 3), "abc…");
+  assertEquals(redact("abcdef", [], 3), "abc…");
 });
 
-Deno.test("quotable() withholds a text that repeats eight characters of a secret, or a short one", () => {
+Deno.test("redact() withholds a text that repeats eight characters of a secret, or a short one", () => {
   const secrets = [new Secret(TEXT), new Secret("pw1"), new Secret("")];
   const base64 = new TextEncoder().encode(TEXT).toBase64();
   const telling = [TEXT, `no: ${TEXT.slice(3, 11)}!`, "it was pw1", base64, base64.slice(4, 14)];
-  for (const text of telling) assertStringIncludes(quotable(text, secrets), "withheld", text);
+  for (const text of telling) assertStringIncludes(redact(text, secrets), "withheld", text);
   for (const text of ["", "correct", "a battery of horses", "pw 1"]) {
-    assertEquals(quotable(text, secrets), text);
+    assertEquals(redact(text, secrets), text);
   }
 });
 
-Deno.test("quotable() never lets eight characters of any secret through, wherever they stand", () => {
+Deno.test("redact() never lets eight characters of any secret through, wherever they stand", () => {
   const word = fc.string({ unit: "grapheme", minLength: 8, maxLength: 40 });
   fc.assert(
     fc.property(word, fc.string(), fc.string(), fc.nat(), (secret, before, after, at) => {
       const start = at % Math.max(1, secret.length - 7);
       const part = secret.slice(start, start + 8);
-      const shown = quotable(before + part + after, [new Secret(secret)], 500);
+      const shown = redact(before + part + after, [new Secret(secret)], 500);
       assert(!shown.includes(part), shown);
     }),
     { numRuns: 500 },

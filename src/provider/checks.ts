@@ -1,0 +1,124 @@
+/**
+ * The checks of what comes from outside: settings before a request, and the answer to it. Loaded
+ * before anything is sent, because the schema library may have to be fetched first.
+ */
+import * as z from "npm:zod@^4/mini";
+import type { Outcome, ProviderAnswer, ProviderRequest } from "./exchange.ts";
+import { isSafeTransport } from "../runtime/transport.ts";
+import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
+import { refusalOf } from "./refusal.ts";
+import { timeoutIn } from "../settings/settings.ts";
+
+const word = z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
+
+/** Never quotes the address: it may hold a password. */
+const endpoint = z.pipe(
+  z.transform((text: string) => URL.parse(text)),
+  z.instanceof(URL, { error: "must be a URL, such as https://<host>.<region>.<domain>" }).check(
+    z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
+    z.refine((url) => url.username + url.password === "", "must not hold a user name or password"),
+    z.refine((url) => url.search + url.hash === "", "must not hold a query or a fragment"),
+  ),
+);
+
+const dialect = z.object({
+  targetHeader: z.string().check(z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name")),
+  service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
+  contentType: z.string().check(
+    z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
+  ),
+}, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }');
+
+const settings = z.object({
+  authUrl: endpoint,
+  provider: dialect,
+  clientId: word,
+  userPoolId: word,
+  refreshSecretHash: z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
+  timeoutMs: z.pipe(
+    z.transform(timeoutIn),
+    z.number("must be a whole number of milliseconds, from 1 to one hour"),
+  ),
+});
+
+/** The settings of a request, checked, or what is wrong with each by its name. */
+export function checkValues(
+  values: Readonly<Record<keyof z.input<typeof settings>, unknown>>,
+): z.output<typeof settings> | Map<string, string> {
+  const checked = z.safeParse(settings, values);
+  if (checked.success) return checked.data;
+  return new Map(
+    checked.error.issues.toReversed().map(({ path, message }) => [String(path[0]), message]),
+  );
+}
+
+/** Names of further steps, shown whatever they may share with a password. */
+const STEPS: ReadonlySet<string> = new Set([
+  ...["NEW_PASSWORD_REQUIRED", "SMS_MFA", "EMAIL_OTP", "SMS_OTP", "SOFTWARE_TOKEN_MFA"],
+  ...["SELECT_MFA_TYPE", "MFA_SETUP", "CUSTOM_CHALLENGE", "DEVICE_SRP_AUTH", "SELECT_CHALLENGE"],
+  ...["DEVICE_PASSWORD_VERIFIER", "PASSWORD_VERIFIER", "WEB_AUTHN"],
+]);
+
+const token = z.string("expected a string").check(
+  z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
+);
+const seconds = z.pipe(
+  z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
+  z.number().check(z.positive(), z.maximum(1e9)),
+);
+const answered = z.object({
+  AuthenticationResult: z.nullish(z.object({
+    AccessToken: token,
+    RefreshToken: z.nullish(token),
+    ExpiresIn: z.catch(z.optional(seconds), undefined),
+  }, "expected an object")),
+  ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
+  ChallengeParameters: z.catch(z.nullish(z.record(z.string(), z.unknown())), undefined),
+});
+
+/**
+ * Reads an answer of the token endpoint (section 2.2), leniently: what is not needed may be missing,
+ * and members that are not known are passed over. What cannot be understood is a refusal that says
+ * what was seen.
+ */
+export function readAnswer(
+  sent: Pick<ProviderRequest, "flow" | "secrets">,
+  answer: ProviderAnswer,
+): Outcome {
+  const json = parsed(answer.text);
+  if (answer.status < 200 || answer.status > 299) return refusalOf(sent, answer, json);
+  const checked = z.safeParse(answered, json);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    const place = issue?.path.join(".");
+    return refusalOf(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
+  }
+  const { AuthenticationResult: result, ChallengeName, ChallengeParameters } = checked.data;
+  if (result) {
+    const tokens = {
+      accessToken: new Secret(result.AccessToken),
+      refreshToken: result.RefreshToken ? new Secret(result.RefreshToken) : undefined,
+      expiresIn: result.ExpiresIn,
+    };
+    return { kind: "tokens", tokens };
+  }
+  if (!ChallengeName) return refusalOf(sent, answer, json, "neither tokens nor a challenge");
+  const quote = (text: string) => redact(text, sent.secrets, 1_000);
+  const parameters = Object.entries(ChallengeParameters ?? {}).map(([name, value]) => [
+    quote(name),
+    quote(typeof value === "string" ? value : JSON.stringify(value)),
+  ]);
+  return {
+    kind: "challenge",
+    name: STEPS.has(ChallengeName) ? ChallengeName : quote(ChallengeName),
+    parameters: Object.fromEntries(parameters),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

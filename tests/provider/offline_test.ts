@@ -1,0 +1,165 @@
+/** A machine that reaches the provider but not the registry of its packages. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+
+const challenge = '{"ChallengeName":"SMS_MFA","ChallengeParameters":{}}';
+const unending = '{"AuthenticationResult":{"AccessToken":"opaque-access-token"}}';
+const broken = '{"AuthenticationResult":{"AccessToken":7}}';
+const refusal = '{"__type":"NotAuthorizedException","message":"Incorrect username or password."}';
+
+interface Outcome {
+  readonly code: string;
+  readonly message: string;
+  readonly requests: number;
+}
+
+/** Logs in in a process of its own; the first request takes all packages away. */
+async function loginOffline(
+  denoDir: string,
+  answer: { status: number; body: string },
+  options: Record<string, unknown> = {},
+  flags: string[] = ["--cached-only"],
+  env: Record<string, string> = {},
+): Promise<Outcome> {
+  const script = `
+    import { createSession } from ${JSON.stringify(MOD_PATH)};
+    let requests = 0;
+    const session = createSession({
+      authUrl: "https://provider.example",
+      clientId: "example-client",
+      clientSecret: "",
+      userPoolId: "example_Pool",
+      username: "ada",
+      password: "example-password",
+      sleep: () => Promise.resolve(),
+      ...${JSON.stringify(options)},
+      fetch: () => {
+        if (++requests === 1) Deno.removeSync(${JSON.stringify(denoDir)}, { recursive: true });
+        const { body, status } = ${JSON.stringify(answer)};
+        return Promise.resolve(new Response(body, { status }));
+      },
+    });
+    const outcome = await session.login().then(
+      ({ state }) => ({ code: state, message: "" }),
+      ({ code, message }) => ({ code, message }),
+    );
+    console.log(JSON.stringify({ ...outcome, requests }));`;
+  return await inFolder(async (cwd) => {
+    const { stdout, stderr } = await runScript(script, {
+      ...{ cwd, flags: ["--allow-all", ...flags], env: { ...env, DENO_DIR: denoDir } },
+    });
+    if (stdout === "") throw new Error(stderr);
+    return JSON.parse(stdout);
+  });
+}
+
+/** A Deno cache with the one package that a login needs. */
+async function inWarmCache<T>(use: (denoDir: string) => Promise<T>): Promise<T> {
+  // Loaded here, so that it is in this process's cache.
+  await import("../../src/provider/checks.ts");
+  const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { npmCache } = JSON.parse(new TextDecoder().decode(info.stdout));
+  return await inFolder(async (folder) => {
+    const denoDir = `${folder}/deno`;
+    for (const { name } of Deno.readDirSync(npmCache)) {
+      const from = `${npmCache}/${name}/zod`;
+      if (existsFolder(from)) copyFolder(from, `${denoDir}/npm/${name}/zod`);
+    }
+    return await use(denoDir);
+  });
+}
+
+function existsFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function copyFolder(from: string, to: string): void {
+  Deno.mkdirSync(to, { recursive: true });
+  for (const { name, isDirectory } of Deno.readDirSync(from)) {
+    if (isDirectory) copyFolder(`${from}/${name}`, `${to}/${name}`);
+    else Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
+const answers: [string, { status: number; body: string }, string][] = [
+  ["a challenge", { status: 200, body: challenge }, "CHALLENGE_REQUIRED"],
+  ["tokens without ExpiresIn", { status: 200, body: unending }, "unknown"],
+  ["something that is no token", { status: 200, body: broken }, "UNEXPECTED_RESPONSE"],
+  ["a refusal", { status: 400, body: refusal }, "INVALID_CREDENTIALS"],
+];
+for (const [what, answer, code] of answers) {
+  Deno.test(`no package is loaded between a login and its answer, ${what}`, () =>
+    inWarmCache(async (denoDir) => {
+      const outcome = await loginOffline(denoDir, answer);
+      assertEquals([outcome.code, outcome.requests], [code, 1]);
+    }));
+}
+
+Deno.test("a wrong setting is told without a request on a machine without a registry", () =>
+  inWarmCache(async (denoDir) => {
+    const outcome = await loginOffline(denoDir, { status: 200, body: challenge }, { timeoutMs: 0 });
+    assertEquals([outcome.code, outcome.requests], ["INVALID_SETTING", 0]);
+  }));
+
+const unreachable: [string, string[], Record<string, string>][] = [
+  ["--cached-only", ["--cached-only"], {}],
+  ["a registry that is not there", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
+];
+for (const [what, flags, env] of unreachable) {
+  Deno.test(`an empty cache and ${what} end a login before anything is sent`, () =>
+    inFolder(async (denoDir) => {
+      const answer = { status: 200, body: challenge };
+      const outcome = await loginOffline(`${denoDir}/empty`, answer, {}, flags, env);
+      assertEquals([outcome.code, outcome.requests], ["PACKAGE_UNAVAILABLE", 0]);
+      assertMatch(outcome.message, /nothing was sent; .*run `deno cache npm:zod@\^4`/);
+      assertEquals(/127\.0\.0\.1|ada:token/.test(outcome.message), false);
+    }));
+}
+
+Deno.test("a start, a resume from the .env and a call need no package", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/.env`, "ACCESS_TOKEN=opaque-access-token\n");
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_PATH)};
+      const session = createSession({
+        envFile: ".env",
+        authUrl: "https://provider.example",
+        apiBaseUrl: "https://api.example",
+        fetch: (input, init) =>
+          Promise.resolve(new Response(new Request(input, init).headers.get("authorization"))),
+      });
+      console.log(session.status().state, await (await session.authFetch("/")).text());`;
+    const { stdout, stderr } = await runScript(script, {
+      ...{ cwd: folder, flags: ["-A", "--cached-only"], env: { DENO_DIR: `${folder}/empty` } },
+    });
+    assertEquals([stdout, stderr], ["unknown bearer opaque-access-token\n", ""]);
+  }));
+
+Deno.test("what an answer may need is loaded before the request", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", `${MOD_PATH}/../src/provider/token_request.ts`],
+  }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
+  const later = modules.flatMap((
+    { specifier, dependencies = [] }: { specifier: string; dependencies?: Dependency[] },
+  ) =>
+    dependencies.filter(({ isDynamic }) => isDynamic).map((it) => [nameOf(specifier), it.specifier])
+  );
+  // Awaited at the start of send().
+  assertEquals(later, [["provider_settings.ts", "./checks.ts"]]);
+  const names = modules.map(({ specifier }: { specifier: string }) => nameOf(specifier));
+  for (const name of ["checks.ts", "errors.ts", "refusal.ts"]) assert(names.includes(name), name);
+});
+
+interface Dependency {
+  readonly specifier: string;
+  readonly isDynamic?: boolean;
+}
+
+function nameOf(specifier: string): string {
+  return specifier.split("/").at(-1) ?? "";
+}

@@ -32,10 +32,9 @@ export function directClient(
   }
 }
 
-/** Whether a host name is this machine's loopback. */
+/** Whether a host name is this machine's loopback. The runtime asks DNS for `*.localhost`: it may be anywhere. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" ||
-    /^127(\.\d{1,3}){3}$/.test(hostname);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** Whether a token or a password may travel to this URL: `https:`, or `http:` on loopback. */

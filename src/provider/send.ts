@@ -94,13 +94,15 @@ async function ask(
   const client = world.fetch === undefined
     ? directClient(request.url, options) ?? Deno.createHttpClient(options)
     : undefined;
+  const body = request.body.reveal();
   try {
     const response = await orAborted(
       controller.signal,
       (world.fetch ?? fetch)(request.url, {
         method: "POST",
         headers: request.headers,
-        body: request.body.reveal(),
+        // Deno 2.7 to 2.9.5 send a text a second time when any connection drops, a Blob never.
+        body: world.fetch === undefined ? new Blob([body]) : body,
         redirect: "manual",
         signal: controller.signal,
         ...(client && { client }),

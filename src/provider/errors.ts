@@ -39,7 +39,7 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
     "the account is not confirmed yet",
     "follow the link or code in the invitation, then run login() again",
   ],
-  THROTTLED: ["the provider is receiving too many requests", "wait a moment, then try again"],
+  THROTTLED: ["the provider is receiving too many requests", "wait, then try again"],
   REJECTED: ["the provider rejected the request", "compare the settings with your subscription's"],
   UNEXPECTED_RESPONSE: [
     "the answer is not one of the token endpoint",

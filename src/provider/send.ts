@@ -1,6 +1,6 @@
 import { directClient, networkReason } from "../runtime/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, isTransient } from "../values/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import type { World } from "../runtime/world.ts";
 
@@ -22,11 +22,16 @@ const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 8_000;
 /** An answer of the token endpoint is a few kilobytes; what is larger is not one. */
 const MAX_ANSWER_BYTES = 1_048_576;
+/** The longest that a provider's Retry-After holds back later calls, whatever it asks for. */
+const MAX_HOLD_MS = 900_000;
+
+/** Until when each endpoint asked to be left alone, for each clock: instants of two clocks do not compare. */
+const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
  * Sends a request until it is answered for good. Transient failures are repeated with jittered
- * backoff inside the deadline, honoring Retry-After. A login is repeated only when the password was
- * certainly not judged. No redirect is followed.
+ * backoff inside the deadline, honoring Retry-After, also one that an earlier call was given. A login
+ * is repeated only when the password was certainly not judged. No redirect is followed.
  *
  * @param deadlineMs How long all of it may take.
  * @param signal Ends it early; its reason is thrown.
@@ -46,6 +51,10 @@ export async function send(
   // A login that hangs may have been judged, so it has the whole deadline; a refresh may try again,
   // but not while a slow provider works on it: where refresh tokens rotate the answer would be lost.
   const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
+  const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
+  holds.set(world.monotonic, clockHolds);
+  const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
+  if (holdMs > 0) return held(request, world, holdMs);
   for (let attempt = 1;; attempt++) {
     signal?.throwIfAborted();
     const sentAt = world.now();
@@ -65,13 +74,36 @@ export async function send(
       clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
     };
-    if (outcome.kind !== "refused" || !outcome.repeatable) return delivery;
+    if (outcome.kind !== "refused") return delivery;
     const base = outcome.code === "THROTTLED" ? 1_000 : 200;
     const backoff = Math.min(base * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
     const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
-    if (attempt >= MAX_ATTEMPTS || pause >= left()) return delivery;
+    if (!outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left()) {
+      if (waitMs !== undefined && isTransient(outcome.code)) {
+        clockHolds.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
+      }
+      return delivery;
+    }
     await world.sleep(pause, signal);
   }
+}
+
+/** The outcome of a request that is not sent, because the provider asked for a pause that is not over. */
+function held(request: ProviderRequest, world: World, holdMs: number): Delivery {
+  return {
+    outcome: {
+      kind: "refused",
+      code: "THROTTLED",
+      repeatable: true,
+      definitive: false,
+      seen: `${request.url.host} asked for a pause that is not over, so nothing was sent`,
+    },
+    attempts: 0,
+    sentAt: world.now(),
+    sentAtMonotonic: world.monotonic(),
+    clockOffsetMs: undefined,
+    retryAfterSeconds: Math.ceil(holdMs / 1_000),
+  };
 }
 
 /** Sends the request once. */

@@ -25,12 +25,15 @@ export interface WorldOptions {
   prompt?: Ask;
 }
 
+const wall = () => Date.now();
+const monotonic = () => performance.now();
+
 /** The real world, except for what the options replace. */
 export function worldOf(options: WorldOptions): World {
   return {
     fetch: options.fetch,
-    now: options.now ?? (() => Date.now()),
-    monotonic: options.monotonic ?? (() => performance.now()),
+    now: options.now ?? wall,
+    monotonic: options.monotonic ?? monotonic,
     sleep: options.sleep ?? pause,
     ask: options.prompt,
   };

@@ -1,0 +1,102 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ProviderError, type SessionOptions } from "../../mod.ts";
+import { type Canned, errorAnswer, tokenAnswer } from "../support/canned_fetch.ts";
+import { cannedSession } from "./canned_session.ts";
+import { fakeTime } from "../support/fake_time.ts";
+
+const MINUTE = 60_000;
+
+function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
+  return cannedSession({ clientSecret: "", ...options }, ...answers);
+}
+
+function asksToWait(seconds: number, status = 429): Canned {
+  return () => new Response("", { status, headers: { "retry-after": `${seconds}` } });
+}
+
+async function throttled(work: Promise<unknown>): Promise<ProviderError> {
+  const error = await assertRejects(() => work, ProviderError);
+  assertEquals(error.code, "THROTTLED");
+  return error;
+}
+
+Deno.test("200 calls to a provider that asked for ten minutes are one request", async () => {
+  const { session, asked, time } = sessionWith({}, tokenAnswer(), asksToWait(600), tokenAnswer());
+  await session.login();
+  await time.sleep(31 * MINUTE);
+  for (let call = 0; call < 200; call++) await throttled(session.accessToken());
+  assertEquals(asked.length, 2);
+  await time.sleep(4 * MINUTE);
+  const { message, attempts, retryAfterSeconds } = await throttled(session.refresh());
+  assertEquals([attempts, retryAfterSeconds, asked.length], [0, 360, 2]);
+  assertMatch(message, /nothing was sent.*asks to wait 360 seconds/);
+  await time.sleep(6 * MINUTE);
+  assertEquals((await session.refresh()).state, "valid");
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("a login waits for the time that the provider asked for, and sends no password", async () => {
+  for (const status of [429, 503]) {
+    const { session, asked, time } = sessionWith({}, asksToWait(600, status), tokenAnswer());
+    await assertRejects(() => session.login(), ProviderError);
+    const { message } = await throttled(session.login({ force: true }));
+    assertMatch(message, /^Cannot log in: .*asks to wait 600 seconds; .*try again/);
+    assertEquals(asked.length, 1);
+    await time.sleep(10 * MINUTE);
+    assertEquals((await session.login()).state, "valid");
+  }
+});
+
+Deno.test("no call is held back for more than 15 minutes", async () => {
+  const { session, asked, time } = sessionWith({}, asksToWait(86_400), tokenAnswer());
+  assertEquals((await throttled(session.login())).retryAfterSeconds, 86_400);
+  await time.sleep(15 * MINUTE - 1_000);
+  assertEquals((await throttled(session.login())).retryAfterSeconds, 1);
+  await time.sleep(1_000);
+  assertEquals((await session.login()).state, "valid");
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("a quota that names a time holds back too, a refusal does not", async () => {
+  const headers = { "retry-after": "600" };
+  const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
+  const one = sessionWith({}, quota);
+  for (let call = 0; call < 3; call++) await throttled(one.session.login());
+  assertEquals(one.asked.length, 1);
+  const refusal = errorAnswer("NotAuthorizedException", "Incorrect", 400, headers);
+  const other = sessionWith({}, refusal, tokenAnswer());
+  await assertRejects(() => other.session.login(), ProviderError, "user name");
+  assertEquals((await other.session.login()).state, "valid");
+});
+
+Deno.test("all sessions at the endpoint wait, those at another do not", async () => {
+  const { now, monotonic, sleep } = fakeTime();
+  const one = sessionWith({ now, monotonic, sleep }, asksToWait(600));
+  const same = sessionWith({ now, monotonic, sleep }, tokenAnswer());
+  const authUrl = "https://another.example";
+  const other = sessionWith({ now, monotonic, sleep, authUrl }, tokenAnswer());
+  await throttled(one.session.login());
+  await throttled(same.session.login());
+  assertEquals((await other.session.login()).state, "valid");
+  assertEquals([one.asked.length, same.asked.length], [1, 0]);
+});
+
+Deno.test("a pause that was waited for holds back nothing afterwards", async () => {
+  const { session, asked } = sessionWith(
+    // The clocks stand still in the pause.
+    { sleep: () => Promise.resolve() },
+    asksToWait(7),
+    tokenAnswer(),
+  );
+  await session.login();
+  await session.refresh();
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("a failure without Retry-After holds back nothing", async () => {
+  const busy: Canned = () => new Response("", { status: 429 });
+  const { session, asked } = sessionWith({}, busy, busy, busy, busy, tokenAnswer());
+  await throttled(session.login());
+  assertEquals((await session.login()).state, "valid");
+  assertEquals(asked.length, 5);
+});

@@ -101,6 +101,8 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
   ["CLIENT_UNKNOWN", refuse("ResourceNotFoundException", `no such client ${canaries.password}`)],
   ["FLOW_DISABLED", refuse("InvalidParameterException", "Initiate Auth method not supported")],
   ["PASSWORD_RESET_REQUIRED", refuse("PasswordResetRequiredException", "reset")],
+  ["USER_DISABLED", refuse("NotAuthorizedException", "User is disabled.")],
+  ["BLOCKED", refuse("ForbiddenException", `WAF block of ${canaries.password}`)],
   ["USER_NOT_CONFIRMED", refuse("UserNotConfirmedException", "confirm")],
   ["THROTTLED", refuse("TooManyRequestsException", "Rate exceeded")],
   ["REJECTED", login(echo)],

@@ -7,6 +7,7 @@ import {
   SessionExpiredError,
 } from "../values/errors.ts";
 import type { ProviderRequest } from "./exchange.ts";
+import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
 
 /** What each code means, and what to do next. */
@@ -17,11 +18,12 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
   ],
   LOCKED_OUT: [
     "the provider refuses further attempts after too many wrong passwords",
-    "wait up to 15 minutes, then run login() again with the right password",
+    "wait up to 15 minutes, then run login() again with the right password; trying before that is " +
+    "refused, too, but does not make the wait longer",
   ],
   SECRET_HASH_REJECTED: [
-    "the provider rejected SECRET_HASH",
-    "check APP_CLIENT_SECRET and APP_CLIENT_ID",
+    "the provider rejected SECRET_HASH, or wants one",
+    "check APP_CLIENT_SECRET, which must not be empty for a client that has a secret, and APP_CLIENT_ID",
   ],
   CLIENT_UNKNOWN: [
     "the provider knows no such app client",
@@ -33,11 +35,20 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
   ],
   PASSWORD_RESET_REQUIRED: [
     "the provider wants the password to be reset first",
-    "reset it in the portal, then run login() again",
+    "reset it in the portal, or have an administrator reset it, then run login() again",
+  ],
+  USER_DISABLED: [
+    "the account is disabled",
+    "ask the support channel of your subscription to enable it",
   ],
   USER_NOT_CONFIRMED: [
     "the account is not confirmed yet",
     "follow the link or code in the invitation, then run login() again",
+  ],
+  BLOCKED: [
+    "a protection of the provider blocked the request, whatever the password is",
+    "wait, or try from another network; if it stays, give the request id and the time to the " +
+    "support channel of your subscription",
   ],
   THROTTLED: ["the provider is receiving too many requests", "wait, then try again"],
   REJECTED: ["the provider rejected the request", "compare the settings with your subscription's"],
@@ -56,11 +67,20 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
   SERVER_ERROR: ["the provider failed", "try again in a few minutes"],
 };
 
+/** Where user name and password came from, to be told when they are rejected. */
+export interface CredentialOrigins {
+  readonly username: SettingOrigin | "typed";
+  readonly password: SettingOrigin | "typed";
+  /** Path of the `.env`, where one of them came from it. */
+  readonly envFile?: string | undefined;
+}
+
 /**
  * The error for a delivery that brought no tokens.
  *
  * @param authenticatedAt When the last login was, milliseconds since 1970, if known.
  * @param advice What else the user should know before the next try.
+ * @param origins Where user name and password came from, if it was a login.
  */
 export function deliveryError(
   flow: ProviderRequest["flow"],
@@ -68,6 +88,7 @@ export function deliveryError(
   now: number,
   authenticatedAt?: number,
   advice?: string,
+  origins?: CredentialOrigins,
 ): AuthError {
   const { outcome, attempts, retryAfterSeconds } = delivery;
   const cannot = flow === "login" ? "Cannot log in" : "Cannot refresh the session";
@@ -96,10 +117,14 @@ export function deliveryError(
   const wait = retryAfterSeconds === undefined
     ? ""
     : `; it asks to wait ${retryAfterSeconds} seconds`;
+  const notes = [
+    outcome.code === "INVALID_CREDENTIALS" && origins && originsText(origins),
+    advice,
+  ].filter((note) => note).map((note) => `; ${note}`).join("");
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   return new ProviderError(
     outcome.code,
-    `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${advice ? `; ${advice}` : ""}; ${next}`,
+    `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${notes}; ${next}`,
     {
       attempts,
       ...(outcome.status !== undefined && { status: outcome.status }),
@@ -108,6 +133,15 @@ export function deliveryError(
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     },
   );
+}
+
+function originsText({ username, password, envFile = "the .env" }: CredentialOrigins): string {
+  const from = (origin: SettingOrigin | "typed", name: "username" | "password") => {
+    if (origin === "typed") return "was typed";
+    if (origin === "option") return `came as the option ${name}`;
+    return `came from ${VARIABLES[name]} in ${origin === "file" ? envFile : "the environment"}`;
+  };
+  return `the user name ${from(username, "username")}, the password ${from(password, "password")}`;
 }
 
 function stepFor(challenge: string): string {

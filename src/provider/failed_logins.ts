@@ -1,34 +1,38 @@
-import type { Outcome } from "./exchange.ts";
-import type { ProviderSettings } from "./exchange.ts";
+import type { Outcome, ProviderSettings } from "./exchange.ts";
 import { durationText } from "../values/wording.ts";
 
 /** What users report of the real service: from the fifth on, each failure doubles a lock of a second. */
 const FREE_FAILURES = 5;
+/** The longest lock; so much time without a failure also ends the counting. */
 const LONGEST_LOCK_MS = 900_000;
 
 /** Rejected passwords in a row, in this process, by provider, client and name. */
-const failures = new Map<string, number>();
+const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
 /**
- * Counts rejected passwords. No try is held back: who tries knows what was corrected.
+ * Counts rejected passwords. No try is held back: who tries knows what was corrected. Refusals for
+ * another reason, and tries while the name is locked, do not count.
  *
- * @returns What the user should know before the next one, if anything.
+ * @param at When the request was sent, by the monotonic clock, in milliseconds.
+ * @returns What the user should know before the next try, if anything.
  */
 export function countFailures(
   provider: ProviderSettings,
   username: string,
   outcome: Outcome,
+  at: number = performance.now(),
 ): string | undefined {
   const key = JSON.stringify([provider.url, provider.clientId, username]);
   if (outcome.kind !== "refused") {
     failures.delete(key);
     return undefined;
   }
-  const before = failures.get(key) ?? 0;
-  const count = outcome.code === "INVALID_CREDENTIALS" ? before + 1 : before;
-  failures.set(key, count);
-  const relevant = outcome.code === "INVALID_CREDENTIALS" || outcome.code === "LOCKED_OUT";
-  if (!relevant || count < 2) return undefined;
+  const rejected = outcome.code === "INVALID_CREDENTIALS";
+  const before = failures.get(key);
+  const known = before && at - before.last < LONGEST_LOCK_MS ? before.count : 0;
+  const count = rejected ? known + 1 : known;
+  if (rejected) failures.set(key, { count, last: at });
+  if (count < 2 || !(rejected || outcome.code === "LOCKED_OUT")) return undefined;
   const told = `${count} passwords in a row were rejected for this name`;
   if (count < FREE_FAILURES) return `${told}, and after about ${FREE_FAILURES} it is locked`;
   const lock = Math.min(1_000 * 2 ** (count - FREE_FAILURES), LONGEST_LOCK_MS);

@@ -19,7 +19,9 @@ export function refusalOf(
   const { name, message } = errorOf(answer, json);
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id") ?? undefined;
   const succeeded = status >= 200 && status <= 299;
-  const code = succeeded || (name === "" && status < 500 && status !== 429)
+  const code = headers.has("x-amzn-waf-action")
+    ? "BLOCKED"
+    : succeeded || (name === "" && status < 500 && status !== 429)
     ? "UNEXPECTED_RESPONSE"
     : codeOf(name, message, status, sent.flow);
   const shownName = WELL_KNOWN.has(name) ? name : quote(name, 80);
@@ -70,10 +72,22 @@ const NAMED: Readonly<Record<string, ProviderErrorCode>> = {
   PasswordResetRequiredException: "PASSWORD_RESET_REQUIRED",
   UserNotConfirmedException: "USER_NOT_CONFIRMED",
   InternalErrorException: "SERVER_ERROR",
+  ForbiddenException: "BLOCKED",
 };
 
 /** Sentences of the real service, shown whatever words they may share with a password. */
-const FIXED = /^(Incorrect username or password|Password attempts exceeded|Rate exceeded)\.?$/;
+const FIXED = new RegExp(
+  `^(${
+    [
+      "Incorrect username or password",
+      "Password attempts exceeded",
+      "Temporary password has expired and must be reset by an administrator",
+      "Password reset required for the user",
+      "User is disabled",
+      "Rate exceeded",
+    ].join("|")
+  })\\.?$`,
+);
 
 /** Names that are shown whatever they may share with a password. */
 const WELL_KNOWN: ReadonlySet<string> = new Set([
@@ -83,6 +97,15 @@ const WELL_KNOWN: ReadonlySet<string> = new Set([
   "InvalidParameterException",
 ]);
 
+/** What the message of a name that is used for many things says, most telling first. */
+const SAID: readonly (readonly [RegExp, ProviderErrorCode])[] = [
+  [/password attempts exceeded/i, "LOCKED_OUT"],
+  [/secret_? ?hash|secret was not received/i, "SECRET_HASH_REJECTED"],
+  [/security reasons/i, "BLOCKED"],
+  [/user is disabled/i, "USER_DISABLED"],
+  [/temporary password has expired/i, "PASSWORD_RESET_REQUIRED"],
+];
+
 function codeOf(
   name: string,
   message: string,
@@ -91,8 +114,8 @@ function codeOf(
 ): Refused["code"] {
   if (status === 429 || THROTTLED.has(name) || name.startsWith("Throttling")) return "THROTTLED";
   if (status >= 500) return "SERVER_ERROR";
-  if (/password attempts exceeded/i.test(message)) return "LOCKED_OUT";
-  if (/secret_? ?hash/i.test(message)) return "SECRET_HASH_REJECTED";
+  const said = SAID.find(([pattern]) => pattern.test(message));
+  if (said) return said[1];
   if (REJECTED_CREDENTIALS.has(name)) {
     return flow === "login" ? "INVALID_CREDENTIALS" : "REFRESH_REJECTED";
   }

@@ -7,7 +7,7 @@ import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
 // Loaded before anything is sent: an error must not wait for a module.
-export { deliveryError } from "./errors.ts";
+export { type CredentialOrigins, deliveryError } from "./errors.ts";
 
 /** A delivery, and the tokens if it brought any. */
 export interface TokenDelivery {

@@ -103,7 +103,7 @@ const TABLE: [name: string, message: string, status: number, login: string, refr
   ["InternalErrorException", "oops", 400, "SERVER_ERROR", "SERVER_ERROR"],
   ["InternalErrorException", "oops", 500, "SERVER_ERROR", "SERVER_ERROR"],
   ["SomethingElseException", "oops", 503, "SERVER_ERROR", "SERVER_ERROR"],
-  ["ForbiddenException", "Request blocked by the firewall", 403, "REJECTED", "REJECTED"],
+  ["ForbiddenException", "Request blocked by the firewall", 403, "BLOCKED", "BLOCKED"],
   ["NeverHeardOfException", "no", 400, "REJECTED", "REJECTED"],
 ];
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { countFailures } from "../../src/provider/failed_logins.ts";
 import { type Portless, portless, rejection } from "../support/portless.ts";
 
 /** A user of this test alone: rejected passwords are counted for the whole process. */
@@ -61,10 +62,45 @@ Deno.test("names, and failures that say nothing of the password, are kept apart"
   await rejection(world.session.login(wrong(name)));
   const other = await rejection(world.session.login(wrong(`another-${name}`)));
   assert(!other.message.includes("in a row"));
-  world.sandbox.failures.push({ at: "token", status: 403, times: 1 });
-  const refused = await rejection(world.session.login(wrong(name)));
-  assertEquals(refused.code, "REJECTED");
-  assert(!refused.message.includes("in a row"));
+  const others: [string, string, string][] = [
+    ["ForbiddenException", "Request not allowed due to WAF block.", "BLOCKED"],
+    ["NotAuthorizedException", "Unable to login because of security reasons.", "BLOCKED"],
+    ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
+    ["NotAuthorizedException", "Temporary password has expired", "PASSWORD_RESET_REQUIRED"],
+    ["NotAuthorizedException", "secret was not received", "SECRET_HASH_REJECTED"],
+  ];
+  for (const [__type, message, code] of others) {
+    const body = JSON.stringify({ __type, message });
+    world.sandbox.failures.push({ at: "token", status: 400, body, times: 1 });
+    const refused = await rejection(world.session.login(wrong(name)));
+    assertEquals(refused.code, code);
+    assert(!refused.message.includes("in a row"));
+  }
   const second = await rejection(world.another().login(wrong(name)));
   assertMatch(second.message, /2 passwords in a row/, "also in another session of this process");
+});
+
+Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengthen it", () => {
+  const provider = {
+    url: new URL("https://provider.example"),
+    dialect: { targetHeader: "", service: "", contentType: "" },
+    ...{ clientId: "example-client", clientSecret: undefined, userPoolId: "example_Pool" },
+    ...{ refreshSecretHash: "auto", timeoutMs: 30_000 } as const,
+  };
+  const name = `user-${crypto.randomUUID()}`;
+  const count = (code: "INVALID_CREDENTIALS" | "LOCKED_OUT", minutes: number) => {
+    const refused = {
+      kind: "refused",
+      code,
+      repeatable: false,
+      definitive: false,
+      seen: "",
+    } as const;
+    return countFailures(provider, name, refused, minutes * 60_000);
+  };
+  assertEquals(count("INVALID_CREDENTIALS", 0), undefined);
+  assertMatch(count("INVALID_CREDENTIALS", 14) ?? "", /^2 passwords in a row/);
+  assertMatch(count("LOCKED_OUT", 28) ?? "", /^2 passwords in a row/);
+  assertEquals(count("LOCKED_OUT", 29), undefined, "15 minutes after the last one that counts");
+  assertEquals(count("INVALID_CREDENTIALS", 29), undefined);
 });

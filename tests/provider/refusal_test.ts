@@ -40,7 +40,19 @@ const TABLE: Row[] = [
     "INVALID_CREDENTIALS",
     "REFRESH_REJECTED",
   ],
-  ["NotAuthorizedException", "User is disabled.", "INVALID_CREDENTIALS", "REFRESH_REJECTED"],
+  ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
+  ["NotAuthorizedException", "Unable to login because of security reasons.", "BLOCKED"],
+  ["NotAuthorizedException", "Request not allowed due to security reasons.", "BLOCKED"],
+  [
+    "NotAuthorizedException",
+    "Temporary password has expired and must be reset by an administrator.",
+    "PASSWORD_RESET_REQUIRED",
+  ],
+  [
+    "NotAuthorizedException",
+    "Client abc is configured for secret but secret was not received",
+    "SECRET_HASH_REJECTED",
+  ],
   [
     "NotAuthorizedException",
     "Refresh Token has expired",
@@ -81,7 +93,7 @@ const TABLE: Row[] = [
   ["ThrottlingException", "Rate exceeded", "THROTTLED"],
   ["Throttling", "Rate exceeded", "THROTTLED"],
   ["InternalErrorException", "Something went wrong", "SERVER_ERROR"],
-  ["ForbiddenException", "Request not allowed due to WAF block.", "REJECTED"],
+  ["ForbiddenException", "Request not allowed due to WAF block.", "BLOCKED"],
   ["UserLambdaValidationException", "PreAuthentication failed", "REJECTED"],
   ["constructor", "a name that every object has", "REJECTED"],
 ];
@@ -201,6 +213,33 @@ Deno.test("the provider's words are withheld when they repeat what was sent", as
       const shown = Deno.inspect(error, { depth: 100, showHidden: true }).toLowerCase();
       assert(!shown.includes(secret.slice(0, 8).toLowerCase()), `echo ${at} of ${username}`);
     }
+  }
+});
+
+Deno.test("a demand of the firewall for a captcha is BLOCKED", async () => {
+  for (const status of [202, 405]) {
+    const page: Canned = () =>
+      new Response("<html>", { status, headers: { "x-amzn-waf-action": "captcha" } });
+    for (const error of [await loginError(page), await refreshError(page)]) {
+      assertEquals([error.code, (error as ProviderError).status], ["BLOCKED", status]);
+      assertMatch(error.message, /another network.*support channel/);
+    }
+  }
+});
+
+Deno.test("each refusal that is no wrong password says what to do next", async () => {
+  const said: [string, RegExp][] = [
+    ["User is disabled.", /the account is disabled \(.*User is disabled\).*support channel/],
+    [
+      "Temporary password has expired and must be reset by an administrator.",
+      /\(.*Temporary password has expired .*\); .*have an administrator reset it/,
+    ],
+    ["Client x is configured for secret but secret was not received", /APP_CLIENT_SECRET.* empty/],
+    ["Password attempts exceeded", /15 minutes.*does not make the wait longer/],
+  ];
+  for (const [message, next] of said) {
+    const error = await loginError(errorAnswer("NotAuthorizedException", message));
+    assertMatch(error.message, next);
   }
 });
 

@@ -62,7 +62,7 @@ const once: [string, Canned, string][] = [
   ["a lock", errorAnswer("NotAuthorizedException", "Password attempts exceeded"), "LOCKED_OUT"],
   ["LimitExceededException", errorAnswer("LimitExceededException", "limit"), "THROTTLED"],
   ["LimitExceededException at 429", errorAnswer("LimitExceededException", "", 429), "THROTTLED"],
-  ["another refusal", errorAnswer("ForbiddenException", "no", 403), "REJECTED"],
+  ["another refusal", errorAnswer("ForbiddenException", "no", 403), "BLOCKED"],
   ["an odd answer", () => new Response("<html>"), "UNEXPECTED_RESPONSE"],
   ["a broken connection", brokenConnection, "UNREACHABLE"],
   ["an error that nobody knows", () => {

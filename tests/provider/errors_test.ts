@@ -1,0 +1,43 @@
+import { assert, assertMatch } from "@std/assert";
+import { type CredentialOrigins, deliveryError } from "../../src/provider/errors.ts";
+import type { Delivery } from "../../src/provider/send.ts";
+import type { Outcome } from "../../src/provider/exchange.ts";
+
+function delivered(outcome: Outcome): Delivery {
+  const none = { clockOffsetMs: undefined, retryAfterSeconds: undefined };
+  return { outcome, attempts: 1, sentAt: 0, sentAtMonotonic: 0, ...none };
+}
+
+function rejected(code: "INVALID_CREDENTIALS" | "LOCKED_OUT", origins?: CredentialOrigins): string {
+  const seen = "status 400, NotAuthorizedException: Incorrect username or password";
+  const outcome = { kind: "refused", code, repeatable: false, definitive: false, seen } as const;
+  return deliveryError("login", delivered(outcome), 0, undefined, "2 in a row", origins).message;
+}
+
+const origins: [string, CredentialOrigins, RegExp][] = [
+  [
+    "the environment",
+    { username: "environment", password: "environment" },
+    /; the user name came from USERNAME in the environment, the password came from PASSWORD in the environment; 2 in a row; check both/,
+  ],
+  [
+    "the .env and a prompt",
+    { username: "file", password: "typed", envFile: "/home/ada/.env" },
+    /; the user name came from USERNAME in \/home\/ada\/\.env, the password was typed; 2 in a row; /,
+  ],
+  [
+    "options",
+    { username: "option", password: "option" },
+    /; the user name came as the option username, the password came as the option password; /,
+  ],
+];
+for (const [place, from, told] of origins) {
+  Deno.test(`a rejected login says that user name and password came from ${place}`, () =>
+    assertMatch(rejected("INVALID_CREDENTIALS", from), told));
+}
+
+Deno.test("where they came from is told only when they are rejected, and known", () => {
+  const from = { username: "typed", password: "typed" } as const;
+  assert(!rejected("LOCKED_OUT", from).includes("typed"));
+  assertMatch(rejected("INVALID_CREDENTIALS"), /password\); 2 in a row; check both/);
+});

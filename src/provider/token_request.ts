@@ -1,6 +1,6 @@
 import { makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { type Delivery, send } from "./send.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, isTransient } from "../values/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./exchange.ts";
 import type { Secret } from "../values/secret.ts";
@@ -72,9 +72,10 @@ export async function requestRefresh(
     attempts += delivery.attempts;
     const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
     const { outcome } = delivery;
-    const unhelpful = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED";
-    if (variant === "rotating" && unhelpful && last !== undefined) {
-      // A service that does not know this operation: the answer to the documented one counts.
+    const unknown = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED" &&
+      !isTransient(outcome.code);
+    if (variant === "rotating" && unknown && last !== undefined) {
+      // The service does not know this operation: its answer to the documented one counts.
       last = { ...last, delivery: { ...last.delivery, attempts } };
       break;
     }

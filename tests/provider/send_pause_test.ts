@@ -3,6 +3,7 @@ import { ProviderError, type SessionOptions } from "../../mod.ts";
 import { type Canned, tokenAnswer } from "../support/canned_fetch.ts";
 import { cannedSession } from "./canned_session.ts";
 import { fakeTime } from "../support/fake_time.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
 
 function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
   return cannedSession({ clientSecret: "", ...options }, ...answers);
@@ -78,6 +79,7 @@ Deno.test("Retry-After in no known form is passed over", async () => {
 });
 
 Deno.test("retries stay inside the deadline", async () => {
+  using _ = heldTimeouts();
   for (const timeoutMs of [100, 1_000, 2_000, 5_000]) {
     const { session, asked, time } = sessionWith({ timeoutMs }, async () => {
       await time.sleep(400);

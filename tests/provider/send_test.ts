@@ -10,6 +10,8 @@ import {
 } from "../support/canned_fetch.ts";
 import { cannedSession, SETTINGS } from "./canned_session.ts";
 import { fakeTime } from "../support/fake_time.ts";
+import { fakeToken } from "../support/fake_token.ts";
+import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "../faults/fault_proxy.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
 
@@ -22,6 +24,16 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
 }
 
 const never: Canned = () => new Promise(() => {});
+/** An answer that comes when so much of the attempt's time has passed. */
+function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
+  return async (asked) => {
+    // First the client sees that the request is on its way.
+    await Promise.resolve();
+    timeouts.pass(ms);
+    return await answer(asked);
+  };
+}
+
 const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
   new Response("", { status: code, headers });
 
@@ -111,19 +123,87 @@ const silent: [string, Canned][] = [
 ];
 for (const [what, answer] of silent) {
   Deno.test(`login ends with TIMEOUT when ${what}, and sends the password once`, async () => {
+    using timeouts = heldTimeouts();
     // The clocks stand still, so there would be time for another attempt.
-    const { session, asked } = sessionWith({ timeoutMs: 250 }, answer, tokenAnswer());
+    const { session, asked } = sessionWith({ timeoutMs: 10_000 }, late(10_000, answer, timeouts));
     const error = await failureOf(session.login());
     assertEquals([error.code, error.attempts, asked.length], ["TIMEOUT", 1, 1]);
     assertMatch(error.message, /AUTH_TIMEOUT_MS/);
   });
 }
 
-Deno.test("a refresh that gets no answer is sent again inside the deadline", async () => {
-  const { session, asked } = sessionWith({ timeoutMs: 3_000 }, tokenAnswer(), never, tokenAnswer());
+Deno.test("a login that is answered at 0.8 of the deadline succeeds", async () => {
+  using timeouts = heldTimeouts();
+  const answer = late(8_000, tokenAnswer(), timeouts);
+  const { session, asked } = sessionWith({ timeoutMs: 10_000 }, answer);
+  assertEquals((await session.login()).state, "valid");
+  assertEquals(asked.length, 1);
+});
+
+Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follows", async () => {
+  using timeouts = heldTimeouts();
+  const { session, asked } = sessionWith(
+    { timeoutMs: 10_000 },
+    ...[tokenAnswer(), late(5_999, tokenAnswer(), timeouts)] as const,
+    ...[late(6_000, never, timeouts), late(5_999, tokenAnswer(), timeouts)] as const,
+  );
   await session.login();
   assertEquals((await session.refresh()).source, "refresh");
-  assertEquals(asked.length, 3);
+  assertEquals(asked.length, 2, "an answer before 0.6 is waited for");
+  assertEquals((await session.refresh()).source, "refresh");
+  assertEquals(asked.length, 4, "a request without an answer by then is repeated");
+});
+
+Deno.test("an answer without a Date says nothing of the clock", async () => {
+  for (const date of [undefined, "", "soon", "NaN"]) {
+    const headers = date === undefined ? {} : { date };
+    const { session } = sessionWith({}, tokenAnswer({}, headers));
+    const { warnings } = await session.login();
+    assertEquals(warnings, []);
+    // A portal token is judged by the clock that was learned.
+    const token = fakeToken({ exp: fakeTime().now() / 1_000 + 60 });
+    const status = await session.login({ portalToken: token });
+    assertEquals(status.accessTokenExpiresAt?.getTime(), fakeTime().now() + 60_000, date);
+  }
+});
+
+Deno.test("a session that is about to learn that it rotates tells a 503 as it is", async () => {
+  const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
+  const busy = sessionWith({}, tokenAnswer(), flow, status(503));
+  await busy.session.login();
+  assertEquals((await failureOf(busy.session.refresh())).code, "SERVER_ERROR");
+  const unknown = sessionWith({}, tokenAnswer(), flow, errorAnswer("UnknownOperation", "no"));
+  await unknown.session.login();
+  assertEquals((await failureOf(unknown.session.refresh())).code, "FLOW_DISABLED");
+});
+
+Deno.test("a session known to rotate repeats its own operation after a 503", async () => {
+  const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
+  const rotated = (name: string) => tokenAnswer({ RefreshToken: name });
+  const { session, asked } = sessionWith(
+    {},
+    ...[rotated("first"), flow, rotated("second")] as const,
+    ...[status(503), rotated("third"), status(503)] as const,
+  );
+  await session.login();
+  await session.refresh();
+  await session.refresh();
+  const operations = () =>
+    asked.map(({ headers, body }) => [
+      headers.get("x-vendor-target")?.split(".")[1],
+      JSON.parse(body).RefreshToken ?? JSON.parse(body).AuthParameters.REFRESH_TOKEN ?? "",
+    ]);
+  assertEquals(operations(), [
+    ["InitiateAuth", ""],
+    ["InitiateAuth", "first"],
+    ["GetTokensFromRefreshToken", "first"],
+    ["GetTokensFromRefreshToken", "second"],
+    ["GetTokensFromRefreshToken", "second"],
+  ]);
+  const error = await failureOf(session.refresh());
+  assertEquals([error.code, error.attempts], ["SERVER_ERROR", 4]);
+  assertEquals(operations().slice(5), Array(4).fill(["GetTokensFromRefreshToken", "third"]));
+  assertEquals(session.status().canRefresh, true);
 });
 
 Deno.test("login ends when its signal aborts, in flight and in a pause", async () => {
@@ -154,7 +234,27 @@ Deno.test("a redirect of the provider takes the password nowhere", async () => {
     const session = createSession({ ...SETTINGS, authUrl: provider.url });
     const error = await failureOf(session.login());
     assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
+    assertMatch(error.message, new RegExp(`status ${code}, a redirect`));
     assertEquals([provider.requests.length, elsewhere.requests.length], [1, 0]);
+  }
+});
+
+Deno.test("a redirect of the provider takes the refresh token nowhere, and the session stays", async () => {
+  const tokens = JSON.stringify({
+    AuthenticationResult: { AccessToken: "a", RefreshToken: "r", ExpiresIn: 1_800 },
+  });
+  for (const code of [301, 302, 303, 307, 308]) {
+    await using elsewhere = startTcpCapture([rawAnswer(200, tokens)]);
+    await using provider = startTcpCapture([
+      rawAnswer(200, tokens),
+      rawAnswer(code, tokens, { location: elsewhere.url }),
+    ]);
+    const session = createSession({ ...SETTINGS, authUrl: provider.url });
+    await session.login();
+    const error = await failureOf(session.refresh());
+    assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
+    assertEquals([provider.requests.length, elsewhere.requests.length], [2, 0]);
+    assertEquals([session.status().state, session.status().canRefresh], ["valid", true]);
   }
 });
 

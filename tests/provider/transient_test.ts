@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { ProviderError, SessionOptions } from "../../mod.ts";
+import type { ProviderError } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 
 const fails = (times: number) => ({ at: "token", status: 503, times }) as const;
@@ -122,21 +122,6 @@ Deno.test("all attempts stay inside the deadline", async () => {
     await rejection(world.session.refresh());
     assert(world.clock.monotonic() - again <= timeoutMs);
   }
-});
-
-Deno.test("a provider that does not answer is TIMEOUT; the login is not repeated", async () => {
-  const never: SessionOptions = { fetch: () => new Promise(() => {}), timeoutMs: 30 };
-  await using world = portless();
-  const error = await rejection(world.another(never).login());
-  assertEquals(error.code, "TIMEOUT");
-  assertEquals((error as ProviderError).attempts, 1);
-  assertMatch(error.message, /AUTH_TIMEOUT_MS/);
-});
-
-Deno.test("a body that never ends is TIMEOUT too", async () => {
-  const fetch = () => Promise.resolve(new Response(new ReadableStream({ start() {} })));
-  await using world = portless();
-  assertEquals((await rejection(world.another({ fetch, timeoutMs: 30 }).login())).code, "TIMEOUT");
 });
 
 Deno.test("an endless body is cut off", async () => {

@@ -1,0 +1,35 @@
+/** The time-outs of a test, which end when the test says so and not when the machine is busy. */
+export interface HeldTimeouts extends Disposable {
+  /** The milliseconds of each `AbortSignal.timeout()` that was asked for, oldest first. */
+  readonly asked: number[];
+  /** Ends those whose time is over when so many more milliseconds have passed. */
+  pass(ms: number): void;
+}
+
+/** Replaces `AbortSignal.timeout` until it is disposed of. */
+export function heldTimeouts(): HeldTimeouts {
+  const real = AbortSignal.timeout;
+  const asked: number[] = [];
+  const pending = new Map<AbortController, number>();
+  let passed = 0;
+  AbortSignal.timeout = (ms) => {
+    asked.push(ms);
+    const controller = new AbortController();
+    pending.set(controller, passed + ms);
+    return controller.signal;
+  };
+  return {
+    asked,
+    pass(ms) {
+      passed += ms;
+      for (const [controller, end] of pending) {
+        if (end > passed) continue;
+        pending.delete(controller);
+        controller.abort(new DOMException("Signal timed out.", "TimeoutError"));
+      }
+    },
+    [Symbol.dispose]: () => {
+      AbortSignal.timeout = real;
+    },
+  };
+}

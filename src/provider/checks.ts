@@ -1,6 +1,8 @@
 /**
- * The checks of what comes from outside: settings before a request, and the answer to it. Loaded
- * before anything is sent, because the schema library may have to be fetched first.
+ * This folder speaks to the identity provider. It may import settings, runtime and values.
+ *
+ * Here everything that comes from outside is checked: settings before a request, and its answer.
+ * Loaded before anything is sent, because the schema library may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
 import type { Outcome, ProviderAnswer, ProviderRequest } from "./exchange.ts";
@@ -41,7 +43,7 @@ const settings = z.object({
   ),
 });
 
-/** The settings of a request, checked, or what is wrong with each by its name. */
+/** The checked settings of a request, or what is wrong, by the name of the setting. */
 export function checkValues(
   values: Readonly<Record<keyof z.input<typeof settings>, unknown>>,
 ): z.output<typeof settings> | Map<string, string> {
@@ -52,7 +54,7 @@ export function checkValues(
   );
 }
 
-/** Names of further steps, shown whatever they may share with a password. */
+/** Names of challenges. They are shown even if a password contains one of their words. */
 const STEPS: ReadonlySet<string> = new Set([
   ...["NEW_PASSWORD_REQUIRED", "SMS_MFA", "EMAIL_OTP", "SMS_OTP", "SOFTWARE_TOKEN_MFA"],
   ...["SELECT_MFA_TYPE", "MFA_SETUP", "CUSTOM_CHALLENGE", "DEVICE_SRP_AUTH", "SELECT_CHALLENGE"],
@@ -77,9 +79,8 @@ const answered = z.object({
 });
 
 /**
- * Reads an answer of the token endpoint (section 2.2), leniently: what is not needed may be missing,
- * and members that are not known are passed over. What cannot be understood is a refusal that says
- * what was seen.
+ * Reads an answer of the token endpoint (section 2.2). Members that are not needed may be missing or
+ * odd, unknown ones are ignored. An answer that cannot be used becomes a refusal that says why.
  */
 export function readAnswer(
   sent: Pick<ProviderRequest, "flow" | "secrets">,

@@ -67,7 +67,7 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
   SERVER_ERROR: ["the provider failed", "try again in a few minutes"],
 };
 
-/** Where user name and password came from, to be told when they are rejected. */
+/** Where user name and password came from: the message of a rejected login says it. */
 export interface CredentialOrigins {
   readonly username: SettingOrigin | "typed";
   readonly password: SettingOrigin | "typed";
@@ -76,9 +76,9 @@ export interface CredentialOrigins {
 }
 
 /**
- * The error for a delivery that brought no tokens.
+ * The error of a request whose answer has no tokens.
  *
- * @param authenticatedAt When the last login was, milliseconds since 1970, if known.
+ * @param authenticatedAt Time of the last login, milliseconds since 1970, if known.
  * @param advice What else the user should know before the next try.
  * @param origins Where user name and password came from, if it was a login.
  */

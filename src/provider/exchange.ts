@@ -21,7 +21,7 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
-  /** What must not come back in an error message. */
+  /** What must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }
 
@@ -35,9 +35,9 @@ export interface ProviderAnswer {
 /** Tokens as an answer holds them (section 2.2). */
 export interface IssuedTokens {
   readonly accessToken: Secret;
-  /** Absent where the answer repeats none. */
+  /** Absent if the old one goes on. */
   readonly refreshToken: Secret | undefined;
-  /** Lifetime of the access token in seconds; absent where the answer tells none. */
+  /** Lifetime of the access token in seconds, if the answer has one. */
   readonly expiresIn: number | undefined;
 }
 

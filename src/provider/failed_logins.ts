@@ -1,7 +1,7 @@
 import type { Outcome, ProviderSettings } from "./exchange.ts";
 import { durationText } from "../values/wording.ts";
 
-/** What users report of the real service: from the fifth on, each failure doubles a lock of a second. */
+/** As users report of the real service: the fifth failure locks for a second, each further one for twice as long. */
 const FREE_FAILURES = 5;
 /** The longest lock; so much time without a failure also ends the counting. */
 const LONGEST_LOCK_MS = 900_000;
@@ -10,8 +10,8 @@ const LONGEST_LOCK_MS = 900_000;
 const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
 /**
- * Counts rejected passwords. No try is held back: who tries knows what was corrected. Refusals for
- * another reason, and tries while the name is locked, do not count.
+ * Counts rejected passwords. No login is held back: the user knows what was corrected. Refusals for
+ * another reason, and logins while the name is locked, do not count.
  *
  * @param at When the request was sent, by the monotonic clock, in milliseconds.
  * @returns What the user should know before the next try, if anything.

@@ -38,8 +38,8 @@ export async function refreshRequest(
 }
 
 /**
- * The request that services of this kind want in place of REFRESH_TOKEN_AUTH once they hand out a new
- * refresh token with every refresh. The document does not show it.
+ * The refresh request of services that issue a new refresh token with every refresh. The document
+ * does not show it. It carries the client secret itself.
  */
 export function rotatingRefreshRequest(
   provider: ProviderSettings,

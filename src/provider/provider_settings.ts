@@ -1,7 +1,3 @@
-/**
- * What a session must know of its identity provider, and the check of it before a request. This
- * folder speaks to the provider; it may import settings, runtime and values.
- */
 import { ConfigError, sentenceOf } from "../values/errors.ts";
 import type { ProviderWords, SessionOptions } from "../settings/options.ts";
 import type { ProviderSettings } from "./exchange.ts";
@@ -14,7 +10,7 @@ import {
 } from "../settings/settings.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 
-/** The same protocol in the words of two kinds of deployment (section 4.1). */
+/** The names that the two known deployments of the protocol use (section 4.1). */
 const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
   vendor: {
     targetHeader: "X-Vendor-Target",
@@ -35,7 +31,7 @@ export function timeoutOf(settings: Settings): number {
   return timeoutIn(settings.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
 }
 
-/** The token endpoint as text, as far as it is set: for display and comparison, unchecked. */
+/** The token endpoint as it is set, unchecked: to be shown and compared. */
 export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
   const whole = settings.text("authUrl");
   if (whole !== undefined) return whole;
@@ -49,9 +45,9 @@ export function endpointText(options: SessionOptions, settings: Settings): strin
 /**
  * Checks the settings that a request to the provider needs.
  *
- * @param doing What is being tried, for the message.
+ * @param doing What the caller tries, for the message, such as "log in".
  * @param alsoMissing Further variables that the caller found missing.
- * @throws {ConfigError} `MISSING_SETTINGS` with all that is missing, `INVALID_SETTING` with what is wrong.
+ * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with everything that is wrong, `PACKAGE_UNAVAILABLE`.
  */
 export async function checkProviderSettings(
   doing: string,
@@ -86,8 +82,8 @@ export async function checkProviderSettings(
 }
 
 /**
- * Loads the checks. Done before anything is sent: they need a package, and a machine that cannot
- * fetch it must not learn that between a request and its answer.
+ * Loads the checks, always before anything is sent: if their package cannot be fetched, a request
+ * must not be lost or repeated for it.
  *
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be fetched.
  */
@@ -106,7 +102,7 @@ export async function loadChecks(doing: string): Promise<typeof import("./checks
   }
 }
 
-/** The dialect in force: the one named, else the one that fits the host; `undefined` for an unknown name. */
+/** The dialect that is set, else the one that fits the host; `undefined` for an unknown name. */
 export function dialectOf(
   options: SessionOptions,
   settings: Settings,

@@ -3,8 +3,8 @@ import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
 import { redact } from "../values/secret.ts";
 
 /**
- * The meaning of an answer without tokens. The document shows no errors (section 7); the names are
- * those of the real service, read in every form in which services of this kind send them.
+ * What an answer without tokens means. The document shows no errors (section 7): the names and
+ * sentences are those of the real service, in every form in which such services send them.
  *
  * @param odd What is wrong with an answer whose status says success.
  */
@@ -25,10 +25,10 @@ export function refusalOf(
     ? "UNEXPECTED_RESPONSE"
     : codeOf(name, message, status, sent.flow);
   const shownName = WELL_KNOWN.has(name) ? name : quote(name, 80);
-  const words = name === ""
+  const sentence = message.replace(/\.$/, "");
+  const seen = name === ""
     ? describe(answer, json)
-    : `${shownName}: ${FIXED.test(message) ? message : quote(message || "no message")}`
-      .replace(/\.$/, "");
+    : `${shownName}: ${FIXED.has(sentence) ? sentence : quote(sentence || "no message")}`;
   return {
     kind: "refused",
     code,
@@ -36,7 +36,7 @@ export function refusalOf(
     definitive: code === "REFRESH_REJECTED" &&
       (/refresh token has (expired|been revoked)|invalid refresh token/i.test(message) ||
         name === "RefreshTokenReuseException"),
-    seen: `status ${status}, ${odd === undefined ? words : quote(odd)}`,
+    seen: `status ${status}, ${odd === undefined ? seen : quote(odd)}`,
     status,
     ...(name !== "" && { providerCode: shownName }),
     ...(requestId !== undefined && { requestId: quote(requestId, 80) }),
@@ -75,21 +75,17 @@ const NAMED: Readonly<Record<string, ProviderErrorCode>> = {
   ForbiddenException: "BLOCKED",
 };
 
-/** Sentences of the real service, shown whatever words they may share with a password. */
-const FIXED = new RegExp(
-  `^(${
-    [
-      "Incorrect username or password",
-      "Password attempts exceeded",
-      "Temporary password has expired and must be reset by an administrator",
-      "Password reset required for the user",
-      "User is disabled",
-      "Rate exceeded",
-    ].join("|")
-  })\\.?$`,
-);
+/** Sentences of the real service. They are shown even if a password contains one of their words. */
+const FIXED: ReadonlySet<string> = new Set([
+  "Incorrect username or password",
+  "Password attempts exceeded",
+  "Temporary password has expired and must be reset by an administrator",
+  "Password reset required for the user",
+  "User is disabled",
+  "Rate exceeded",
+]);
 
-/** Names that are shown whatever they may share with a password. */
+/** Names that are shown likewise. */
 const WELL_KNOWN: ReadonlySet<string> = new Set([
   ...REJECTED_CREDENTIALS,
   ...THROTTLED,
@@ -97,7 +93,7 @@ const WELL_KNOWN: ReadonlySet<string> = new Set([
   "InvalidParameterException",
 ]);
 
-/** What the message of a name that is used for many things says, most telling first. */
+/** One name stands for many causes: these are told by the message. */
 const SAID: readonly (readonly [RegExp, ProviderErrorCode])[] = [
   [/password attempts exceeded/i, "LOCKED_OUT"],
   [/secret_? ?hash|secret was not received/i, "SECRET_HASH_REJECTED"],
@@ -125,7 +121,7 @@ function codeOf(
   return Object.hasOwn(NAMED, name) ? NAMED[name] ?? "REJECTED" : "REJECTED";
 }
 
-/** What a body is, without repeating it: it may hold what was sent. */
+/** What kind of body it is. It is not quoted: it may repeat what was sent. */
 function describe(answer: ProviderAnswer, json: unknown): string {
   const { status, text } = answer;
   if (status >= 300 && status < 400) return "a redirect";

@@ -12,26 +12,26 @@ export interface Delivery {
   /** When the last request was sent, by the wall and the monotonic clock. */
   readonly sentAt: number;
   readonly sentAtMonotonic: number;
-  /** The provider's clock minus this machine's, in milliseconds, if an answer told. */
+  /** The provider's clock minus this machine's in milliseconds, if the answer had a date. */
   readonly clockOffsetMs: number | undefined;
-  /** Seconds the provider asked to wait. */
+  /** Seconds to wait, if the provider asked for it. */
   readonly retryAfterSeconds: number | undefined;
 }
 
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 8_000;
-/** An answer of the token endpoint is a few kilobytes; what is larger is not one. */
+/** A real answer is a few kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
-/** The longest that a provider's Retry-After holds back later calls, whatever it asks for. */
+/** Retry-After holds back later calls for at most this long. */
 const MAX_HOLD_MS = 900_000;
 
-/** Until when each endpoint asked to be left alone, for each clock: instants of two clocks do not compare. */
+/** Until when to send nothing, by endpoint. One map for each clock, because their times do not compare. */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
- * Sends a request until it is answered for good. Transient failures are repeated with jittered
- * backoff inside the deadline, honoring Retry-After, also one that an earlier call was given. A login
- * is repeated only when the password was certainly not judged. No redirect is followed.
+ * Sends a request and reads its answer. After a transient failure it sends again, with jittered
+ * backoff, inside the deadline and after Retry-After, also the Retry-After of an earlier call. A login
+ * is sent again only if the password was certainly not checked. No redirect is followed.
  *
  * @param deadlineMs How long all of it may take.
  * @param signal Ends it early; its reason is thrown.
@@ -48,8 +48,8 @@ export async function send(
   );
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
-  // A login that hangs may have been judged, so it has the whole deadline; a refresh may try again,
-  // but not while a slow provider works on it: where refresh tokens rotate the answer would be lost.
+  // A login without an answer may have been checked, so there is only one attempt. A refresh may be sent
+  // again, but late: where refresh tokens rotate, an answer that nobody waits for is lost.
   const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
@@ -88,7 +88,7 @@ export async function send(
   }
 }
 
-/** The outcome of a request that is not sent, because the provider asked for a pause that is not over. */
+/** The outcome where nothing is sent, because the provider asked for a pause that is not over. */
 function held(request: ProviderRequest, world: World, holdMs: number): Delivery {
   return {
     outcome: {
@@ -115,13 +115,13 @@ async function ask(
 ): Promise<ProviderAnswer | Refused> {
   const controller = new AbortController();
   const stop = () => controller.abort();
-  // A process's first setTimeout() takes longer to load than an answer takes to come. Once its listener
-  // is removed, this timer keeps no process alive.
+  // Not setTimeout(): its first use in a process takes longer than a request. Without its listener this
+  // timer does not keep the process alive.
   const deadline = AbortSignal.timeout(Math.max(Math.ceil(timeoutMs), 1));
   deadline.addEventListener("abort", stop);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
-  // The runtime silently sends a request a second time when a reused connection drops.
+  // No connection is reused: when a reused one drops, the runtime silently sends the request again.
   const options = { poolMaxIdlePerHost: 0 };
   const client = world.fetch === undefined
     ? directClient(request.url, options) ?? Deno.createHttpClient(options)
@@ -133,7 +133,7 @@ async function ask(
       (world.fetch ?? fetch)(request.url, {
         method: "POST",
         headers: request.headers,
-        // Deno 2.7 to 2.9.5 send a text a second time when any connection drops, a Blob never.
+        // A Blob, because Deno 2.7 to 2.9.5 silently send a text again when any connection drops.
         body: world.fetch === undefined ? new Blob([body]) : body,
         redirect: "manual",
         signal: controller.signal,
@@ -151,7 +151,7 @@ async function ask(
   }
 }
 
-/** Settles with the promise, or rejects when the signal aborts: a replaced `fetch` may not heed it. */
+/** Settles with the promise, or rejects when the signal aborts: a replaced `fetch` may ignore signals. */
 function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -175,7 +175,7 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** The runtime's errors quote URLs and headers, so only their kind is kept. */
+/** What an error of `fetch` means. Its text is not used: it may contain URLs and headers. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) {
@@ -194,7 +194,7 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   return {
     ...refused,
     code: "UNREACHABLE",
-    // Once the request may have been read, a password is not sent again.
+    // If the provider may have read the request, a password is not sent again.
     repeatable: reason.retry && (reason.unsent || request.flow === "refresh"),
     seen: `${host}: ${reason.words}`,
   };

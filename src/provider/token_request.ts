@@ -6,10 +6,10 @@ import type { ProviderSettings } from "./exchange.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
-// Loaded before anything is sent: an error must not wait for a module.
+// Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./errors.ts";
 
-/** A delivery, and the tokens if it brought any. */
+/** What became of a request, with the tokens if the answer had any. */
 export interface TokenDelivery {
   readonly delivery: Delivery;
   readonly tokens: Tokens | undefined;
@@ -29,19 +29,19 @@ export async function requestLogin(
 }
 
 /**
- * A way to refresh: SECRET_HASH made with a name or left out (section 2.1 shows both), or the
- * operation of services that rotate refresh tokens.
+ * A form of the refresh request: SECRET_HASH made with one of three names, or left out (section 2.1
+ * shows both), or the operation of services that rotate refresh tokens.
  */
 export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
 
 /**
  * Refreshes (section 5.2.3). The document shows the request with and without SECRET_HASH, and the
- * provider may know the user by another name than the one typed at login, so the variants are tried
- * in order until one is not rejected for its hash. Where the flow itself is switched off, the
- * operation of rotating services is tried.
+ * provider may know the user by another name than the one typed at login. So the variants are tried
+ * in order until one is not rejected for its hash. If the flow is switched off, the operation of
+ * services that rotate refresh tokens is tried.
  *
  * @param loginName The name the user logs in with, if known.
- * @param known The variant that worked before in this process.
+ * @param known The variant that worked before: it is tried first.
  * @param deadlineMs How long all of it may take.
  */
 export async function requestRefresh(
@@ -88,8 +88,8 @@ export async function requestRefresh(
   if (last === undefined) {
     throw new ConfigError(
       "MISSING_SETTINGS",
-      "Cannot refresh the session: SECRET_HASH needs the user's name, which neither the token nor " +
-        "USERNAME tells; set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
+      "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
+        "USERNAME has one; set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
     );
   }
   return last;
@@ -125,7 +125,7 @@ function tokensOf(
   if (outcome.kind !== "tokens") return undefined;
   const { accessToken, refreshToken, expiresIn } = outcome.tokens;
   const { exp, iat } = readClaims(accessToken.reveal());
-  // The lifetime is ExpiresIn (section 8), else what the token says of itself.
+  // The lifetime is ExpiresIn (section 8), else the time between the token's own claims.
   const seconds = expiresIn ?? (exp ?? 0) - (iat ?? 0);
   const lifetimeMs = iat === undefined && expiresIn === undefined || seconds <= 0
     ? undefined

@@ -42,7 +42,7 @@ export function isSafeTransport(url: URL): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
 }
 
-/** What a failed `fetch` means, in words that hold neither URL nor header. */
+/** Why a `fetch` failed, in words without URL and header; whether anything was sent, and whether a retry may help. */
 export function networkReason(message: string): { words: string; unsent: boolean; retry: boolean } {
   const unsent = message.includes("(Connect)");
   const known: [RegExp, string][] = [

@@ -174,7 +174,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
-  // An object of wire words is read where the words are chosen; here it is only told where they came from.
+  // The object itself is read where the dialect is chosen: here only its origin counts.
   return name === "provider" && typeof value === "object" ? "an object" : undefined;
 }
 

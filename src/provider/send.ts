@@ -22,6 +22,8 @@ const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 8_000;
 /** A real answer is a few kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
+/** A timer that is later than this belongs to a process that was stopped. */
+const STOPPED_MS = 1_000;
 /** Retry-After holds back later calls for at most this long. */
 const MAX_HOLD_MS = 900_000;
 
@@ -118,7 +120,14 @@ async function ask(
   // Not setTimeout(): its first use in a process takes longer than a request. Without its listener this
   // timer does not keep the process alive.
   const deadline = AbortSignal.timeout(Math.max(Math.ceil(timeoutMs), 1));
-  deadline.addEventListener("abort", stop);
+  const begun = performance.now();
+  const onDeadline = () => {
+    const lateMs = performance.now() - begun - timeoutMs;
+    if (lateMs < STOPPED_MS) return stop();
+    // The process was stopped meanwhile. An answer that came has not been read yet, and must not be lost.
+    AbortSignal.timeout(STOPPED_MS).addEventListener("abort", stop);
+  };
+  deadline.addEventListener("abort", onDeadline);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   // No connection is reused: when a reused one drops, the runtime silently sends the request again.
@@ -145,7 +154,7 @@ async function ask(
   } catch (error) {
     return failure(request, deadline.aborted, error);
   } finally {
-    deadline.removeEventListener("abort", stop);
+    deadline.removeEventListener("abort", onDeadline);
     signal?.removeEventListener("abort", stop);
     client?.close();
   }

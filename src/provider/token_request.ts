@@ -1,4 +1,10 @@
-import { makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
+import {
+  makeTokens,
+  readClaims,
+  type RefreshVariant,
+  type RenewableTokens,
+  type Tokens,
+} from "../values/tokens.ts";
 import { type Delivery, send } from "./send.ts";
 import { ConfigError, isTransient } from "../values/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
@@ -29,12 +35,6 @@ export async function requestLogin(
 }
 
 /**
- * A form of the refresh request: SECRET_HASH made with one of three names, or left out (section 2.1
- * shows both), or the operation of services that rotate refresh tokens.
- */
-export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
-
-/**
  * Refreshes (section 5.2.3). The document shows the request with and without SECRET_HASH, and the
  * provider may know the user by another name than the one typed at login. So the variants are tried
  * in order until one is not rejected for its hash. If the flow is switched off, the operation of
@@ -46,7 +46,7 @@ export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
  */
 export async function requestRefresh(
   provider: ProviderSettings,
-  held: Tokens & { readonly refreshToken: Secret },
+  held: RenewableTokens,
   loginName: string | undefined,
   known: RefreshVariant | undefined,
   world: World,

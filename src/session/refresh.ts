@@ -1,6 +1,6 @@
-import { deliveryError } from "../provider/errors.ts";
-import { checkProviderSettings, type ProviderSettings } from "../provider/provider_settings.ts";
-import { requestRefresh } from "../provider/token_request.ts";
+import type { ProviderSettings } from "../provider/exchange.ts";
+import { checkProviderSettings } from "../provider/provider_settings.ts";
+import { deliveryError, requestRefresh } from "../provider/token_request.ts";
 import { type AuthError, ProviderError, sentenceOf } from "../values/errors.ts";
 import {
   isGoodFor,

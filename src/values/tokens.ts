@@ -15,8 +15,8 @@ export const REFRESH_DAYS = 30;
 export type TokenSource = "portal" | "password" | "refresh" | "file" | "environment";
 
 /**
- * How a refresh is asked for: with SECRET_HASH made of a name or without it (section 2.1 shows both),
- * or by the operation of services that rotate refresh tokens.
+ * A form of the refresh request: SECRET_HASH made with one of three names, or left out (section 2.1
+ * shows both), or the operation of services that rotate refresh tokens.
  */
 export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
 

@@ -1,6 +1,6 @@
 /**
- * The demo that `deno task demo` runs: a session with a sandbox, step by step, each step checked. It
- * may import `mod.ts` and `src/sandbox/mod.ts`, as a user does, and nothing else of this project.
+ * The demo that `deno task demo` runs: a session with a sandbox, step by step, each step checked.
+ * It may import `mod.ts` and `src/sandbox/mod.ts`, as a user does, and nothing else of this project.
  *
  * @module
  */

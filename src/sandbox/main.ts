@@ -107,7 +107,7 @@ Ctrl+C stops the sandbox; its tokens then no longer work.
 `;
 }
 
-/** Runs the sandbox until it is interrupted and returns the exit status: 0, 1 failed, 2 wrong usage. */
+/** Runs the sandbox until Ctrl+C. Returns the exit status: 0, 1 it failed, 2 wrong usage. */
 export async function runSandbox(args: string[]): Promise<number> {
   let sandbox: Sandbox;
   try {

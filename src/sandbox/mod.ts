@@ -1,6 +1,6 @@
 /**
- * The sandbox: an identity provider, a portal and a data platform API on this machine, so that nobody
- * needs an account to start. It imports nothing of the client, so that two independent readings of
+ * The sandbox: an identity provider, a portal and a data platform API on this machine, so that
+ * nobody needs an account to start. It imports nothing of the client, so that two independent readings of
  * the API document check each other.
  *
  * @module

@@ -12,7 +12,8 @@ const LOOPBACK = ["127.0.0.1", "localhost"];
 const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY", "no_proxy"];
 
 /**
- * Starts identity provider, portal and data platform API on 127.0.0.1, in this process.
+ * Starts identity provider, portal and data platform API on 127.0.0.1, in this process. They answer
+ * under the names 127.0.0.1 and localhost only, and take bodies of up to 1 MiB, the API of 64 MiB.
  *
  * Needs net permission. To read its `settings` also needs write permission, for a temporary folder.
  * Adds loopback to `NO_PROXY` if env permission is given, so that a company proxy does not get

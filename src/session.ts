@@ -1,4 +1,4 @@
-import { type ApiCaller, fetchWithToken } from "./api/auth_fetch.ts";
+import { fetchWithToken } from "./api/auth_fetch.ts";
 import { cancellable } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display/displayable.ts";
@@ -58,7 +58,7 @@ export interface ConfigurableSession extends Session {
 /** Makes a session. Nothing is read before its first use. */
 export function makeSession(options: SessionOptions, isDefault: boolean): ConfigurableSession {
   const caller = isDefault ? "configure()" : "createSession()";
-  let keeper = new TokenKeeper(new Configuration(caller, options, isDefault));
+  let keeper = new TokenKeeper(new Configuration(caller, options, isDefault), useAnew);
 
   /** With the settings as they are now. If they name another account, the tokens in memory are dropped. */
   function useAnew(): TokenKeeper {
@@ -71,23 +71,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   function change(next: Configuration, first = next): void {
     if (keeper.configuration.isSameAccount(next)) return keeper.replaceConfiguration(next);
     keeper.detach();
-    keeper = new TokenKeeper(first);
+    keeper = new TokenKeeper(first, useAnew);
   }
-
-  /** The session as a call to the API sees it, whichever account it belongs to by then. */
-  const apiCaller: ApiCaller = {
-    get world() {
-      return keeper.configuration.world;
-    },
-    get settings() {
-      return keeper.configuration.settings;
-    },
-    reread: () => void useAnew(),
-    fresh: () => keeper.fresh(),
-    current: () => keeper.current(),
-    replaceRejected: (rejected) => keeper.replaceRejected(rejected),
-    replacementHelped: () => keeper.replacementHelped(),
-  };
 
   function show(): SessionStatus {
     const { configuration, notices } = keeper;
@@ -133,14 +118,12 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     // Fast path: every extra promise shows in the per-call benchmark.
-    if (callers === undefined && !inKernel()) return fetchWithToken(apiCaller, input, init);
-    return cancellable("authFetch()", callers, (signal) => {
-      // What is no object is told by the check of the arguments.
-      const bound = signal === callers || signal === undefined || typeof (init ?? {}) !== "object"
-        ? init
-        : { ...init, signal };
-      return fetchWithToken(apiCaller, input, bound);
-    });
+    if (callers === undefined && !inKernel()) return fetchWithToken(keeper, input, init);
+    return cancellable(
+      "authFetch()",
+      callers,
+      (signal) => fetchWithToken(keeper, input, init, signal),
+    );
   }
 
   async function accessToken(given: AccessTokenOptions = {}): Promise<string> {
@@ -183,7 +166,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     const unread = new Configuration("configure()", next, isDefault);
     // Told here, where they were given, and not by every call that comes after.
     checkOptionTexts(next);
-    if (!keeper.configuration.isRead) keeper = new TokenKeeper(unread);
+    if (!keeper.configuration.isRead) keeper = new TokenKeeper(unread, useAnew);
     // Another account's settings are read at its first use, not here.
     else change(new Configuration("configure()", next, isDefault), unread);
   }

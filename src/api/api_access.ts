@@ -1,18 +1,22 @@
-import { isSafeTransport, namesProxy } from "../runtime/transport.ts";
-import { ConfigError } from "../values/errors.ts";
-import { type Settings, VARIABLES } from "../settings/settings.ts";
+/**
+ * Calls to the API: where the token may go, and how a call is sent, followed and sent again. May
+ * import settings, runtime and values.
+ */
 import { mayUseVariable } from "../runtime/environment.ts";
+import { displayPath } from "../runtime/file_paths.ts";
+import { isSafeTransport, namesProxy } from "../runtime/transport.ts";
+import { type Settings, VARIABLES } from "../settings/settings.ts";
+import { ConfigError } from "../values/errors.ts";
 
 /** Where the token may go, as the settings say. */
 export interface ApiAccess {
   /** What relative paths are resolved against. */
   readonly base: URL | undefined;
-  /** Origins that may receive the token. */
-  readonly origins: ReadonlySet<string>;
-  /** Why the `.env` could not be read. */
-  readonly problem: ConfigError | undefined;
+  /** How the addresses begin that may receive the token: an allowed origin and a slash. */
+  readonly prefixes: readonly string[];
   /** Whether a proxy was named when the settings were read. */
   readonly proxied: boolean;
+  readonly settings: Settings;
 }
 
 /** @throws {ConfigError} `INVALID_SETTING` if one of the two settings cannot be used. */
@@ -22,8 +26,8 @@ export function apiAccessOf(settings: Settings): ApiAccess {
   const listed = (settings.text("allowedOrigins") ?? "").split(",").map((text) => text.trim())
     .filter((text) => text !== "").map((text) => usable("allowedOrigins", text));
   const urls = base === undefined ? listed : [base, ...listed];
-  const origins = new Set(urls.map((url) => url.origin));
-  return { base, origins, problem: settings.file.problem, proxied: namesProxy() };
+  const prefixes = urls.map(({ origin }) => `${origin}/`);
+  return { base, prefixes, proxied: namesProxy(), settings };
 }
 
 function usable(name: "apiBaseUrl" | "allowedOrigins", text: string): URL {
@@ -42,61 +46,64 @@ function usable(name: "apiBaseUrl" | "allowedOrigins", text: string): URL {
 /**
  * The address of a call as text, if the token may go there.
  *
- * What begins with an allowed origin and a slash, and a path that begins with a slash and a letter or
- * digit, cannot lead elsewhere however it goes on, so it is not parsed here: `fetch` does it.
- *
- * @throws {ConfigError} As {@linkcode targetOf}.
- */
-export function addressOf(input: string | URL | Request, access: ApiAccess): string {
-  if (typeof input === "string") {
-    if (access.base !== undefined && /^\/[A-Za-z0-9]/.test(input)) {
-      return access.base.origin + input;
-    }
-    for (const origin of access.origins) {
-      if (input.startsWith(origin) && input.charAt(origin.length) === "/") return input;
-    }
-  }
-  return targetOf(input, access).href;
-}
-
-/**
- * The URL of a call, if the token may go there.
+ * One rule decides: the address begins with an allowed origin and a slash. Nothing behind that slash
+ * can lead elsewhere, so an address that is written out is not parsed here, which would take longer
+ * than the rest of the call. Any other spelling is parsed, and the rule judges what it came to.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a relative path without a base.
  */
-export function targetOf(input: string | URL | Request, access: ApiAccess): URL {
-  const text = typeof input === "string" ? input : input instanceof URL ? input.href : input.url;
-  const url = URL.parse(text, access.base);
-  if (url === null) {
-    if (access.base !== undefined) {
-      throw new TypeError("authFetch() takes a path or a URL; this one cannot be parsed");
-    }
-    if (access.problem) throw access.problem;
-    const unread = mayUseVariable("API_BASE_URL")
-      ? ""
-      : "; the environment could not be read, for that run with --allow-env";
-    throw new ConfigError(
-      "MISSING_SETTINGS",
-      `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}; set it in the ` +
-        ".env, in the environment or as an option",
-    );
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw refusal(url, "a URL with user name or password would replace the token; leave them out");
-  }
-  if (!isSafeTransport(url)) {
-    throw refusal(url, "the token travels over https: only (http: on this machine's loopback)");
-  }
-  if (!access.origins.has(url.origin)) {
-    const setting = access.base === undefined
-      ? `set API_BASE_URL (apiBaseUrl) to ${url.origin}, or add it`
-      : `add ${url.origin}`;
-    throw refusal(url, `to allow it, ${setting} to API_ALLOWED_ORIGINS (allowedOrigins)`);
-  }
-  return url;
+export function addressOf(input: string | URL | Request, access: ApiAccess): string {
+  const { base, prefixes } = access;
+  const given = typeof input === "string" ? input : input instanceof URL ? input.href : input.url;
+  // A path such as "/v1/stations" needs no parser either.
+  const text = base !== undefined && /^\/[A-Za-z0-9]/.test(given) ? base.origin + given : given;
+  if (isAllowed(text, prefixes)) return text;
+  const url = URL.parse(text, base);
+  if (url === null) throw unresolved(access);
+  if (isAllowed(url.href, prefixes)) return url.href;
+  throw refusal(url, access);
 }
 
-function refusal(url: URL, next: string): ConfigError {
+function isAllowed(address: string, prefixes: readonly string[]): boolean {
+  for (const prefix of prefixes) if (address.startsWith(prefix)) return true;
+  return false;
+}
+
+function unresolved({ base, settings }: ApiAccess): Error {
+  if (base !== undefined) {
+    return new TypeError("authFetch() takes a path or a URL; this one cannot be parsed");
+  }
+  if (settings.file.problem) return settings.file.problem;
+  const unread = mayUseVariable("API_BASE_URL")
+    ? ""
+    : "; the environment could not be read, for that run with --allow-env";
+  const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
+  return new ConfigError(
+    "MISSING_SETTINGS",
+    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}; set it ${file}` +
+      "in the environment or as an option",
+  );
+}
+
+function refusal(url: URL, access: ApiAccess): ConfigError {
   const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
-  return new ConfigError("UNTRUSTED_ORIGIN", `Cannot send the token to ${where}: ${next}`);
+  return new ConfigError(
+    "UNTRUSTED_ORIGIN",
+    `Cannot send the token to ${where}: ${reasonOf(url, access)}`,
+  );
+}
+
+/** Why the token may not go to a URL, and what to do. */
+function reasonOf(url: URL, { base }: ApiAccess): string {
+  if (url.username !== "" || url.password !== "") {
+    return "a URL with user name or password would replace the token; leave them out";
+  }
+  const otherwise = "or use fetch() for addresses that need no token";
+  if (!isSafeTransport(url)) {
+    return `the token travels over https: only (http: on this machine's loopback); use https:, ${otherwise}`;
+  }
+  const first = base === undefined
+    ? `set API_BASE_URL (apiBaseUrl) to ${url.origin}, or add it`
+    : `add ${url.origin}`;
+  return `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`;
 }

@@ -1,62 +1,92 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
+import { BodyCopy, isRepeatable } from "./body.ts";
+import {
+  BAD_HEADER,
+  canBeSent,
+  type HeaderPairs,
+  pairsOf,
+  showsToken,
+  withToken,
+} from "./headers.ts";
+import { followWithin, isRedirect } from "./redirects.ts";
 import { directClient, networkReason } from "../runtime/transport.ts";
-import { AuthError, ConfigError } from "../values/errors.ts";
-import type { Settings } from "../settings/settings.ts";
 import type { World } from "../runtime/world.ts";
+import type { Settings } from "../settings/settings.ts";
+import { AuthError, ConfigError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
-/** A call to the API, checked and ready to be sent, once or twice. */
-interface Call {
-  /** Where it goes: an address on an allowed origin. */
-  readonly address: string;
-  readonly init: RequestInit | undefined;
-  /** The caller's own headers, checked; `undefined`: none. */
-  readonly headers: Headers | undefined;
-  /** A copy with an unread body, to send again after a 401. */
-  readonly spare: Request | undefined;
-  readonly input: string | Request;
-  readonly repeatable: boolean;
-}
-
-const MAX_REDIRECTS = 20;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-/** What a call needs of the session that it is made with. */
+/** On whose behalf a call is made: the settings and the tokens of one account. */
 export interface ApiCaller {
   readonly world: World;
   readonly settings: Settings;
-  /** Reads the settings again. If they name another account, the calls that follow are that one's. */
-  reread(): void;
+  /**
+   * Reads the settings again, because an address was refused: the `.env` may have been completed.
+   *
+   * @returns Who makes the call from then on: another one if the settings name another account.
+   */
+  reread(): ApiCaller;
+  /** The tokens if they can be used as they are. */
   fresh(): Tokens | undefined;
+  /** Tokens that are good now, refreshed if it is time. */
   current(): Promise<Tokens>;
+  /** Other tokens than those that the API just rejected; `undefined` if there are none. */
   replaceRejected(rejected: Tokens): Promise<Tokens | undefined>;
+  /** Notes that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void;
 }
 
-/** Sends a call with a current token; refreshes and sends again, once, when the API answers 401. */
+/** A call to the API, checked and ready to be sent, once or twice. */
+interface Call {
+  readonly caller: ApiCaller;
+  /** Where it goes: an address on an allowed origin. */
+  readonly address: string;
+  readonly input: string | Request;
+  readonly init: RequestInit | undefined;
+  /** The caller's own headers; `undefined`: none. */
+  readonly headers: HeaderPairs | undefined;
+  /** The `Request` whose body is sent. */
+  readonly lender: Request | undefined;
+}
+
+/**
+ * Sends a call with a current token; refreshes and sends again, once, when the API answers 401.
+ *
+ * @param signal Ends the call, in place of the signal in `input` or `init`.
+ */
 export async function fetchWithToken(
-  context: ApiCaller,
+  caller: ApiCaller,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
+  signal?: AbortSignal,
 ): Promise<Response> {
-  const call = prepare(context, input, init);
-  const tokens = context.fresh() ?? await context.current();
-  const response = await send(context, call, tokens);
-  if (response.status !== 401 || !call.repeatable) return response;
-  // A 401 from where a redirect led to says nothing about the token, which did not go there.
-  if (response.redirected && originOf(response.url) !== originOf(call.address)) return response;
-  const renewed = await context.replaceRejected(tokens);
-  if (renewed === undefined) return response;
-  await response.body?.cancel();
-  const again = await send(context, call, renewed, call.spare);
-  if (again.status !== 401) context.replacementHelped();
-  return again;
+  const call = prepare(caller, input, init, signal);
+  // After a change of account only this caller has the tokens that belong to the address.
+  const account = call.caller;
+  const tokens = account.fresh() ?? await account.current();
+  const copy = call.lender && new BodyCopy(call.lender);
+  try {
+    const response = await send(call, tokens, copy);
+    if (response.status !== 401) return response;
+    // A 401 from where a redirect led to says nothing about the token, which did not go there.
+    if (response.redirected && originOf(response.url) !== originOf(call.address)) return response;
+    const body = await bodyAgain(call, copy);
+    if (body === undefined) return response;
+    const renewed = await account.replaceRejected(tokens);
+    if (renewed === undefined) return response;
+    await response.body?.cancel();
+    const again = await send(call, renewed, copy, body);
+    if (again.status !== 401) account.replacementHelped();
+    return again;
+  } finally {
+    copy?.drop();
+  }
 }
 
 function prepare(
-  context: ApiCaller,
+  given: ApiCaller,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
+  signal: AbortSignal | undefined,
 ): Call {
   if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
     throw new TypeError(`authFetch() takes a string, a URL or a Request, not ${typeof input}`);
@@ -64,35 +94,37 @@ function prepare(
   if (init !== undefined && typeof init !== "object") {
     throw new TypeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
-  const address = resolveAddress(context, input);
-  const request = input instanceof Request ? input : undefined;
-  const given = init?.headers ?? request?.headers;
-  const headers = given === undefined ? undefined : headersOf(given);
-  if (headers?.has("authorization")) {
-    throw new TypeError(
-      "authFetch() sets the authorization header itself; leave it out, or use fetch()",
-    );
+  const [caller, address] = resolve(given, input);
+  let request = input instanceof Request ? input : undefined;
+  let options = init ?? undefined;
+  if (options instanceof Request) {
+    // Its method, headers and body are no properties of its own, so a copy would lack them.
+    request = new Request(request ?? address, options);
+    options = undefined;
   }
-  const ownBody = init?.body ?? undefined;
-  const borrowed = request !== undefined && ownBody === undefined && request.body !== null;
+  const own = options?.headers ?? request?.headers;
+  const headers = own === undefined ? undefined : pairsOf(own);
+  const ends = signal ?? (options?.signal === undefined ? request?.signal : undefined);
+  const ownBody = options?.body ?? undefined;
+  const lends = ownBody === undefined && request?.bodyUsed === false && request.body !== null;
   return {
+    caller,
     address,
-    init: init ?? undefined,
-    headers,
-    spare: borrowed && !request.bodyUsed ? request.clone() : undefined,
     input: request ?? address,
-    repeatable: borrowed ? !request.bodyUsed : isRepeatable(ownBody),
+    init: ends === undefined ? options : { ...options, signal: ends },
+    headers,
+    lender: lends ? request : undefined,
   };
 }
 
 /** The `.env` may have been completed since the settings were read, so a refusal is checked twice. */
-function resolveAddress(context: ApiCaller, input: string | URL | Request): string {
+function resolve(caller: ApiCaller, input: string | URL | Request): [ApiCaller, string] {
   try {
-    return addressOf(input, accessOf(context.settings));
+    return [caller, addressOf(input, accessOf(caller.settings))];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    context.reread();
-    return addressOf(input, accessOf(context.settings));
+    const now = caller.reread();
+    return [now, addressOf(input, accessOf(now.settings))];
   }
 }
 
@@ -108,144 +140,88 @@ function accessOf(settings: Settings): ApiAccess {
   return access;
 }
 
-function headersOf(headers: HeadersInit): Headers {
-  try {
-    return new Headers(headers);
-  } catch {
-    // The runtime's error would quote the value.
-    throw new TypeError("authFetch() was given a header whose name or value cannot be sent");
-  }
+/** The body to send again: `null` for none, `undefined` if it cannot be sent again. */
+async function bodyAgain(
+  { init }: Call,
+  copy: BodyCopy | undefined,
+): Promise<BodyInit | null | undefined> {
+  if (copy !== undefined) return await copy.whole();
+  const body = init?.body ?? null;
+  return isRepeatable(body) ? body : undefined;
 }
 
-/** The headers to send. Plain pairs, because the runtime checks each value again that comes in a `Headers`. */
-function withToken(headers: Headers | undefined, tokens: Tokens): [string, string][] {
-  let value = values.get(tokens);
-  if (value === undefined) values.set(tokens, value = `bearer ${tokens.accessToken.reveal()}`);
-  return headers === undefined
-    ? [["authorization", value]]
-    : [...headers, ["authorization", value]];
-}
-
-/** The header's value is put together once: a string made anew would be copied for every call. */
-const values = new WeakMap<Tokens, string>();
-
-/** Whether a body can be sent a second time. */
-function isRepeatable(body: BodyInit | undefined): boolean {
-  return body === undefined || typeof body === "string" || body instanceof Blob ||
-    body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body);
-}
-
-/** Not `async`: each layer of promises is felt in every call. */
+/**
+ * Not `async`: every extra promise shows in the per-call benchmark.
+ *
+ * @param again The body, where it was sent before.
+ */
 function send(
-  context: ApiCaller,
   call: Call,
   tokens: Tokens,
-  spare?: Request,
+  copy: BodyCopy | undefined,
+  again?: BodyInit | null,
 ): Promise<Response> {
-  const request = spare ?? call.input;
-  const init = { ...call.init, headers: withToken(call.headers, tokens) };
-  const method = init.method?.toUpperCase() ??
-    (request instanceof Request ? request.method : "GET");
-  const redirect = init.redirect ?? (request instanceof Request ? request.redirect : "follow");
+  const { caller, address, input } = call;
+  const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
+  if (again) init.body = again;
+  const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
+  const redirect = init.redirect ?? (input instanceof Request ? input.redirect : "follow");
   // On GET and HEAD the runtime drops the header where a redirect leaves the origin.
   return redirect !== "follow" || method === "GET" || method === "HEAD"
-    ? attempt(context, request, init, call.address)
-    : sendWithin(context, call, request, init, method);
+    ? attempt(caller, input, init, address)
+    : sendWithin(call, init, method, copy);
 }
+
+type SentInit = RequestInit & { headers: HeaderPairs };
 
 /** Sends a request with a body, which must not leave its origin. */
 async function sendWithin(
-  context: ApiCaller,
   call: Call,
-  request: string | Request,
-  init: RequestInit & { headers: [string, string][] },
+  init: SentInit,
   method: string,
+  copy: BodyCopy | undefined,
 ): Promise<Response> {
-  const spare = call.spare?.clone();
-  const response = await attempt(context, request, { ...init, redirect: "manual" }, call.address);
-  if (!REDIRECTS.has(response.status) || !response.headers.has("location")) return response;
-  return await followWithin(context, call, init, response, method, spare);
-}
-
-/** Follows its redirects. */
-async function followWithin(
-  context: ApiCaller,
-  call: Call,
-  sent: RequestInit & { headers: [string, string][] },
-  first: Response,
-  firstMethod: string,
-  spare: Request | undefined,
-): Promise<Response> {
-  let response = first;
-  let method = firstMethod;
-  const { origin } = new URL(call.address);
-  let url = new URL(call.address);
-  const headers = new Headers(sent.headers);
-  let body: BodyInit | null | undefined = spare === undefined
-    ? sent.body
-    : await spare.arrayBuffer();
-  for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
-    const { status } = response;
-    const location = response.headers.get("location");
-    if (!REDIRECTS.has(status) || location === null) return response;
-    await response.body?.cancel();
-    const target = URL.parse(location, url);
-    if (target?.origin !== origin || target.username || target.password) {
-      throw new ConfigError(
-        "UNTRUSTED_ORIGIN",
-        `Cannot follow the redirect of ${method} ${url.origin}${url.pathname} to ${
-          target?.origin ?? "an address that cannot be parsed"
-        }: the request was sent, its redirect to another origin is not followed; call that address ` +
-          "itself, with fetch() or after adding it to API_ALLOWED_ORIGINS",
-      );
-    }
-    if (status === 303 || (status < 303 && method === "POST")) {
-      method = "GET";
-      body = undefined;
-      headers.delete("content-type");
-    } else if (!isRepeatable(body ?? undefined)) {
-      throw new TypeError(
-        `Cannot follow the redirect of ${method} ${url.origin}${url.pathname}: its body is a stream ` +
-          "and was sent already; send a string, bytes or a Blob",
-      );
-    }
-    url = target;
-    const { body: _, ...init } = sent;
-    response = await attempt(
-      context,
-      url.href,
-      { ...init, headers, method, redirect: "manual", ...(body != null && { body }) },
-      url.href,
-    );
-  }
-  await response.body?.cancel();
-  throw new TypeError(
-    `Cannot reach ${origin}${new URL(call.address).pathname}: too many redirects`,
+  const { caller, address, input } = call;
+  const manual: SentInit = { ...init, redirect: "manual" };
+  const response = await attempt(caller, input, manual, address);
+  if (!isRedirect(response)) return response;
+  const sent = { address, method, init: manual, body: () => bodyAgain(call, copy) };
+  return await followWithin(
+    sent,
+    response,
+    (target, next) => attempt(caller, target, next, target),
   );
 }
 
 async function attempt(
-  context: ApiCaller,
+  caller: ApiCaller,
   request: string | Request,
   init: RequestInit,
   address: string,
 ): Promise<Response> {
-  // The variables are looked at when the settings are read: asking for them in every call would be felt.
-  const direct = context.world.fetch === undefined && accessOf(context.settings).proxied;
+  // Settings may have changed while the call waited for tokens.
+  const access = accessOf(caller.settings);
+  addressOf(address, access);
+  const { fetch: send = fetch } = caller.world;
+  // Whether there is a proxy is looked up when the settings are read: here it would slow every call.
+  const direct = access.proxied && send === fetch;
   const client = direct ? directClient(new URL(address)) : undefined;
   try {
-    return await (context.world.fetch ?? fetch)(request, client ? { client, ...init } : init);
+    return await send(request, client ? { client, ...init } : init);
   } catch (error) {
-    throw explained(error, request, init, new URL(address));
+    throw explained(error, init, new URL(address));
   } finally {
     client?.close();
   }
 }
 
-/** The runtime's errors quote headers and queries; what they mean is kept. */
-function explained(error: unknown, request: unknown, init: RequestInit, url: URL): unknown {
-  const signal = init.signal ?? (request instanceof Request ? request.signal : undefined);
+/** The runtime's errors quote headers and queries, a replaced `fetch` may attach them; what they mean is kept. */
+function explained(error: unknown, { headers, signal }: RequestInit, url: URL): unknown {
+  if (!canBeSent(headers)) return new TypeError(BAD_HEADER);
+  if (showsToken(error, headers)) {
+    const told = new TypeError(`Cannot reach ${url.origin}${url.pathname}: the request failed`);
+    return signal?.aborted ? signal.reason : told;
+  }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
     return new ConfigError(

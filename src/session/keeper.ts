@@ -1,6 +1,8 @@
 import { timeoutOf } from "../provider/provider_settings.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../values/tokens.ts";
+import type { World } from "../runtime/world.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { SessionMemory } from "./memory.ts";
 import type { Notices } from "./notices.ts";
@@ -32,12 +34,21 @@ export class TokenKeeper {
   #begun = 0;
   #settled = 0;
 
-  constructor(configuration: Configuration) {
+  /** @param reread Reads the settings again; gives the keeper of the account that they name. */
+  constructor(configuration: Configuration, readonly reread: () => TokenKeeper) {
     this.#memory = new SessionMemory(configuration);
   }
 
   get configuration(): Configuration {
     return this.#memory.configuration;
+  }
+
+  get settings(): Settings {
+    return this.configuration.settings;
+  }
+
+  get world(): World {
+    return this.configuration.world;
   }
 
   get notices(): Notices {
@@ -61,7 +72,7 @@ export class TokenKeeper {
    * @param minValidMs How long the access token must still be good.
    */
   async current(minValidMs = 0): Promise<Tokens> {
-    const { world } = this.configuration;
+    const { world } = this;
     const held = this.fresh(minValidMs);
     if (held) return held;
     // A refresh that is under way has looked at the store: the many that wait for it need not.
@@ -102,7 +113,7 @@ export class TokenKeeper {
    * @throws {AuthError} If the provider refused the refresh token for good: the session is over.
    */
   async replaceRejected(rejected: Tokens): Promise<Tokens | undefined> {
-    const { world } = this.configuration;
+    const { world } = this;
     const holding = this.#refreshing ? undefined : this.#memory.catchUp();
     this.noteRejection(rejected);
     if (holding !== undefined) {
@@ -200,7 +211,7 @@ export class TokenKeeper {
   }
 
   async #shareEarly(minValidMs: number): Promise<Tokens> {
-    const { world } = this.configuration;
+    const { world } = this;
     try {
       return await this.#share("early");
     } catch (error) {

@@ -247,3 +247,33 @@ Deno.test("aborting a call ends the call", async () => {
   assertEquals((await call).message, "enough");
   waiting.resolve(new Response(""));
 });
+
+Deno.test("the error of a replaced fetch is passed on, but not with the token on it", async () => {
+  let failure = new Error("no answer");
+  await using world = await loggedIn({
+    api: (request) => {
+      const { headers } = request;
+      throw Object.assign(failure, failure.message === "mine" && { request: { headers } });
+    },
+  });
+  assertEquals(await rejection(world.session.authFetch("/v1/x?key=1")), failure);
+  failure = new Error("mine");
+  const told = await rejection(world.session.authFetch("/v1/x?key=1"));
+  assertEquals(told.message, "Cannot reach https://api.sandbox.example/v1/x: the request failed");
+});
+
+Deno.test("a header that cannot be sent is told without its value", async () => {
+  await using world = await loggedIn();
+  const bad: HeadersInit[] = [{ "x-mine": "hidden\nvalue" }, [["x mine", "hidden"]], {
+    "x-mine": "hidden \u2603",
+  }];
+  for (const headers of bad) {
+    const told = await rejection(world.session.authFetch("/v1/x", { headers }));
+    assertInstanceOf(told, TypeError);
+    assert(told.message.includes("a header whose name or value cannot be sent"), told.message);
+  }
+  const headers = "hidden" as unknown as HeadersInit;
+  const text = await rejection(world.session.authFetch("/v1/x", { headers }));
+  assert(!text.message.includes("hidden"), text.message);
+  assertEquals(world.called, []);
+});

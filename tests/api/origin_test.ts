@@ -1,17 +1,25 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
+import { displayPath } from "../../src/runtime/file_paths.ts";
 import { portless, rejection } from "../support/portless.ts";
 
-/** A session on `https://api.example` whose every request is a failure of the test. */
-async function closedSession(
-  options: SessionOptions = {},
-): Promise<{ call: (input: string | URL | Request, init?: RequestInit) => Promise<Response> }> {
+/** A session on `https://api.example`. `reached` has the address of every request that was sent. */
+async function closedSession(options: SessionOptions = {}): Promise<{
+  call: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  reached: string[];
+}> {
+  const reached: string[] = [];
   await using world = portless({
     session: { apiBaseUrl: "https://api.example/v1/", ...options },
-    api: () => new Response("reached"),
   });
-  await world.session.login({ portalToken: await world.sandbox.portalToken() });
-  return { call: world.session.authFetch };
+  const session = world.another({
+    fetch: (input, init) => {
+      reached.push(new Request(input, init).url);
+      return Promise.resolve(new Response("reached"));
+    },
+  });
+  await session.login({ portalToken: await world.sandbox.portalToken() });
+  return { call: session.authFetch, reached };
 }
 
 const REFUSED = {
@@ -50,31 +58,36 @@ const REFUSED = {
 
 for (const [what, url] of Object.entries(REFUSED)) {
   Deno.test(`the token does not go to ${what}`, async () => {
-    const { call } = await closedSession();
+    const { call, reached } = await closedSession();
     const error = await rejection(call(url));
     assertInstanceOf(error, ConfigError);
     assertEquals(error.code, "UNTRUSTED_ORIGIN");
     assert(!error.message.includes("secret-word"), "user info is not repeated");
+    assertEquals(reached, []);
   });
 }
 
 Deno.test("what cannot be parsed is a TypeError and is not sent", async () => {
-  const { call } = await closedSession();
+  const { call, reached } = await closedSession();
   for (const url of ["///evil.example/x", "https://", "http://[", "https://api.example:port/"]) {
     assertInstanceOf(await rejection(call(url)), TypeError, url);
   }
+  assertEquals(reached, []);
 });
 
-Deno.test("a refusal names the origin and the setting to add", async () => {
+Deno.test("a refusal names the origin, the setting to add, and fetch()", async () => {
   const { call } = await closedSession();
   const { message } = await rejection(call("https://other.example/x?key=hidden-value"));
   assert(message.includes("https://other.example "), message);
   assert(message.includes("API_ALLOWED_ORIGINS"), message);
+  assert(message.includes("use fetch() for addresses that need no token"), message);
   assert(!message.includes("hidden-value"), message);
+  const plain = (await rejection(call("http://other.example/x"))).message;
+  assert(plain.includes("use fetch() for addresses that need no token"), plain);
 });
 
 Deno.test("other spellings of the allowed origin are the allowed origin", async () => {
-  const { call } = await closedSession();
+  const { call, reached } = await closedSession();
   const spellings = [
     "https://API.EXAMPLE/v1/x",
     "HTTPS://api.example:443/x",
@@ -86,10 +99,12 @@ Deno.test("other spellings of the allowed origin are the allowed origin", async 
     "https://ap%69.example/x",
   ];
   for (const url of spellings) assertEquals(await (await call(url)).text(), "reached", url);
+  assertEquals(reached.length, spellings.length);
+  for (const url of reached) assertEquals(new URL(url).origin, "https://api.example");
 });
 
 Deno.test("URL objects and Requests are checked as strings are", async () => {
-  const { call } = await closedSession();
+  const { call, reached } = await closedSession();
   for (const url of ["https://evil.example/", "http://api.example/", "data:,x"]) {
     assertEquals((await rejection(call(new URL(url)))).code, "UNTRUSTED_ORIGIN", url);
     assertEquals((await rejection(call(new Request(url)))).code, "UNTRUSTED_ORIGIN", url);
@@ -97,6 +112,7 @@ Deno.test("URL objects and Requests are checked as strings are", async () => {
   const post = new Request("https://evil.example/", { method: "POST", body: "rows" });
   assertEquals((await rejection(call(post))).code, "UNTRUSTED_ORIGIN");
   assertEquals(post.bodyUsed, false);
+  assertEquals(reached, []);
 });
 
 Deno.test("further origins may be allowed, as a list or as text", async () => {
@@ -160,7 +176,16 @@ Deno.test("a relative path without a base says which setting is missing", async 
   await session.login();
   const error = await rejection(session.authFetch("/v1/x"));
   assertEquals(error.code, "MISSING_SETTINGS");
-  assert(error.message.includes("API_BASE_URL"), error.message);
+  assert(error.message.includes("set it in the environment or as an option"), error.message);
+});
+
+Deno.test("a missing API_BASE_URL names the .env that it could be set in", async () => {
+  await using world = portless({ file: true });
+  const { apiBaseUrl: _, ...unset } = world.options;
+  const session = createSession(unset);
+  await session.login();
+  const { message } = await rejection(session.authFetch("/v1/x"));
+  assert(message.includes(`set it in ${displayPath(world.envFile)}, in the environment`), message);
 });
 
 Deno.test("an origin that was added to the .env while the session runs is taken", async () => {
@@ -173,6 +198,38 @@ Deno.test("an origin that was added to the .env while the session runs is taken"
   const lines = Deno.readTextFileSync(world.envFile);
   Deno.writeTextFileSync(world.envFile, `${lines}API_ALLOWED_ORIGINS=https://new.example\n`);
   assertEquals((await session.authFetch(url)).status, 200);
+});
+
+Deno.test("an address of another account's API never gets the token of the account before", async () => {
+  await using world = portless({ file: true, api: () => new Response("") });
+  const { allowedOrigins: _, apiBaseUrl: __, clientId, ...open } = world.options;
+  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`, { append: true });
+  const session = createSession(open);
+  await session.login();
+  const lines = Deno.readTextFileSync(world.envFile).replace(/^APP_CLIENT_ID=.*$/m, "");
+  const other = "APP_CLIENT_ID=other-client\nAPI_BASE_URL=https://other.example\n";
+  Deno.writeTextFileSync(world.envFile, `${lines}${other}`);
+  const error = await rejection(session.authFetch("https://other.example/x"));
+  assertEquals(error.code, "NO_SESSION");
+  assertEquals(world.called, []);
+});
+
+Deno.test("an origin that is taken away while a call waits for tokens gets none", async () => {
+  await using world = portless({ file: true, api: () => new Response("") });
+  const { allowedOrigins: _, ...open } = world.options;
+  const line = "API_ALLOWED_ORIGINS=https://two.example\n";
+  Deno.writeTextFileSync(world.envFile, line, { append: true });
+  const session = createSession(open);
+  await session.login();
+  world.clock.advance(3_000);
+  const held = world.hold();
+  const call = rejection(session.authFetch("https://two.example/x"));
+  await held.arrived;
+  Deno.writeTextFileSync(world.envFile, Deno.readTextFileSync(world.envFile).replace(line, ""));
+  await rejection(session.authFetch("https://three.example/x"));
+  held.release();
+  assertEquals((await call).code, "UNTRUSTED_ORIGIN");
+  assertEquals(world.called, []);
 });
 
 Deno.test("the check comes before anything else: no session is needed, no refresh is made", async () => {

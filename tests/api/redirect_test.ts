@@ -146,6 +146,50 @@ Deno.test("a 303 within the origin is fetched with GET and the header", async ()
   assertEquals(api.seen[1]?.authorization, api.seen[0]?.authorization);
 });
 
+for (const status of [301, 302]) {
+  Deno.test(`a ${status} within the origin turns POST into GET, and leaves PUT as it is`, async () => {
+    await using api = listen(({ path }) =>
+      path === "/a" ? redirect(status, "/b") : new Response("done")
+    );
+    await using world = await sessionOn(api.origin);
+    const init = { body: "{}", headers: { "content-type": "application/json" } };
+    for (const method of ["POST", "PUT"]) {
+      await (await world.session.authFetch("/a", { method, ...init })).text();
+      const request = new Request(`${api.origin}/a`, { method, ...init });
+      await (await world.session.authFetch(request)).text();
+    }
+    const arrived = api.seen.filter(({ path }) => path === "/b")
+      .map(({ method, type, body }) => `${method} ${type} ${body}`);
+    const put = "PUT application/json {}";
+    assertEquals(arrived, ["GET null ", "GET null ", put, put]);
+    assertEquals(new Set(api.seen.map(({ authorization }) => authorization)).size, 1);
+  });
+}
+
+Deno.test("after a redirect within the origin a Request's own signal still ends the call", async () => {
+  const there = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  await using world = portless({
+    api: async (request) => {
+      if (request.url.endsWith("/a")) return redirect(307, "/b");
+      there.resolve();
+      request.signal.addEventListener("abort", () => over.resolve());
+      await over.promise;
+      throw request.signal.reason;
+    },
+  });
+  await world.session.login();
+  const controller = new AbortController();
+  const init = { method: "POST", body: "rows", signal: controller.signal };
+  const request = new Request("https://api.sandbox.example/a", init);
+  const call = rejection(world.session.authFetch(request));
+  await there.promise;
+  controller.abort(new Error("enough"));
+  assertEquals((await call).message, "enough");
+  // Not only the wait of the caller: the request itself ends.
+  await over.promise;
+});
+
 Deno.test("a 401 behind a redirect sends the whole call again as it was", async () => {
   for (const status of [303, 307]) {
     await using api = listen(({ path }, count) =>

@@ -1,0 +1,80 @@
+import { ConfigError } from "../values/errors.ts";
+
+const MAX_REDIRECTS = 20;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Headers that describe a body, and leave with it. */
+const BODY_HEADERS = [
+  "content-encoding",
+  "content-language",
+  "content-length",
+  "content-location",
+  "content-type",
+];
+
+/** A request with a body that was answered, to be followed where the answer leads. */
+export interface SentRequest {
+  readonly address: string;
+  readonly method: string;
+  readonly init: RequestInit;
+  /** The body once more; `undefined` if it cannot be sent again. */
+  readonly body: () => Promise<BodyInit | null | undefined>;
+}
+
+/** Whether an answer leads to another address. */
+export function isRedirect({ status, headers }: Response): boolean {
+  return REDIRECTS.has(status) && headers.has("location");
+}
+
+/**
+ * Follows redirects within the origin, as `fetch` would. The runtime's `fetch` would also send the
+ * body on to another origin, which it was not meant for.
+ *
+ * @param send Sends without following.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a redirect to another origin.
+ * @throws {TypeError} For a body that cannot be sent again, and after 20 redirects.
+ */
+export async function followWithin(
+  sent: SentRequest,
+  first: Response,
+  send: (address: string, init: RequestInit) => Promise<Response>,
+): Promise<Response> {
+  const { origin, pathname } = new URL(sent.address);
+  let response = first;
+  let url = new URL(sent.address);
+  let init: RequestInit = { ...sent.init, method: sent.method };
+  delete init.body;
+  let hasBody = true;
+  for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
+    if (!isRedirect(response)) return response;
+    const { status } = response;
+    const target = URL.parse(response.headers.get("location") ?? "", url);
+    await response.body?.cancel();
+    const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
+    if (target?.origin !== origin || target.username || target.password) {
+      throw new ConfigError(
+        "UNTRUSTED_ORIGIN",
+        `${what} to ${
+          target?.origin ?? "an address that cannot be parsed"
+        }: the request was sent, ` +
+          "but none with a body is sent on to another origin; call that address itself, with " +
+          "fetch() or after adding it to API_ALLOWED_ORIGINS",
+      );
+    }
+    if (status === 303 || (status < 303 && init.method === "POST")) {
+      const headers = new Headers(init.headers);
+      for (const name of BODY_HEADERS) headers.delete(name);
+      init = { ...init, method: "GET", headers };
+      hasBody = false;
+    }
+    const body = hasBody ? await sent.body() : null;
+    if (body === undefined) {
+      throw new TypeError(
+        `${what}: its body is a stream and was sent already; send a string, bytes or a Blob`,
+      );
+    }
+    url = target;
+    response = await send(url.href, { ...init, ...(body !== null && { body }) });
+  }
+  await response.body?.cancel();
+  throw new TypeError(`Cannot reach ${origin}${pathname}: too many redirects`);
+}

@@ -1,0 +1,139 @@
+import { assert, assertEquals } from "@std/assert";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+
+const URL_OF_API = "https://api.sandbox.example/v1/uploads";
+const MIB = 1024 * 1024;
+
+async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeof portless>> {
+  const world = portless(options);
+  await world.session.login();
+  return world;
+}
+
+/** What an API got, and the answers that it gives in turn. */
+function recording(...statuses: number[]) {
+  const seen: { method: string; mine: string | null; type: string | null; size: number }[] = [];
+  const api = async (request: Request) => {
+    const { method, headers } = request;
+    const size = (await request.bytes()).length;
+    seen.push({ method, mine: headers.get("x-mine"), type: headers.get("content-type"), size });
+    return new Response("", { status: statuses[seen.length - 1] ?? 200 });
+  };
+  return { seen, api };
+}
+
+/** A stream of that many pieces, made only as they are asked for. */
+function pieces(count: number, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let made = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (made++ === count) controller.close();
+      else controller.enqueue(new Uint8Array(size));
+    },
+  }, { highWaterMark: 0 });
+}
+
+Deno.test("a Request in place of the options is sent as fetch sends it, twice after a 401", async () => {
+  const { seen, api } = recording(401, 201);
+  await using world = await loggedIn({ api });
+  const init = { method: "PUT", body: "rows", headers: { "x-mine": "1" } };
+  const answer = await world.session.authFetch(
+    "/v1/uploads",
+    new Request("https://x.example/", init),
+  );
+  assertEquals(answer.status, 201);
+  const expected = { method: "PUT", mine: "1", type: "text/plain;charset=UTF-8", size: 4 };
+  assertEquals(seen, [expected, expected]);
+  assertEquals(new Set(world.called.map(({ url }) => url)), new Set([URL_OF_API]));
+});
+
+Deno.test("a Request in place of the options brings its signal", async () => {
+  await using world = await loggedIn({ api: () => new Promise(() => {}) });
+  const controller = new AbortController();
+  const options = new Request("https://x.example/", { signal: controller.signal });
+  const call = rejection(world.session.authFetch("/v1/x", options));
+  controller.abort(new Error("enough"));
+  assertEquals((await call).message, "enough");
+});
+
+Deno.test("a Request in place of the options may not bring an authorization header", async () => {
+  await using world = await loggedIn();
+  const options = new Request("https://x.example/", { headers: { authorization: "bearer mine" } });
+  assertEquals((await rejection(world.session.authFetch("/v1/x", options))).name, "TypeError");
+  assertEquals(world.called, []);
+});
+
+Deno.test("a Request with text of any length is sent again after a 401", async () => {
+  const { seen, api } = recording(401, 201);
+  await using world = await loggedIn({ api });
+  const request = new Request(URL_OF_API, { method: "POST", body: "x".repeat(20 * MIB) });
+  assertEquals((await world.session.authFetch(request)).status, 201);
+  assertEquals(seen.map(({ size }) => size), [20 * MIB, 20 * MIB]);
+});
+
+Deno.test("a Request with a short stream is sent again after a 401, with a long one it is not", async () => {
+  for (const [count, statuses, status] of [[3, [401, 201], 201], [40, [401], 401]] as const) {
+    const { seen, api } = recording(...statuses);
+    await using world = await loggedIn({ api });
+    const request = new Request(URL_OF_API, { method: "POST", body: pieces(count, MIB) });
+    assertEquals((await world.session.authFetch(request)).status, status);
+    assertEquals(seen.map(({ size }) => size), statuses.map(() => count * MIB));
+    assertEquals(world.refreshes(), statuses.length - 1);
+  }
+});
+
+Deno.test("a Request whose call finds no session was not read", async () => {
+  await using world = portless();
+  const request = new Request(URL_OF_API, { method: "POST", body: "rows" });
+  assertEquals((await rejection(world.session.authFetch(request))).code, "NO_SESSION");
+  assertEquals(await request.text(), "rows");
+});
+
+Deno.test("a long stream in a Request is not held in memory while it is sent", async () => {
+  const script = `
+    import { createSession } from ${JSON.stringify(MOD_PATH)};
+    const MIB = 1024 * 1024, COUNT = 96;
+    let made = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (made++ === COUNT) controller.close();
+        else controller.enqueue(new Uint8Array(MIB));
+      },
+    }, { highWaterMark: 0 });
+    const held = async () => {
+      for (let time = 0; time < 3; time++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      const { external, heapUsed } = Deno.memoryUsage();
+      return external + heapUsed;
+    };
+    let size = 0, ahead = 0, before = 0, after = 0;
+    const session = createSession({
+      apiBaseUrl: "https://api.example",
+      fetch: async (input, init) => {
+        before = await held();
+        for await (const piece of new Request(input, init).body) {
+          size += piece.length;
+          ahead = Math.max(ahead, made * MIB - size);
+        }
+        after = await held();
+        return new Response("", { status: 401 });
+      },
+    });
+    await session.login({ portalToken: "bearer opaque-token" });
+    await session.authFetch(new Request("https://api.example/x", { method: "POST", body }));
+    console.log(JSON.stringify({ size, ahead, grown: after - before }));`;
+  await inFolder(async (folder) => {
+    const { stdout, stderr } = await runScript(script, {
+      cwd: folder,
+      flags: ["-A", "--v8-flags=--expose-gc"],
+    });
+    assertEquals(stderr, "");
+    const { size, ahead, grown } = JSON.parse(stdout);
+    assertEquals(size, 96 * MIB);
+    assert(grown < 24 * MIB, `${grown / MIB} MiB held`);
+    assert(ahead <= 24 * MIB, `${ahead / MIB} MiB read ahead`);
+  });
+});

@@ -1,4 +1,8 @@
-/** The process environment, read only where no permission prompt would come up. */
+/**
+ * What Deno and the machine give: environment, paths, transport, prompts, Stop. May import values.
+ *
+ * The environment is read only where no permission prompt would come up.
+ */
 
 /** A variable of the process environment; `undefined` if unset, or if reading it needs a permission that is not there. */
 export function environment(name: string): string | undefined {

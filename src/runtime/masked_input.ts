@@ -8,33 +8,41 @@ const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
 /** A portal string has a thousand characters; more stars than this tell nothing. */
 const MAX_STARS = 24;
 
+/** What ends a script from outside, by the number that its exit status tells. */
+const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
+  ? [["SIGINT", 2]]
+  : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];
+
 /**
  * Reads a secret from the terminal. Nothing of it is shown but a few stars; a pasted text of several
- * lines is taken whole; backspace takes back the last character, Ctrl-U all of them.
+ * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. A signal that
+ * ends the script leaves the terminal as it was.
  *
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
  */
-export function readMasked(message: string): string | null {
-  const input = Deno.stdin;
-  // First, so that nothing typed ahead is echoed.
-  input.setRaw(true);
+export async function readMasked(message: string): Promise<string | null> {
+  const listeners = SIGNALS.map(([signal, number]) => [signal, () => leave(number)] as const);
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  // Before the question, so that nothing typed ahead is echoed.
+  Deno.stdin.setRaw(true);
   write(`${message} ${TELL_PASTES}`);
   try {
-    return readLine();
+    return await readLine();
   } finally {
-    input.setRaw(false);
-    write(`${STOP_TELLING}\n`);
+    restore();
+    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
   }
 }
 
-function readLine(): string | null {
+/** Does not block the thread: signals could not be heard. */
+async function readLine(): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
   let text = "";
   let pasting = false;
   let pending = "";
   while (true) {
-    const count = Deno.stdin.readSync(bytes);
+    const count = await Deno.stdin.read(bytes);
     if (count === null) return null;
     pending += decoder.decode(bytes.subarray(0, count), { stream: true });
     while (pending !== "") {
@@ -47,7 +55,7 @@ function readLine(): string | null {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text = grow(text, piece);
       else if (piece === "\r" || piece === "\n") return text;
-      else if (piece === "\u0003") leave();
+      else if (piece === "\u0003") leave(2);
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
       else if (piece === "\u0015") text = shrink(text, text.length);
@@ -69,11 +77,15 @@ function shrink(text: string, count: number): string {
   return left.join("");
 }
 
-/** Ctrl-C ends the script, as always, and leaves the terminal as it was. */
-function leave(): never {
+/** Ends the script, as the signal would have without this prompt. */
+function leave(signal: number): never {
+  restore();
+  Deno.exit(128 + signal);
+}
+
+function restore(): void {
   Deno.stdin.setRaw(false);
   write(`${STOP_TELLING}\n`);
-  Deno.exit(130);
 }
 
 function write(text: string): void {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { type Answer, inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 
 const CHOICE = "(1/2):";
 const PORTAL = "user menu):";
@@ -16,7 +16,7 @@ interface Desk extends CliWorld {
   /** Types at a command; further variables come from `env`. */
   type(
     args: string[],
-    dialog: [awaited: string, typed: string][],
+    dialog: [awaited: string, answer: Answer][],
     env?: Record<string, string>,
     flags?: string[],
   ): Promise<Seen>;
@@ -85,6 +85,15 @@ for (
     assertEquals(seen.screen.includes("Signed in"), false);
     assertEquals(await Deno.readTextFile(desk.envFile), before);
     assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
+    assertEquals(desk.sandbox.requests.length, 0);
+  });
+}
+
+for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  deskTest(`${signal} from outside at a masked prompt leaves the terminal sane`, async (desk) => {
+    const login = ["login", "--username", "ada"];
+    const seen = await desk.type(login, [[PASSWORD, "x"], ["*", { signal }]]);
+    assertEquals([seen.left, seen.sane, seen.signal, seen.code], [0, true, 0, code]);
     assertEquals(desk.sandbox.requests.length, 0);
   });
 }

@@ -4,10 +4,11 @@ const NO_PYTHON = "no python3 with pseudo-terminals found";
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
- * answer that belongs to it. Tells at the end whether the terminal still echoes and reads lines.
+ * answer that belongs to it, or sends the signal. Tells at the end whether the terminal still echoes
+ * and reads lines.
  */
 const TYPIST = `
-import json, os, pty, select, sys, termios, time
+import json, os, pty, select, signal, sys, termios, time
 dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
@@ -16,7 +17,11 @@ screen, read, deadline = b"", 0, time.time() + 30
 while time.time() < deadline:
     if dialog and dialog[0][0].encode() in screen[read:]:
         read = len(screen)
-        os.write(terminal, dialog.pop(0)[1].encode())
+        answer = dialog.pop(0)[1]
+        if isinstance(answer, dict):
+            os.kill(child, getattr(signal, answer["signal"]))
+        else:
+            os.write(terminal, answer.encode())
     if select.select([terminal], [], [], 0.1)[0]:
         try:
             screen += os.read(terminal, 65536)
@@ -30,6 +35,7 @@ print(json.dumps({
     "screen": screen.decode(errors="replace"),
     "sane": bool(mode & termios.ECHO and mode & termios.ICANON),
     "signal": status & 127,
+    "code": status >> 8,
     "left": len(dialog),
 }))
 `;
@@ -41,17 +47,22 @@ export interface Seen {
   sane: boolean;
   /** Number of the signal that ended the program; 0: none. */
   signal: number;
+  /** Its exit status, if it was not ended by a signal. */
+  code: number;
   /** How many answers nobody asked for. */
   left: number;
 }
 
+/** An answer: what is typed, or a signal from outside. */
+export type Answer = string | { signal: Deno.Signal };
+
 /**
- * Runs a program in a pseudo-terminal and types each answer as soon as its awaited text is on the
+ * Runs a program in a pseudo-terminal and gives each answer as soon as its awaited text is on the
  * screen.
  */
 export async function inTerminal(
   command: string[],
-  dialog: [awaited: string, typed: string][],
+  dialog: [awaited: string, answer: Answer][],
   options: { cwd: string; env: Record<string, string> },
 ): Promise<Seen> {
   const { stdout, stderr } = await new Deno.Command("python3", {

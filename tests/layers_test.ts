@@ -101,6 +101,8 @@ const FLOORS = [
   "src/dotenv/",
   "src/runtime/",
   "src/values/",
+  // Text that a command prints.
+  "docs/",
 ];
 
 /** The floors of the sandbox, from the top. */

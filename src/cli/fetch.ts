@@ -1,4 +1,5 @@
-import { UsageError } from "./usage.ts";
+import { FAILED, LOGIN_NEEDED, OK, printJson, say, UsageError, writeOut } from "./output.ts";
+import { saveTo } from "./save.ts";
 import { authFetch } from "../default_session.ts";
 import { ConfigError } from "../values/errors.ts";
 
@@ -25,27 +26,18 @@ export async function runFetch(target: string, options: FetchCommandOptions): Pr
   });
   const status = exitStatus(response);
   if (options.json) {
-    await printJson(response);
+    await printWhole(response);
   } else if (options.output !== undefined && response.ok) {
-    await save(response, options.output);
+    await saveTo(options.output, piecesOf(response), response.headers);
   } else {
-    await print(response);
+    for await (const piece of piecesOf(response)) if (!await writeOut(piece)) break;
   }
   if (!response.ok) {
     const unsaved = options.output === undefined ? "" : "; nothing was saved";
     const next = response.status === 401 ? "; run platform-auth login --force" : "";
-    console.error(`platform-auth: the API answered ${response.status}${unsaved}${next}`);
+    say(`the API answered ${response.status}${unsaved}${next}`);
   }
   return status;
-}
-
-async function print(response: Response): Promise<void> {
-  try {
-    for await (const chunk of piecesOf(response)) await writeAll(Deno.stdout, chunk);
-  } catch (error) {
-    // The reader, such as head, has seen enough.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
-  }
 }
 
 /** The body as it comes in; the runtime's own error says no more than that it broke off. */
@@ -59,8 +51,8 @@ async function* piecesOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuf
 }
 
 function exitStatus({ ok, status }: Response): number {
-  if (ok) return 0;
-  return status === 401 ? 3 : 1;
+  if (ok) return OK;
+  return status === 401 ? LOGIN_NEEDED : FAILED;
 }
 
 function splitHeader(header: string): [string, string] {
@@ -81,7 +73,7 @@ async function readBody(
   }
 }
 
-async function printJson(response: Response): Promise<void> {
+async function printWhole(response: Response): Promise<void> {
   const text = await new Response(ReadableStream.from(piecesOf(response))).text();
   let body: unknown = text;
   try {
@@ -90,80 +82,5 @@ async function printJson(response: Response): Promise<void> {
     // not JSON: the text itself
   }
   const headers = Object.fromEntries(response.headers);
-  console.log(JSON.stringify({ status: response.status, headers, body }, null, 2));
-}
-
-/** Saves to a part file, which takes the real name when it is whole. */
-async function save(response: Response, path: string): Promise<void> {
-  const part = `${path}.part`;
-  const announced = Number(response.headers.get("content-length") ?? NaN);
-  const encoded = response.headers.has("content-encoding");
-  const progress = Deno.stderr.isTerminal() ? new Progress(announced) : undefined;
-  try {
-    using file = await Deno.open(part, { write: true, create: true, truncate: true });
-    let size = 0;
-    for await (const chunk of piecesOf(response)) {
-      await writeAll(file, chunk);
-      size += chunk.byteLength;
-      progress?.show(size);
-    }
-    if (!encoded && announced >= 0 && size !== announced) {
-      throw new TypeError(`The answer broke off after ${size} of ${announced} bytes; try again`);
-    }
-    await file.sync();
-    await Deno.rename(part, path);
-  } catch (error) {
-    await Deno.remove(part).catch(() => {});
-    if (error instanceof Deno.errors.NotCapable) {
-      throw new ConfigError(
-        "PERMISSION",
-        `Cannot save ${path}: the permission is missing; run with --allow-write=${path},${part}`,
-      );
-    }
-    if (error instanceof TypeError) throw error;
-    throw new ConfigError(
-      "INVALID_SETTING",
-      `Cannot save ${path}; check the path and the space left`,
-    );
-  } finally {
-    progress?.end();
-  }
-}
-
-interface Writer {
-  write(bytes: Uint8Array): Promise<number>;
-}
-
-async function writeAll(target: Writer, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await target.write(bytes.subarray(at));
-}
-
-/** One line on the terminal that is written over, at most ten times a second. */
-class Progress {
-  readonly #total: number;
-  #last = -Infinity;
-
-  constructor(total: number) {
-    this.#total = total;
-  }
-
-  show(size: number): void {
-    const now = performance.now();
-    if (now - this.#last < 100) return;
-    this.#last = now;
-    const of = this.#total > 0 ? ` of ${megabytes(this.#total)}` : "";
-    this.#write(`\r\u001b[K${megabytes(size)}${of}`);
-  }
-
-  end(): void {
-    this.#write("\r\u001b[K");
-  }
-
-  #write(text: string): void {
-    Deno.stderr.writeSync(new TextEncoder().encode(text));
-  }
-}
-
-function megabytes(size: number): string {
-  return `${(size / 1_000_000).toFixed(1)} MB`;
+  await printJson({ status: response.status, headers, body });
 }

@@ -1,8 +1,3 @@
-/** A misuse of the command line. */
-export class UsageError extends Error {
-  override name = "UsageError";
-}
-
 /** What each command prints for `--help`. */
 export const HELP: Readonly<Record<string, string>> = {
   "": `platform-auth signs you in to the data platform and calls its API.
@@ -16,6 +11,7 @@ Usage: platform-auth <command> [options]
   refresh   refresh now (rarely needed)
   logout    forget the tokens
   doctor    check settings, file, clock, provider and API
+  explain   what an error code means, and what to do
   sandbox   run an identity provider, portal and API on this computer
 
 Options of all commands:
@@ -87,6 +83,14 @@ Usage: platform-auth logout
 
 Example:
   platform-auth logout`,
+
+  explain:
+    `Explains an error code: symptom, cause and fix. Works offline. Without a code it lists them all.
+
+Usage: platform-auth explain [code] [--json]
+
+Example:
+  platform-auth explain INVALID_CREDENTIALS`,
 
   doctor:
     `Checks settings, file, clock, provider and API, a line each with the fix. Changes nothing.

@@ -1,3 +1,5 @@
+import { cleanUpOnSignal } from "./signals.ts";
+
 /** Pasted text comes between these two, once the terminal was asked to tell (bracketed paste). */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
@@ -8,11 +10,6 @@ const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
 /** A portal string has a thousand characters; more stars than this tell nothing. */
 const MAX_STARS = 24;
 
-/** What ends a script from outside, by the number that its exit status tells. */
-const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
-  ? [["SIGINT", 2]]
-  : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];
-
 /**
  * Reads a secret from the terminal. Nothing of it is shown but a few stars; a pasted text of several
  * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. A signal that
@@ -21,8 +18,7 @@ const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
  */
 export async function readMasked(message: string): Promise<string | null> {
-  const listeners = SIGNALS.map(([signal, number]) => [signal, () => leave(number)] as const);
-  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  using _ = cleanUpOnSignal(restore);
   // Before the question, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
   write(`${message} ${TELL_PASTES}`);
@@ -30,7 +26,6 @@ export async function readMasked(message: string): Promise<string | null> {
     return await readLine();
   } finally {
     restore();
-    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
   }
 }
 
@@ -55,7 +50,7 @@ async function readLine(): Promise<string | null> {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text = grow(text, piece);
       else if (piece === "\r" || piece === "\n") return text;
-      else if (piece === "\u0003") leave(2);
+      else if (piece === "\u0003") leave();
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
       else if (piece === "\u0015") text = shrink(text, text.length);
@@ -77,10 +72,10 @@ function shrink(text: string, count: number): string {
   return left.join("");
 }
 
-/** Ends the script, as the signal would have without this prompt. */
-function leave(signal: number): never {
+/** Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal. */
+function leave(): never {
   restore();
-  Deno.exit(128 + signal);
+  Deno.exit(130);
 }
 
 function restore(): void {

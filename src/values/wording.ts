@@ -30,3 +30,29 @@ export function timeText(date: Date): string {
 export function printable(line: string): string {
   return line.replace(/\p{Cc}|\p{Cf}|[\u2028\u2029]/gu, "");
 }
+
+/**
+ * The known word that a mistyped one was meant to be; `undefined` if none is near. A word that is near
+ * to none may be a secret in the wrong place: it must not be quoted.
+ */
+export function closest(word: string, known: readonly string[]): string | undefined {
+  const near = known.map((each) => ({ each, edits: editsBetween(word, each) }))
+    .filter(({ each, edits }) => edits <= 2 && edits < each.length / 2);
+  return near.sort((a, b) => a.edits - b.edits)[0]?.each;
+}
+
+/** How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein). */
+function editsBetween(from: string, to: string): number {
+  let row = [...Array(to.length + 1).keys()];
+  // Words that differ that much in length are never near.
+  if (Math.abs(from.length - to.length) > 2) return Infinity;
+  for (const [at, character] of [...from].entries()) {
+    let left = at + 1;
+    row = row.map((above, column) => {
+      if (column === 0) return left;
+      const replaced = (row[column - 1] ?? 0) + (character === to[column - 1] ? 0 : 1);
+      return left = Math.min(above + 1, left + 1, replaced);
+    });
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
-import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
@@ -199,6 +199,43 @@ Deno.test("nothing is colored where standard output is no terminal", () =>
     }
   }));
 
+const FULL = "/dev/full";
+const hasFull = await Deno.stat(FULL).then((it) => it.isCharDevice === true, () => false);
+Deno.test({
+  name: `output that cannot be written is one sentence${hasFull ? "" : ` (there is no ${FULL})`}`,
+  ignore: !hasFull,
+  fn: () =>
+    inCliWorld(async ({ run, commandLine, folder }) => {
+      await run(["login"]);
+      const commands = [["status"], ["status", "--json"], ["token"], ["doctor"], ["explain"]];
+      for (const args of [...commands, ["fetch", "/v1/stations"], ["--help"]]) {
+        const script = `exec "$@" > ${FULL}`;
+        const { code, stderr } = await new Deno.Command("sh", {
+          args: ["-c", script, "sh", ...commandLine(args)],
+          ...{ cwd: folder, clearEnv: true, env: childEnvironment() },
+        }).output();
+        const told = new TextDecoder().decode(stderr);
+        assertEquals(code, 1, `${args.join(" ")}: ${told}`);
+        assertMatch(told, /^[^\n]*Cannot write to standard output: No space [^\n]*\n$/);
+      }
+    }),
+});
+
+Deno.test("a reader that went away ends a command quietly", () =>
+  inCliWorld(async ({ run, commandLine, folder }) => {
+    await run(["login"]);
+    for (const args of [["status"], ["token"], ["fetch", "/v1/stations"], ["explain"]]) {
+      const [program = "", ...words] = commandLine(args);
+      await using child = new Deno.Command(program, {
+        ...{ args: words, cwd: folder, clearEnv: true, stdout: "piped", stderr: "piped" },
+        env: childEnvironment(),
+      }).spawn();
+      await child.stdout.cancel();
+      const stderr = await new Response(child.stderr).text();
+      assertEquals([(await child.status).code, stderr], [0, ""], args.join(" "));
+    }
+  }));
+
 Deno.test("sandbox runs until it is ended, with settings that work", () =>
   inCliWorld(async ({ commandLine, folder, run }) => {
     const [program = "", ...args] = commandLine(["sandbox", "--port", "0"]);
@@ -237,6 +274,7 @@ Deno.test("deno install makes a command that runs from any folder", () =>
       assertMatch(await run("login"), /Signed in as student/);
       assertEquals((await run("token")).split(".").length, 3);
       assertEquals(JSON.parse(await run("fetch", "/v1/whoami")).username, variables.USERNAME);
+      assertMatch(await run("explain", "no_session"), /^NO_SESSION\n\n- Symptom/);
     } finally {
       await Deno.remove(root, { recursive: true });
     }

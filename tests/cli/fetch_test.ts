@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { linesOf } from "../support/portless.ts";
 import { startTcpCapture } from "../faults/tcp_capture.ts";
 
@@ -105,6 +106,20 @@ Deno.test("fetch prints each part of the answer as soon as it is there", () =>
     });
   }));
 
+/** What was begun to be saved as `data.csv`, under names that others cannot know. */
+function partsIn(folder: string): string[] {
+  return filesIn(folder).filter((name) => /^data\.csv\.[0-9a-f]{8}\.part$/.test(name));
+}
+
+/** Resolves when so many parts hold something. */
+async function partsBegun(folder: string, count: number): Promise<void> {
+  using watcher = Deno.watchFs(folder);
+  const begun = () =>
+    partsIn(folder).filter((name) => Deno.statSync(`${folder}/${name}`).size > 0).length;
+  if (begun() >= count) return;
+  for await (const _ of watcher) if (begun() >= count) return;
+}
+
 Deno.test("--output writes a part file, which takes the name when it is whole", () =>
   inCliWorld(async (world) => {
     const { folder } = world;
@@ -113,19 +128,159 @@ Deno.test("--output writes a part file, which takes the name when it is whole", 
     const begun = Promise.withResolvers<void>();
     const body = () => inTwoParts("half", begun.promise, " and half");
     await withServer(world, body, async (origin, flags, env) => {
-      using watcher = Deno.watchFs(folder);
       const running = world.run(["fetch", origin, "--output", "data.csv"], { flags, env });
-      const read = (name: string) => Deno.readTextFile(`${folder}/${name}`).catch(() => "");
-      for await (const _ of watcher) {
-        if (await read("data.csv.part") === "half" || await read("data.csv") === "half") break;
-      }
-      const meanwhile = await read("data.csv");
+      await partsBegun(folder, 1);
+      const meanwhile = await Deno.readTextFile(`${folder}/data.csv`);
       begun.resolve();
       assertEquals(await running, { code: 0, stdout: "", stderr: "" });
       assertEquals(meanwhile, "of yesterday");
     });
     assertEquals(await Deno.readTextFile(`${folder}/data.csv`), "half and half");
     assertEquals(filesIn(folder), ["data.csv"]);
+  }));
+
+Deno.test("two that save under one name at once leave one whole answer", () =>
+  inCliWorld(async (world) => {
+    const { folder } = world;
+    await world.run(["login"]);
+    const begun = Promise.withResolvers<void>();
+    let count = 0;
+    const body = () =>
+      inTwoParts(String(++count).repeat(5), begun.promise, String(count).repeat(5));
+    await withServer(world, body, async (origin, flags, env) => {
+      const fetch = ["fetch", origin, "--output", "data.csv"];
+      const running = [world.run(fetch, { flags, env }), world.run(fetch, { flags, env })];
+      await partsBegun(folder, 2);
+      begun.resolve();
+      for (const done of running) assertEquals(await done, { code: 0, stdout: "", stderr: "" });
+    });
+    assertMatch(await Deno.readTextFile(`${folder}/data.csv`), /^(1{10}|2{10})$/);
+    assertEquals(filesIn(folder), ["data.csv"]);
+  }));
+
+const POSIX = Deno.build.os !== "windows";
+
+Deno.test({
+  name: "--output leaves other files alone, keeps the mode, and replaces what a link leads to",
+  ignore: !POSIX,
+  fn: () =>
+    inCliWorld(async (world) => {
+      const { folder, run } = world;
+      await run(["login"]);
+      await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+      await Deno.chmod(`${folder}/data.csv`, 0o640);
+      await Deno.writeTextFile(`${folder}/mine`, "mine");
+      await Deno.writeTextFile(`${folder}/link.part`, "mine too");
+      await Deno.symlink("mine", `${folder}/data.csv.part`);
+      await Deno.symlink("data.csv", `${folder}/link`);
+      await withServer(world, () => new Response("of today"), async (origin, flags, env) => {
+        for (const name of ["data.csv", "link"]) {
+          assertEquals((await run(["fetch", origin, "-o", name], { flags, env })).code, 0);
+        }
+        assertEquals((await run(["fetch", origin, "-o", "new"], { flags, env })).code, 0);
+      });
+      const read = (name: string) => Deno.readTextFileSync(`${folder}/${name}`);
+      assertEquals(["data.csv", "mine", "link.part", "link", "new"].map(read), [
+        ...["of today", "mine", "mine too", "of today", "of today"],
+      ]);
+      assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
+      assertEquals((Deno.statSync(`${folder}/data.csv`).mode ?? 0) & 0o777, 0o640);
+      assertEquals((Deno.statSync(`${folder}/new`).mode ?? 0) & 0o777, 0o666 & ~Deno.umask());
+      assertEquals(filesIn(folder).length, 6);
+    }),
+});
+
+for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  Deno.test({
+    name: `${signal} while an answer is saved leaves nothing beside the file`,
+    ignore: !POSIX,
+    fn: () =>
+      inCliWorld(async (world) => {
+        const { folder } = world;
+        await world.run(["login"]);
+        await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+        const half = new TextEncoder().encode("half");
+        const body = () =>
+          new Response(
+            new ReadableStream({
+              start(controller) {
+                controller.enqueue(half);
+              },
+            }),
+          );
+        await withServer(world, body, async (origin, flags, env) => {
+          const [program = "", ...args] = world.commandLine(
+            ["fetch", origin, "-o", "data.csv"],
+            flags,
+          );
+          await using child = new Deno.Command(program, {
+            ...{ args, cwd: folder, clearEnv: true },
+            env: childEnvironment(env),
+          }).spawn();
+          await partsBegun(folder, 1);
+          child.kill(signal);
+          assertEquals((await child.status).code, code);
+        });
+        assertEquals(await Deno.readTextFile(`${folder}/data.csv`), "of yesterday");
+        assertEquals(filesIn(folder), ["data.csv"]);
+      }),
+  });
+}
+
+/** Makes a node that is no regular file; `false` where that is not permitted. */
+async function makeNode(path: string, ...kind: string[]): Promise<boolean> {
+  const { success } = await new Deno.Command("mknod", { args: [path, ...kind], stderr: "null" })
+    .output().catch(() => ({ success: false }));
+  if (!success) return false;
+  // Where device nodes are switched off, even a node that was made cannot be opened.
+  return kind[0] === "p" || await Deno.open(path).then((file) => (file.close(), true), () => false);
+}
+
+const mayMakeDevices = await inFolder((folder) => makeNode(`${folder}/null`, "c", "1", "3"));
+Deno.test({
+  name: `--output to a device writes into it${mayMakeDevices ? "" : " (mknod is not permitted)"}`,
+  ignore: !mayMakeDevices,
+  fn: () =>
+    inCliWorld(async ({ folder, run }) => {
+      await run(["login"]);
+      await makeNode(`${folder}/null`, "c", "1", "3");
+      await Deno.symlink("null", `${folder}/link`);
+      for (const name of ["null", "link"]) {
+        const { code, stderr } = await run(["fetch", CSV, "-o", name]);
+        assertEquals([code, stderr], [0, ""]);
+      }
+      assertEquals(Deno.lstatSync(`${folder}/null`).isCharDevice, true);
+      assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
+      assertEquals(filesIn(folder), ["link", "null"]);
+    }),
+});
+
+const mayMakePipes = await inFolder((folder) => makeNode(`${folder}/pipe`, "p"));
+Deno.test({
+  name: `--output to a named pipe writes into it${mayMakePipes ? "" : " (there is no mknod)"}`,
+  ignore: !mayMakePipes,
+  fn: () =>
+    inCliWorld(async ({ folder, run }) => {
+      await run(["login"]);
+      await makeNode(`${folder}/pipe`, "p");
+      const read = new Deno.Command("cat", { args: [`${folder}/pipe`] }).output();
+      const { code, stderr } = await run(["fetch", CSV, "-o", "pipe"]);
+      assertEquals([code, stderr], [0, ""]);
+      assertMatch(new TextDecoder().decode((await read).stdout), /^time,/);
+      assertEquals(Deno.lstatSync(`${folder}/pipe`).isFifo, true);
+      assertEquals(filesIn(folder), ["pipe"]);
+    }),
+});
+
+Deno.test("--json escapes what would turn a terminal's text", () =>
+  inCliWorld(async (world) => {
+    await world.run(["login"]);
+    const body = { name: "a\u202eb\u009bc\u{e0001}d" };
+    await withServer(world, () => Response.json(body), async (origin, flags, env) => {
+      const { stdout } = await world.run(["fetch", origin, "--json"], { flags, env });
+      assertEquals(/[^\n\x20-\x7e]/.test(stdout), false);
+      assertEquals(JSON.parse(stdout).body, body);
+    });
   }));
 
 const broken: [string, string][] = [
@@ -225,11 +380,12 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
       [await run(["fetch", "/x", "-d", "@nothing.json"]), /Cannot read nothing\.json/],
       [await run(["fetch", "/x", "-H", "authorization: bearer x"]), /authorization header itself/],
       [await run(["fetch", CSV, "-o", "no/such/folder"]), /Cannot save no\/such\/folder/],
+      [await run(["fetch", CSV, "-o", "."]), /Cannot save \.: it is a folder; name a file/],
       [
         await run(["fetch", CSV, "-o", "x.csv"], {
           flags: flagsOf("fetch").filter((flag) => !flag.startsWith("--allow-write")),
         }),
-        /--allow-write=x\.csv,x\.csv\.part .*\[PERMISSION\]/,
+        /--allow-read=\. --allow-write=\. .*\[PERMISSION\]/,
       ],
     ];
     for (const [{ code, stdout, stderr }, message] of failures) {

@@ -2,13 +2,20 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
 
-const COMMANDS = ["login", "status", "token", "fetch", "refresh", "logout", "doctor", "sandbox"];
+const COMMANDS = [
+  ...["login", "status", "token", "fetch", "refresh", "logout", "doctor", "explain", "sandbox"],
+];
 
 const misuse: [string[], RegExp][] = [
-  [["nothing"], /no command "nothing"/],
-  [["__proto__"], /no command/],
+  [["nothing"], /There is no such command; see: platform-auth --help$/m],
+  [["hunter2-hunter2"], /no such command;/],
+  [["__proto__"], /no such command;/],
+  [["lgoin"], /no such command \(did you mean login\?\)/],
   [["status", "more"], /status takes no words/],
-  [["login", "--password=hunter2-hunter2"], /Unknown option '--password'/],
+  [["login", "--password=hunter2-hunter2"], /login has no such option; it takes .*--portal, /],
+  [["login", "--hunter2-hunter2"], /login has no such option/],
+  [["status", "-hunter2"], /status has no such option/],
+  [["login", "--usernme", "x"], /login has no option --usernme \(did you mean --username\?\)/],
   [["login", "hunter2-hunter2"], /login takes no words/],
   [["status", "--json=hunter2"], /--json/],
   [["token", "--min-valid", "soon"], /--min-valid takes a number/],
@@ -18,7 +25,10 @@ const misuse: [string[], RegExp][] = [
   [["fetch", "/a", "--header", "hunter2-hunter2"], /--header takes "name: value"/],
   [["fetch", "/a", "--json", "--output", "file"], /either --json or --output/],
   [["login", "--portal", "--username", "ada"], /either --portal or --username/],
-  [["help", "nothing"], /no help on "nothing"/],
+  [["help", "nothing"], /no such command/],
+  [["explain", "hunter2-hunter2"], /no such code; the codes are MISSING_SETTINGS, INVALID_/],
+  [["explain", "no_sesion"], /no such code \(did you mean NO_SESSION\?\); the codes are/],
+  [["explain", "no_session", "timeout"], /explain takes one code/],
 ];
 for (const [args, message] of misuse) {
   Deno.test(`platform-auth ${args.join(" ")}: wrong usage, exit status 2`, () =>

@@ -16,8 +16,8 @@ export function documentText(path: string): string {
 
 /** The flags of each command, from the table in `docs/security.md`. */
 export const COMMAND_FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...documentText("docs/security.md").matchAll(/^\| `(\w+)` +\| `(--allow[^`]+)` +\|$/gm)]
-    .map(([, command = "", flags = ""]) => [command, flags.split(" ")]),
+  [...documentText("docs/security.md").matchAll(/^\| `(\w+)` +\| (?:`(--allow[^`]+)`|none) +\|$/gm)]
+    .map(([, command = "", flags]) => [command, flags?.split(" ") ?? []]),
 );
 
 /** The flags of a script, with and without a `.env`, from `docs/security.md`. */

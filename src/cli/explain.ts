@@ -1,0 +1,34 @@
+import { print, printJson, UsageError } from "./output.ts";
+import { closest } from "../values/wording.ts";
+
+/** Prints the section of an error code, or without one all codes. Needs no network: the text is a file of this module. */
+export async function explain(code: string | undefined, json: boolean): Promise<void> {
+  const { default: text } = await import("../../docs/troubleshooting.md", {
+    with: { type: "text" },
+  });
+  const sections = sectionsOf(text);
+  const codes = [...sections.keys()];
+  if (code === undefined) return json ? await printJson({ codes }) : await print(codes.join("\n"));
+  const wanted = code.toUpperCase().replaceAll("-", "_");
+  const section = sections.get(wanted);
+  if (section === undefined) {
+    const meant = closest(wanted, codes);
+    throw new UsageError(
+      `There is no such code${meant ? ` (did you mean ${meant}?)` : ""}; the codes are ${
+        codes.join(", ")
+      }`,
+    );
+  }
+  await (json ? printJson({ code: wanted, text: section }) : print(`${wanted}\n\n${section}`));
+}
+
+/** The sections whose heading is a code, as plain text. */
+function sectionsOf(markdown: string): Map<string, string> {
+  const found = [...markdown.matchAll(/^## ([A-Z_]+)\n+([^]*?)(?=^#|$(?![^]))/gm)];
+  return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));
+}
+
+/** Without the marks of links and bold words. */
+function plain(markdown: string): string {
+  return markdown.replace(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll("**", "").trim();
+}

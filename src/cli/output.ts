@@ -1,0 +1,104 @@
+import { AuthError, SessionExpiredError } from "../values/errors.ts";
+import { printable } from "../values/wording.ts";
+
+/** The exit statuses. */
+export const OK = 0;
+export const FAILED = 1;
+export const USAGE = 2;
+export const LOGIN_NEEDED = 3;
+
+/** A misuse of the command line. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+/** Standard output takes no more, such as on a full disk. */
+class OutputError extends Error {
+  override name = "OutputError";
+}
+
+/** Prints a line. @throws {OutputError} If it cannot be written. */
+export async function print(line: string): Promise<void> {
+  await writeOut(new TextEncoder().encode(`${line}\n`));
+}
+
+/** Prints a value as JSON. */
+export async function printJson(value: unknown): Promise<void> {
+  await print(jsonText(value, 2));
+}
+
+/** JSON without the characters that move a terminal's cursor or turn its text: they are escaped. */
+function jsonText(value: unknown, spaces?: number): string {
+  const hidden = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, null, spaces)
+    .replace(hidden, (character) => character.split("").map(escaped).join(""));
+}
+
+/**
+ * Writes to standard output.
+ *
+ * @returns Whether somebody still reads it: `head`, for example, goes away when it has seen enough.
+ * @throws {OutputError} If it cannot be written.
+ */
+export async function writeOut(bytes: Uint8Array): Promise<boolean> {
+  try {
+    await writeAll(Deno.stdout, bytes);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return false;
+    const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
+    throw new OutputError(`Cannot write to standard output: ${reason}; write to another place`);
+  }
+}
+
+/** Writes all bytes, however many a single write takes. */
+export async function writeAll(
+  target: { write(bytes: Uint8Array): Promise<number> },
+  bytes: Uint8Array,
+): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await target.write(bytes.subarray(at));
+}
+
+/** Prints a sentence to standard error, beside the answer. */
+export function say(sentence: string): void {
+  printError(`platform-auth: ${printable(asCommands(sentence))}`);
+}
+
+function printError(line: string): void {
+  try {
+    console.error(line);
+  } catch {
+    // There is nobody else to tell.
+  }
+}
+
+/** What the library says to call, as the command that does it. */
+export function asCommands(text: string): string {
+  return text.replaceAll("login({ portalToken })", "platform-auth login --portal")
+    .replaceAll("login({ force: true })", "platform-auth login --force")
+    .replaceAll("login()", "platform-auth login");
+}
+
+/** Colors the marks at the line starts, on a terminal only. */
+export function colored(text: string): string {
+  if (Deno.noColor || !Deno.stdout.isTerminal()) return text;
+  const codes: Record<string, number> = { "●": 32, "✓": 32, "◐": 33, "!": 33, "○": 31, "✗": 31 };
+  return text.replace(
+    /^(\s*)([●✓◐!○✗])/gm,
+    (_, space, mark) => `${space}\u001b[${codes[mark]}m${mark}\u001b[0m`,
+  );
+}
+
+/** Says what went wrong. @returns The exit status. */
+export function report(error: unknown, json: boolean): number {
+  const known = error instanceof AuthError || error instanceof UsageError ||
+    error instanceof OutputError || error instanceof TypeError;
+  if (!known) throw error;
+  const code = error instanceof AuthError ? error.code : undefined;
+  const { name, message } = error;
+  if (json) printError(jsonText({ error: { name, ...(code && { code }), message } }));
+  else say(`${message}${code ? ` [${code}]` : ""}`);
+  if (error instanceof UsageError) return USAGE;
+  return error instanceof SessionExpiredError ? LOGIN_NEEDED : FAILED;
+}

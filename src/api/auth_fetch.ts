@@ -44,8 +44,8 @@ interface Call {
   readonly init: RequestInit | undefined;
   /** The caller's own headers; `undefined`: none. */
   readonly headers: HeaderPairs | undefined;
-  /** The `Request` whose body is sent. */
-  readonly lender: Request | undefined;
+  /** The `Request` that the body is taken from; `undefined` if the body is in `init`, or there is none. */
+  readonly bodyOf: Request | undefined;
 }
 
 /**
@@ -63,7 +63,7 @@ export async function fetchWithToken(
   // After a change of account only this caller has the tokens that belong to the address.
   const account = call.caller;
   const tokens = account.fresh() ?? await account.current();
-  const copy = call.lender && new BodyCopy(call.lender);
+  const copy = call.bodyOf && new BodyCopy(call.bodyOf);
   try {
     const response = await send(call, tokens, copy);
     if (response.status !== 401) return response;
@@ -94,7 +94,7 @@ function prepare(
   if (init !== undefined && typeof init !== "object") {
     throw new TypeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
-  const [caller, address] = resolve(given, input);
+  const [caller, address] = checkedAddress(given, input);
   let request = input instanceof Request ? input : undefined;
   let options = init ?? undefined;
   if (options instanceof Request) {
@@ -102,23 +102,23 @@ function prepare(
     request = new Request(request ?? address, options);
     options = undefined;
   }
-  const own = options?.headers ?? request?.headers;
-  const headers = own === undefined ? undefined : pairsOf(own);
-  const ends = signal ?? (options?.signal === undefined ? request?.signal : undefined);
-  const ownBody = options?.body ?? undefined;
-  const lends = ownBody === undefined && request?.bodyUsed === false && request.body !== null;
+  const headers = options?.headers ?? request?.headers;
+  // In the options, because a redirect is followed without the `Request`.
+  const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
+  const body = options?.body ?? undefined;
+  const takesBody = body === undefined && request?.bodyUsed === false && request.body !== null;
   return {
     caller,
     address,
     input: request ?? address,
-    init: ends === undefined ? options : { ...options, signal: ends },
-    headers,
-    lender: lends ? request : undefined,
+    init: aborts === undefined ? options : { ...options, signal: aborts },
+    headers: headers === undefined ? undefined : pairsOf(headers),
+    bodyOf: takesBody ? request : undefined,
   };
 }
 
 /** The `.env` may have been completed since the settings were read, so a refusal is checked twice. */
-function resolve(caller: ApiCaller, input: string | URL | Request): [ApiCaller, string] {
+function checkedAddress(caller: ApiCaller, input: string | URL | Request): [ApiCaller, string] {
   try {
     return [caller, addressOf(input, accessOf(caller.settings))];
   } catch (error) {
@@ -199,7 +199,7 @@ async function attempt(
   init: RequestInit,
   address: string,
 ): Promise<Response> {
-  // Settings may have changed while the call waited for tokens.
+  // Checked again: the settings may have changed while the call waited for tokens.
   const access = accessOf(caller.settings);
   addressOf(address, access);
   const { fetch: send = fetch } = caller.world;
@@ -215,7 +215,7 @@ async function attempt(
   }
 }
 
-/** The runtime's errors quote headers and queries, a replaced `fetch` may attach them; what they mean is kept. */
+/** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
 function explained(error: unknown, { headers, signal }: RequestInit, url: URL): unknown {
   if (!canBeSent(headers)) return new TypeError(BAD_HEADER);
   if (showsToken(error, headers)) {

@@ -1,4 +1,4 @@
-/** What of a `Request` that comes in many pieces is kept, in bytes: more would fill the memory. */
+/** How much of a body that comes in many pieces is kept, in bytes: a stream may be longer than the memory. */
 const LIMIT = 16 * 1024 * 1024;
 
 /** Whether a body can be sent a second time. */

@@ -1,5 +1,5 @@
 import { writeAll } from "./output.ts";
-import { cleanUpOnSignal } from "../runtime/signals.ts";
+import { cleanUpAtExit } from "../runtime/signals.ts";
 import { ConfigError } from "../values/errors.ts";
 
 type Pieces = AsyncIterable<Uint8Array>;
@@ -60,7 +60,7 @@ async function replaceFile(
   const open = { write: true, createNew: true, ...(bits !== undefined && { mode: bits }) };
   const target = await Deno.open(part, open);
   try {
-    using _ = cleanUpOnSignal(() => Deno.removeSync(part));
+    using _ = cleanUpAtExit(() => Deno.removeSync(part));
     using file = target;
     if (bits !== undefined && Deno.build.os !== "windows") await Deno.chmod(part, bits);
     await copy(pieces, file, headers);

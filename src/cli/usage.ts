@@ -22,21 +22,21 @@ Options of all commands:
 Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.
 Settings come from the .env and the environment; see .env.example.`,
 
-  login: `Gets tokens and keeps them in the .env. A session that is good is kept.
+  login: `Gets tokens and keeps them in the .env. A session that is still valid is kept.
 
 Usage: platform-auth login [--portal] [--username <name>] [--stdin] [--force]
 
   --portal            with the string of the portal's "Copy Token"
   --username <name>   with this user name instead of USERNAME
   --stdin             read the portal string or the password from standard input
-  --force             log in even if the session is good
+  --force             log in even if the session is still valid
 
 Examples:
   platform-auth login
   platform-auth login --portal
   platform-auth login --username ada --stdin < password.txt`,
 
-  status: `Tells who is signed in, until when, and where that is kept. Asks nobody.
+  status: `Shows who is signed in, until when, and where that is kept. Sends no request.
 
 Usage: platform-auth status [--json]
 
@@ -49,7 +49,7 @@ Examples:
 
 Usage: platform-auth token [--min-valid <seconds>]
 
-  --min-valid <seconds>   how long it must still be good; else a fresh one
+  --min-valid <seconds>   refresh first if the token expires sooner than this
 
 Examples:
   platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations
@@ -97,7 +97,7 @@ Example:
 
 Usage: platform-auth doctor [--login] [--json]
 
-  --login   also try user name and password
+  --login   also log in with user name and password, to see whether they are right
 
 Examples:
   platform-auth doctor

@@ -1,27 +1,27 @@
-import { cleanUpOnSignal } from "./signals.ts";
+import { cleanUpAtExit } from "./signals.ts";
 
-/** Pasted text comes between these two, once the terminal was asked to tell (bracketed paste). */
+/** The terminal puts these around pasted text while bracketed paste is on. */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
-const TELL_PASTES = "\u001b[?2004h";
-const STOP_TELLING = "\u001b[?2004l";
-// deno-lint-ignore no-control-regex -- keys that are no characters come as escape sequences
+const PASTE_MARKS_ON = "\u001b[?2004h";
+const PASTE_MARKS_OFF = "\u001b[?2004l";
+// deno-lint-ignore no-control-regex -- arrow and function keys arrive as escape sequences
 const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
-/** A portal string has a thousand characters; more stars than this tell nothing. */
+/** A portal string has a thousand characters: that many stars would only fill the screen. */
 const MAX_STARS = 24;
 
 /**
  * Reads a secret from the terminal. Nothing of it is shown but a few stars; a pasted text of several
- * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. A signal that
- * ends the script leaves the terminal as it was.
+ * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. However the
+ * script ends meanwhile, the terminal is left as it was.
  *
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
  */
 export async function readMasked(message: string): Promise<string | null> {
-  using _ = cleanUpOnSignal(restore);
+  using _ = cleanUpAtExit(restore);
   // Before the question, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
-  write(`${message} ${TELL_PASTES}`);
+  write(`${message} ${PASTE_MARKS_ON}`);
   try {
     return await readLine();
   } finally {
@@ -50,7 +50,8 @@ async function readLine(): Promise<string | null> {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text = grow(text, piece);
       else if (piece === "\r" || piece === "\n") return text;
-      else if (piece === "\u0003") leave();
+      // Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal.
+      else if (piece === "\u0003") Deno.exit(130);
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
       else if (piece === "\u0015") text = shrink(text, text.length);
@@ -72,15 +73,9 @@ function shrink(text: string, count: number): string {
   return left.join("");
 }
 
-/** Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal. */
-function leave(): never {
-  restore();
-  Deno.exit(130);
-}
-
 function restore(): void {
   Deno.stdin.setRaw(false);
-  write(`${STOP_TELLING}\n`);
+  write(`${PASTE_MARKS_OFF}\n`);
 }
 
 function write(text: string): void {

@@ -1,26 +1,22 @@
-/** What ends a script from outside, by the number that the exit status tells of. */
+/** The signals that end a script from outside, with the number that the exit status shows. */
 const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
   ? [["SIGINT", 2]]
   : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];
 
 /**
- * Cleans up if a signal ends the script, which then ends as it would have anyway. Signals are heard
- * only while the thread is not blocked.
- *
- * @returns What ends the watch, with `using`.
+ * Cleans up if the script ends before the result is disposed: by `Deno.exit()`, or by a signal, which
+ * arrives only while the thread is not blocked. The script then ends as it would have anyway.
  */
-export function cleanUpOnSignal(cleanUp: () => void): Disposable {
-  const listeners = SIGNALS.map(([signal, number]) => {
-    const listener = () => {
-      cleanUp();
-      Deno.exit(128 + number);
-    };
-    Deno.addSignalListener(signal, listener);
-    return [signal, listener] as const;
-  });
+export function cleanUpAtExit(cleanUp: () => void): Disposable {
+  const listeners = SIGNALS.map(([signal, number]) =>
+    [signal, () => Deno.exit(128 + number)] as const
+  );
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  globalThis.addEventListener("unload", cleanUp);
   return {
     [Symbol.dispose]() {
       for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+      globalThis.removeEventListener("unload", cleanUp);
     },
   };
 }

@@ -26,7 +26,7 @@ export function timeText(date: Date): string {
     : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** Names come from tokens and files: what could move a cursor, turn the text or hide in it goes. */
+/** A line without characters that move the cursor, reverse text or are invisible: names come from tokens and files. */
 export function printable(line: string): string {
   return line.replace(/\p{Cc}|\p{Cf}|[\u2028\u2029]/gu, "");
 }

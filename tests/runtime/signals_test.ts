@@ -1,0 +1,36 @@
+import { assertEquals } from "@std/assert";
+import { inFolder, runScript } from "../support/child_deno.ts";
+
+const SIGNALS = JSON.stringify(new URL("../../src/runtime/signals.ts", import.meta.url).href);
+
+/** What a script prints whose cleaning up prints a line, and its exit status. */
+async function ran(ending: string): Promise<[string, number]> {
+  const script = `
+    import { cleanUpAtExit } from ${SIGNALS};
+    {
+      using _ = cleanUpAtExit(() => console.log("cleaned up"));
+      ${ending}
+    }
+    console.log("went on");`;
+  return await inFolder(async (cwd) => {
+    const { stdout, code } = await runScript(script, { cwd, flags: ["-A"] });
+    return [stdout, code];
+  });
+}
+
+Deno.test("cleaning up is done at Deno.exit(), and not after what it belongs to is over", async () => {
+  assertEquals(await ran("Deno.exit(7);"), ["cleaned up\n", 7]);
+  assertEquals(await ran(""), ["went on\n", 0]);
+});
+
+Deno.test({
+  name: "cleaning up is done at a signal, whose number the exit status shows",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+      const ending =
+        `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
+      assertEquals(await ran(ending), ["cleaned up\n", code]);
+    }
+  },
+});

@@ -157,7 +157,9 @@ Deno.test("a broken snippet fails", async () => {
   const broken: [string, string, RegExp][] = [
     ["ts", 'import { logn } from "./mod.ts";\nawait logn();\n', /logn/],
   ];
-  if (bash) broken.push(["sh", "platform-auth stattus\n", /no command "stattus"/]);
+  if (bash) {
+    broken.push(["sh", "platform-auth stattus\n", /no such command \(did you mean status\?\)/]);
+  }
   for (const [language, text, message] of broken) {
     const { code, stdout, stderr } = await outcomeOf({ place: "here", language, text });
     assert(code !== 0);

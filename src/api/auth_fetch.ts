@@ -31,6 +31,8 @@ export interface ApiCaller {
   current(): Promise<Tokens>;
   /** Other tokens than those that the API just rejected; `undefined` if there are none. */
   replaceRejected(rejected: Tokens): Promise<Tokens | undefined>;
+  /** Notes that the API answered 401 to these tokens. */
+  noteRejection(rejected: Tokens): void;
   /** Notes that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void;
 }
@@ -70,12 +72,16 @@ export async function fetchWithToken(
     // A 401 from where a redirect led to says nothing about the token, which did not go there.
     if (response.redirected && originOf(response.url) !== originOf(call.address)) return response;
     const body = await bodyAgain(call, copy);
-    if (body === undefined) return response;
+    if (body === undefined) {
+      account.noteRejection(tokens);
+      return response;
+    }
     const renewed = await account.replaceRejected(tokens);
     if (renewed === undefined) return response;
     await response.body?.cancel();
     const again = await send(call, renewed, copy, body);
-    if (again.status !== 401) account.replacementHelped();
+    if (again.status === 401) account.noteRejection(renewed);
+    else account.replacementHelped();
     return again;
   } finally {
     copy?.drop();

@@ -131,7 +131,9 @@ export class SessionModel {
     const { held } = memory;
     if (held && held.access === used?.access) memory.rejected = held.access;
     if (held && held.access !== used?.access) {
-      const helps = this.#left(held) > 0 && !this.dead.has(held.access);
+      const isSent = this.#left(held) > 0;
+      const helps = isSent && !this.dead.has(held.access);
+      if (isSent && !helps) memory.rejected = held.access;
       // What another session got in the meantime helped as well as a refresh of its own.
       if (helps) memory.restUntil = 0;
       return helps;

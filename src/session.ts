@@ -3,7 +3,7 @@ import { cancellable } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError, isTransient } from "./values/errors.ts";
+import { AuthError, isTransient, typeError } from "./values/errors.ts";
 import type { LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
@@ -130,7 +130,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     checkOptions("accessToken()", given, { minValidSeconds: ["number"], signal: ["AbortSignal"] });
     const { minValidSeconds = 0 } = given;
     if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
-      throw new TypeError("accessToken() takes zero or more seconds as minValidSeconds");
+      throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
     }
     return await cancellable("accessToken()", given.signal, async () => {
       const tokens = await keeper.current(minValidSeconds * 1_000);
@@ -162,7 +162,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   }
 
   function configure(next: SessionOptions): void {
-    if (next === undefined) throw new TypeError("configure() takes an options object");
+    if (next === undefined) throw typeError("configure() takes an options object");
     const unread = new Configuration("configure()", next, isDefault);
     // Told here, where they were given, and not by every call that comes after.
     checkOptionTexts(next);

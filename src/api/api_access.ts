@@ -6,7 +6,7 @@ import { mayUseVariable } from "../runtime/environment.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 import { isSafeTransport, namesProxy } from "../runtime/transport.ts";
 import { type Settings, VARIABLES } from "../settings/settings.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../values/errors.ts";
 
 /** Where the token may go, as the settings say. */
 export interface ApiAccess {
@@ -71,7 +71,7 @@ function isAllowed(address: string, prefixes: readonly string[]): boolean {
 
 function unresolved({ base, settings }: ApiAccess): Error {
   if (base !== undefined) {
-    return new TypeError("authFetch() takes a path or a URL; this one cannot be parsed");
+    return typeError("authFetch() takes a path or a URL; this one cannot be parsed");
   }
   if (settings.file.problem) return settings.file.problem;
   const unread = mayUseVariable("API_BASE_URL")

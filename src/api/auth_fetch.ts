@@ -12,7 +12,7 @@ import { followWithin, isRedirect } from "./redirects.ts";
 import { directClient, networkReason } from "../runtime/transport.ts";
 import type { World } from "../runtime/world.ts";
 import type { Settings } from "../settings/settings.ts";
-import { AuthError, ConfigError } from "../values/errors.ts";
+import { AuthError, ConfigError, shownToCaller, typeError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /** On whose behalf a call is made: the settings and the tokens of one account. */
@@ -64,7 +64,7 @@ export async function fetchWithToken(
   const call = prepare(caller, input, init, signal);
   // After a change of account only this caller has the tokens that belong to the address.
   const account = call.caller;
-  const tokens = account.fresh() ?? await account.current();
+  const tokens = account.fresh() ?? await shownToCaller(account.current());
   const copy = call.bodyOf && new BodyCopy(call.bodyOf);
   try {
     const response = await send(call, tokens, copy);
@@ -76,7 +76,7 @@ export async function fetchWithToken(
       account.noteRejection(tokens);
       return response;
     }
-    const renewed = await account.replaceRejected(tokens);
+    const renewed = await shownToCaller(account.replaceRejected(tokens));
     if (renewed === undefined) return response;
     await response.body?.cancel();
     const again = await send(call, renewed, copy, body);
@@ -95,10 +95,10 @@ function prepare(
   signal: AbortSignal | undefined,
 ): Call {
   if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
-    throw new TypeError(`authFetch() takes a string, a URL or a Request, not ${typeof input}`);
+    throw typeError(`authFetch() takes a string, a URL or a Request, not ${typeof input}`);
   }
   if (init !== undefined && typeof init !== "object") {
-    throw new TypeError(`authFetch() takes an object of options, not ${typeof init}`);
+    throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
   const [caller, address] = checkedAddress(given, input);
   let request = input instanceof Request ? input : undefined;
@@ -223,9 +223,9 @@ async function attempt(
 
 /** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
 function explained(error: unknown, { headers, signal }: RequestInit, url: URL): unknown {
-  if (!canBeSent(headers)) return new TypeError(BAD_HEADER);
+  if (!canBeSent(headers)) return typeError(BAD_HEADER);
   if (showsToken(error, headers)) {
-    const told = new TypeError(`Cannot reach ${url.origin}${url.pathname}: the request failed`);
+    const told = typeError(`Cannot reach ${url.origin}${url.pathname}: the request failed`);
     return signal?.aborted ? signal.reason : told;
   }
   if (signal?.aborted || error instanceof AuthError) return error;
@@ -243,5 +243,5 @@ function explained(error: unknown, { headers, signal }: RequestInit, url: URL): 
   if (known.words === "the request failed" && !/header|url|:\/\//i.test(told)) {
     return error;
   }
-  return new TypeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}`);
+  return typeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}`);
 }

@@ -1,3 +1,4 @@
+import { typeError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /** Headers in the form that costs least: the runtime checks each value again that comes in a `Headers`. */
@@ -14,7 +15,7 @@ export const BAD_HEADER = "authFetch() was given a header whose name or value ca
 export function pairsOf(headers: HeadersInit): HeaderPairs {
   const pairs = copyOf(headers);
   if (pairs.some(([name]) => name.toLowerCase() === "authorization")) {
-    throw new TypeError(
+    throw typeError(
       "authFetch() sets the authorization header itself; leave it out, or use fetch()",
     );
   }
@@ -26,7 +27,7 @@ function copyOf(headers: HeadersInit): HeaderPairs {
     const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
     return pairs.map(([name, value]) => [String(name), String(value)]);
   } catch {
-    throw new TypeError(BAD_HEADER);
+    throw typeError(BAD_HEADER);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../values/errors.ts";
 
 const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -68,7 +68,7 @@ export async function followWithin(
     }
     const body = hasBody ? await sent.body() : null;
     if (body === undefined) {
-      throw new TypeError(
+      throw typeError(
         `${what}: its body is a stream and was sent already; send a string, bytes or a Blob`,
       );
     }
@@ -76,5 +76,5 @@ export async function followWithin(
     response = await send(url.href, { ...init, ...(body !== null && { body }) });
   }
   await response.body?.cancel();
-  throw new TypeError(`Cannot reach ${origin}${pathname}: too many redirects`);
+  throw typeError(`Cannot reach ${origin}${pathname}: too many redirects`);
 }

@@ -98,7 +98,7 @@ export function report(error: unknown, json: boolean): number {
   const code = error instanceof AuthError ? error.code : undefined;
   const { name, message } = error;
   if (json) printError(jsonText({ error: { name, ...(code && { code }), message } }));
-  else say(`${message}${code ? ` [${code}]` : ""}`);
+  else say(message);
   if (error instanceof UsageError) return USAGE;
   return error instanceof SessionExpiredError ? LOGIN_NEEDED : FAILED;
 }

@@ -1,3 +1,4 @@
+import { typeError } from "../values/errors.ts";
 /**
  * Computes SECRET_HASH (section 5.3 of the API document): HMAC with SHA-256 over the user name
  * immediately followed by the app client id, keyed with the app client secret, base64-encoded.
@@ -22,13 +23,13 @@ export async function computeSecretHash(
 ): Promise<string> {
   for (const [name, value] of Object.entries({ username, clientId, clientSecret })) {
     if (typeof value !== "string") {
-      throw new TypeError(
+      throw typeError(
         `Cannot compute SECRET_HASH: ${name} must be a string, not ${typeof value}`,
       );
     }
   }
   if (clientSecret === "") {
-    throw new TypeError(
+    throw typeError(
       "Cannot compute SECRET_HASH: clientSecret is empty; a public client has none",
     );
   }

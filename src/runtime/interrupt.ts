@@ -1,12 +1,15 @@
+import { callSite, showCaller } from "../values/caller.ts";
 import { AuthError } from "../values/errors.ts";
 import { inKernel } from "./prompt.ts";
 
 /**
  * Ends a caller's wait when its signal aborts, or when Stop is pressed in a notebook; what others
- * share goes on. Stop would otherwise kill the kernel with all its memory, so its signal is listened
- * to while a call is waiting, in kernels only: in a script Ctrl-C ends the script, as always.
+ * share goes on. Stop kills the kernel with all its memory unless its signal is listened to. That is
+ * done in kernels only, and only while a call waits: in a script Ctrl-C ends the script, as always.
  *
- * @param doing What is being waited for, for the message.
+ * An error shows where this call was made, also if others wait for the same result.
+ *
+ * @param doing The call that waits, for the message.
  * @param work Is given the signal to heed.
  */
 export async function cancellable<T>(
@@ -15,13 +18,29 @@ export async function cancellable<T>(
   work: (signal: AbortSignal | undefined) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  if (!inKernel()) return await unlessAborted(signal, work(signal));
+  // A cell that goes on with then() is only known here. In a script it would slow each call down.
+  const site = inKernel() ? callSite() : undefined;
+  try {
+    return site
+      ? await unlessStopped(doing, signal, work)
+      : await unlessAborted(signal, work(signal));
+  } catch (error) {
+    if (error instanceof AuthError) showCaller(error, site);
+    throw error;
+  }
+}
+
+async function unlessStopped<T>(
+  doing: string,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController();
   const onStop = () => {
     stop.abort(
       new AuthError(
         "INTERRUPTED",
-        `Stopped ${doing}: Stop was pressed; the session lives on, run the cell again to go on`,
+        `Stopped ${doing}: Stop was pressed, and nothing is sent after that; run the cell again`,
       ),
     );
   };
@@ -31,7 +50,7 @@ export async function cancellable<T>(
     return await unlessAborted(either, work(either));
   } finally {
     const unlisten = () => Deno.removeSignalListener("SIGINT", onStop);
-    // Who presses Stop twice means this call too, and not the kernel.
+    // A second press means this call, too, and not the kernel.
     if (stop.signal.aborted) setTimeout(unlisten, 1_000);
     else unlisten();
   }

@@ -1,4 +1,4 @@
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../values/errors.ts";
 import type { World } from "./world.ts";
 
 let kernel: boolean | undefined;
@@ -27,7 +27,7 @@ export async function ask(world: World, message: string, secret: boolean): Promi
   if (world.ask !== undefined) {
     const answer = await world.ask(message, { secret });
     if (answer !== null && typeof answer !== "string") {
-      throw new TypeError(`The prompt option must give a string or null, not ${typeof answer}`);
+      throw typeError(`The prompt option must give a string or null, not ${typeof answer}`);
     }
     return answer;
   }

@@ -1,6 +1,6 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../values/errors.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "../values/portal_token.ts";
 import type { World } from "../runtime/world.ts";
@@ -39,14 +39,14 @@ const STRATEGIES = ["auto", "portal", "password", "environment"];
 export function checkLoginOptions(options: LoginOptions): void {
   const { strategy, portalToken, username, password } = options;
   if (strategy !== undefined && !STRATEGIES.includes(strategy)) {
-    throw new TypeError(`login() takes one of ${STRATEGIES.join(", ")} as "strategy"`);
+    throw typeError(`login() takes one of ${STRATEGIES.join(", ")} as "strategy"`);
   }
   const byName = username !== undefined || password !== undefined;
   if (
     portalToken !== undefined && (byName || (strategy ?? "auto") !== "auto") &&
     !(strategy === "portal" && !byName)
   ) {
-    throw new TypeError(
+    throw typeError(
       "login() takes either portalToken or username and password, and a strategy that fits",
     );
   }

@@ -1,3 +1,4 @@
+import { typeError } from "../values/errors.ts";
 import type { Ask } from "../runtime/world.ts";
 
 /**
@@ -101,19 +102,19 @@ export function checkOptions(
 ): void {
   if (options === undefined) return;
   if (typeOf(options) !== "object") {
-    throw new TypeError(`${caller} takes an options object, not ${typeOf(options)}`);
+    throw typeError(`${caller} takes an options object, not ${typeOf(options)}`);
   }
   for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
     const expected = types[name];
     if (expected === undefined) {
-      throw new TypeError(
+      throw typeError(
         `${caller} knows no option "${name.slice(0, 40)}"; it takes ${
           Object.keys(types).join(", ")
         }`,
       );
     }
     if (value !== undefined && !expected.includes(typeOf(value))) {
-      throw new TypeError(
+      throw typeError(
         `${caller} takes ${expected.join(" or ")} as "${name}", not ${typeOf(value)}`,
       );
     }

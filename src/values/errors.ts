@@ -1,3 +1,6 @@
+import { hideOwnFrames, showCaller } from "./caller.ts";
+import { printable } from "./wording.ts";
+
 /** The stable codes of {@linkcode ConfigError}: something on this side is missing or wrong; nothing was sent. */
 export type ConfigErrorCode =
   | "MISSING_SETTINGS"
@@ -47,13 +50,10 @@ export function isTransient(code: AuthErrorCode): boolean {
   return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"].includes(code);
 }
 
-/** Each code has a section there. */
-const SECTIONS = "docs/troubleshooting.md#";
-
 /**
- * The family of errors that this module throws. The message stands alone and ends with what to do
- * next and the section that tells more; `code` is stable and meant for programs. Neither holds a
- * token, a password or a secret.
+ * The family of errors that this module throws. The message stands alone: it ends with what to do
+ * next and with the command that tells more. `code` is stable and meant for programs. `stack` lists
+ * the caller's own frames only. None of them holds a token, a password or a secret.
  *
  * @example Tell the causes apart
  * ```ts
@@ -68,32 +68,54 @@ const SECTIONS = "docs/troubleshooting.md#";
  * ```
  */
 export class AuthError extends Error {
-  /** The class, as a notebook shows it. */
-  override name = "AuthError";
   /** Stable name of the cause. */
   readonly code: AuthErrorCode;
 
   /** Made by this module. */
-  constructor(code: AuthErrorCode, message: string) {
-    super(`${message} (${SECTIONS}${code.toLowerCase()})`);
+  constructor(code: AuthErrorCode, message: string, name: string = "AuthError") {
+    super(printable(`${message}${helpOn(code)}`));
+    this.name = name;
     this.code = code;
+    hideOwnFrames(this);
   }
 }
 
-/** The message of an error without the section that it names, to be part of another text. */
+/** The command works offline and in any folder; a path or a URL would depend on the installation. */
+function helpOn(code: AuthErrorCode): string {
+  return ` (help: platform-auth explain ${code})`;
+}
+
+/** The message of an error without the command at its end, to be part of another text. */
 export function sentenceOf({ code, message }: AuthError): string {
-  const section = ` (${SECTIONS}${code.toLowerCase()})`;
-  return message.endsWith(section) ? message.slice(0, -section.length) : message;
+  const help = helpOn(code);
+  return message.endsWith(help) ? message.slice(0, -help.length) : message;
+}
+
+/**
+ * Waits for what other calls may wait for, too: an error shows this caller, and not the call that
+ * happened to start the work.
+ */
+export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AuthError) showCaller(error);
+    throw error;
+  }
+}
+
+/** A `TypeError` whose stack lists the caller's own frames only. */
+export function typeError(message: string): TypeError {
+  const error = new TypeError(printable(message));
+  hideOwnFrames(error);
+  return error;
 }
 
 /** A setting, a file, a permission or an argument is missing or wrong. Nothing was sent. */
 export class ConfigError extends AuthError {
-  /** The class, as a notebook shows it. */
-  override name = "ConfigError";
-
   /** Made by this module. */
   constructor(code: ConfigErrorCode, message: string) {
-    super(code, message);
+    super(code, message, "ConfigError");
   }
 }
 
@@ -113,8 +135,6 @@ export interface ProviderErrorDetails {
 
 /** The identity provider said no, spoke oddly or was not there. */
 export class ProviderError extends AuthError {
-  /** The class, as a notebook shows it. */
-  override name = "ProviderError";
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;
   /** The provider's own name for the error, such as `NotAuthorizedException`. */
@@ -128,7 +148,7 @@ export class ProviderError extends AuthError {
 
   /** Made by this module. */
   constructor(code: ProviderErrorCode, message: string, details: ProviderErrorDetails = {}) {
-    super(code, message);
+    super(code, message, "ProviderError");
     this.status = details.status;
     this.providerCode = details.providerCode;
     this.requestId = details.requestId;
@@ -139,8 +159,6 @@ export class ProviderError extends AuthError {
 
 /** The provider asks for a further step, such as a new password or a one-time code. */
 export class ChallengeError extends AuthError {
-  /** The class, as a notebook shows it. */
-  override name = "ChallengeError";
   /** The provider's name of the step, such as `NEW_PASSWORD_REQUIRED`. */
   readonly challengeName: string;
   /** What the provider said about the step (section 2.2). */
@@ -148,7 +166,7 @@ export class ChallengeError extends AuthError {
 
   /** Made by this module. */
   constructor(name: string, parameters: Readonly<Record<string, string>>, message: string) {
-    super("CHALLENGE_REQUIRED", message);
+    super("CHALLENGE_REQUIRED", message, "ChallengeError");
     this.challengeName = name;
     this.challengeParameters = parameters;
   }
@@ -156,11 +174,8 @@ export class ChallengeError extends AuthError {
 
 /** There is no usable session, and only a new login helps. */
 export class SessionExpiredError extends AuthError {
-  /** The class, as a notebook shows it. */
-  override name = "SessionExpiredError";
-
   /** Made by this module. */
   constructor(code: SessionExpiredErrorCode, message: string) {
-    super(code, message);
+    super(code, message, "SessionExpiredError");
   }
 }

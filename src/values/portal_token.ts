@@ -1,4 +1,4 @@
-import { ConfigError } from "./errors.ts";
+import { ConfigError, typeError } from "./errors.ts";
 
 const NEXT_STEP =
   'choose "Copy Token" in the user menu of the portal and paste the whole string (bearer eyJ…)';
@@ -21,7 +21,7 @@ const NEXT_STEP =
  */
 export function parsePortalToken(text: string): string {
   if (typeof text !== "string") {
-    throw new TypeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
+    throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
   const trimmed = text.replace(/^[\s"'`“”‘’«»\u200b\ufeff]+|[\s"'`“”‘’«»\u200b\ufeff]+$/g, "");
   const token = trimmed

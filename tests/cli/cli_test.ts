@@ -125,7 +125,7 @@ Deno.test("the password comes from standard input, its first line verbatim", () 
     assertEquals((await world.run([...login, "--force"], { stdin: password })).code, 0);
     const wrong = await world.run([...login, "--force"], { stdin: "not-it-at-all\n" });
     assertEquals(wrong.code, 1);
-    assertMatch(wrong.stderr, /^platform-auth: Cannot log in: .* \[INVALID_CREDENTIALS\]\n$/);
+    assertMatch(wrong.stderr, /^platform-auth: Cannot log in: .* explain INVALID_CREDENTIALS\)\n$/);
     assert(!wrong.stderr.includes("not-it"));
     const empty = await world.run([...login, "--force"], { stdin: "\n" });
     assertEquals([empty.code, empty.stdout], [2, ""]);
@@ -144,7 +144,7 @@ Deno.test("the portal string comes from standard input", () =>
     assertHides(result, world);
     const refresh = await world.run(["refresh"]);
     assertEquals(refresh.code, 3);
-    assertMatch(refresh.stderr, /\[CANNOT_REFRESH\]/);
+    assertMatch(refresh.stderr, /explain CANNOT_REFRESH\)/);
     assertEquals(world.sandbox.requests.length, 0);
   }));
 
@@ -174,7 +174,7 @@ Deno.test("without a session the exit status is 3, and the error says what to do
       assertEquals([code, stdout], [3, ""], args[0]);
       assertMatch(
         stderr,
-        /^platform-auth: There is no session.*run platform-auth login .*\[NO_SESSION\]\n$/,
+        /^platform-auth: There is no session.*run platform-auth login .*explain NO_SESSION\)\n$/,
       );
     }
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);

@@ -375,7 +375,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
     const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
       [await run(["fetch", `http://${gone}/x?secret=1`], net), /Cannot reach .*refused\n$/],
-      [await run(["fetch", "http://127.0.0.1:9/x"]), /API_ALLOWED_ORIGINS.*\[UNTRUSTED_ORIGIN\]/],
+      [await run(["fetch", "http://127.0.0.1:9/x"]), /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
       [await run(["fetch", "http://["]), /cannot be parsed/],
       [await run(["fetch", "/x", "-d", "@nothing.json"]), /Cannot read nothing\.json/],
       [await run(["fetch", "/x", "-H", "authorization: bearer x"]), /authorization header itself/],
@@ -385,7 +385,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
         await run(["fetch", CSV, "-o", "x.csv"], {
           flags: flagsOf("fetch").filter((flag) => !flag.startsWith("--allow-write")),
         }),
-        /--allow-read=\. --allow-write=\. .*\[PERMISSION\]/,
+        /--allow-read=\. --allow-write=\. .*explain PERMISSION\)/,
       ],
     ];
     for (const [{ code, stdout, stderr }, message] of failures) {

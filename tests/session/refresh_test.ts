@@ -137,7 +137,7 @@ Deno.test("a rejected refresh tells whether the login is older than 30 days", as
     const error = await rejection(world.session.refresh());
     assertInstanceOf(error, SessionExpiredError);
     assertEquals(error.code, code);
-    assertMatch(error.message, /run login\({ force: true }\) \(docs\/troubleshooting\.md#\w+\)$/);
+    assertMatch(error.message, /run login\({ force: true }\) \(help: platform-auth explain \w+\)$/);
     assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, code);
     assertEquals(world.refreshes(), 1, "a dead refresh token is not tried twice");
     assertEquals(linesOf(world.envFile), {});

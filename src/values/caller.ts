@@ -1,0 +1,61 @@
+/**
+ * Values and words that every other folder uses live here; nothing of another folder is imported.
+ *
+ * This file makes the stack of an error list the caller's own frames only.
+ */
+
+/** Deep enough to pass this module's own frames and reach the caller's. */
+const DEPTH = 100;
+const FRAME = /^\s+at (?:.* \(|async )?(.+):\d+:\d+\)?$/;
+
+/** Where a public function was called; its frames are only turned into text when they are needed. */
+export interface CallSite {
+  readonly trace: Error;
+  /** How many frames the caller wants to see. */
+  readonly limit: number;
+}
+
+/** Remembers the present call. */
+export function callSite(): CallSite {
+  const limit = Error.stackTraceLimit;
+  // Reflect.set, because a program may have frozen Error.
+  Reflect.set(Error, "stackTraceLimit", DEPTH);
+  const trace = new Error();
+  Reflect.set(Error, "stackTraceLimit", limit);
+  return { trace, limit };
+}
+
+/** Reduces the stack of a new error to name, message and the caller's own frames. */
+export function hideOwnFrames(error: Error): void {
+  // Once `stack` was read, an uncaught error is printed with our frames and a line of our source. So
+  // it is replaced unread, and the trace of another error is read.
+  error.stack = `${error.name}: ${error.message}`;
+  showCaller(error);
+}
+
+/**
+ * Lists the caller's own frames below name and message, if the trace has any. Calls that wait for the
+ * same work share its error, which then shows the last of them.
+ */
+export function showCaller(error: Error, site: CallSite = callSite()): void {
+  const frames = framesOfCaller(site);
+  if (frames.length > 0) error.stack = [`${error.name}: ${error.message}`, ...frames].join("\n");
+}
+
+/**
+ * The frames with a place in a file or a cell that is neither ours nor the runtime's. The first frame
+ * is that of this file. It tells where our files are: in one folder, or all in one bundled file. Its
+ * own text is used, because the runtime writes other characters into a trace than into a URL.
+ */
+function framesOfCaller({ trace, limit }: CallSite): string[] {
+  const lines = String(trace.stack).split("\n").filter((line) => FRAME.test(line));
+  const ours = placeOf(lines[0] ?? "").replace(/values\/caller\.ts$/, "");
+  return lines.filter((line) => {
+    const place = placeOf(line);
+    return !place.startsWith(ours) && !/^(ext|node|deno):/.test(place);
+  }).slice(0, limit);
+}
+
+function placeOf(line: string): string {
+  return FRAME.exec(line)?.[1] ?? "";
+}

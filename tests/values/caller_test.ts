@@ -1,0 +1,167 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { errorAnswer, portless, rejection } from "../support/portless.ts";
+import { AuthError, type AuthErrorCode } from "../../mod.ts";
+import { ConfigError, typeError } from "../../src/values/errors.ts";
+
+const VALUES = new URL("../../src/values/", import.meta.url);
+const HERE = import.meta.url.split("/").at(-1) ?? "";
+
+/** Runs a script that lets an error through, and gives what Deno prints. */
+async function uncaught(imported: string, call: string, flags: string[] = []): Promise<string> {
+  return await inFolder(async (cwd) => {
+    const script =
+      `${imported}\nasync function mine() {\n  return await ${call};\n}\nawait mine();\n`;
+    const { stderr } = await runScript(script, { cwd, flags: ["--no-check", ...flags] });
+    return stderr;
+  });
+}
+
+const HEADER = "error: Uncaught (in promise) ConfigError: Cannot read the portal token: " +
+  'character 2 of 3 is a space, which no token holds; choose "Copy Token" in the user menu of the ' +
+  "portal and paste the whole string (bearer eyJ…) " +
+  "(help: platform-auth explain INVALID_PORTAL_TOKEN)";
+
+/** Name, code and sentence, then the two frames of the script, and no line of anybody's source. */
+function assertTwoLines(printed: string): void {
+  const [header, ...frames] = printed.trimEnd().split("\n");
+  assertEquals(header, HEADER);
+  assertEquals(frames.length, 2, printed);
+  assertMatch(frames[0] ?? "", /^ {4}at mine \(file:.*\/script-[\w-]+\.ts:3:\d+\)$/);
+  assertMatch(frames[1] ?? "", /^ {4}at file:.*\/script-[\w-]+\.ts:5:\d+$/);
+}
+
+const PARSE = 'parsePortalToken("a b")';
+
+Deno.test("an uncaught error of a script shows name, code, sentence and the script's own frames", async () => {
+  const imported = `import { parsePortalToken } from ${JSON.stringify(MOD_PATH)};`;
+  assertTwoLines(await uncaught(imported, PARSE));
+});
+
+Deno.test("it does so where the folder's name needs escapes in a URL", async () => {
+  await inFolder(async (folder) => {
+    const values = `${folder}/ä b%c/src/values`;
+    await Deno.mkdir(values, { recursive: true });
+    for (const name of ["caller.ts", "errors.ts", "portal_token.ts", "wording.ts"]) {
+      await Deno.copyFile(new URL(name, VALUES), `${values}/${name}`);
+    }
+    const url = `file://${encodeURI(values)}/portal_token.ts`;
+    assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
+  });
+});
+
+Deno.test("it does so where the module was loaded from a server", async () => {
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const name = new URL(request.url).pathname.replace("/v1/src/values/", "");
+    const body = Deno.readTextFileSync(new URL(name, VALUES));
+    return new Response(body, { headers: { "content-type": "application/typescript" } });
+  });
+  const { port } = server.addr;
+  const url = `http://127.0.0.1:${port}/v1/src/values/portal_token.ts`;
+  const flags = [`--allow-import=127.0.0.1:${port}`, "--reload"];
+  assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE, flags));
+});
+
+Deno.test("it does so where the module is one file", async () => {
+  await inFolder(async (folder) => {
+    const texts = ["wording.ts", "caller.ts", "errors.ts", "portal_token.ts"]
+      .map((name) => Deno.readTextFileSync(new URL(name, VALUES)));
+    const one = texts.join("\n").replaceAll(/^import .*$/gm, "");
+    await Deno.writeTextFile(`${folder}/platform-auth.ts`, one);
+    const imported = `import { parsePortalToken } from "file://${folder}/platform-auth.ts";`;
+    assertTwoLines(await uncaught(imported, PARSE));
+  });
+});
+
+/** The frames below an error's name and message. */
+function framesOf(error: Error): string[] {
+  const head = `${error.name}: ${error.message}`;
+  const stack = error.stack ?? "";
+  assertEquals(stack.slice(0, head.length), head);
+  return stack.slice(head.length).split("\n").slice(1);
+}
+
+/** Frames of the test, none of ours. */
+function assertCallersFrames(error: Error): void {
+  const frames = framesOf(error);
+  assertEquals(frames.filter((frame) => /\/src\/|\((ext|node):/.test(frame)), []);
+  assert(frames.some((frame) => frame.includes(HERE)), error.stack);
+}
+
+for (const name of ["refresh", "accessToken", "authFetch"] as const) {
+  Deno.test(`${name}() that joins a refresh that is refused shows where it was called`, async () => {
+    await using world = portless();
+    await world.session.login();
+    world.clock.advance(3_600);
+    world.sandbox.failures.push({ at: "token", ...refusal(), times: 10 });
+    const held = world.hold();
+    const first = world.session.refresh().catch((error) => error.name);
+    const calls = {
+      refresh: () => world.session.refresh(),
+      accessToken: () => world.session.accessToken(),
+      authFetch: () => world.session.authFetch("/v1/stations"),
+    };
+    const joined = rejection(mine(calls[name]));
+    await held.arrived;
+    held.release();
+    const error = await joined;
+    assertCallersFrames(error);
+    assertStringIncludes(error.stack ?? "", "    at async mine (");
+    assertEquals([await first, world.refreshes()], ["SessionExpiredError", 1]);
+  });
+}
+
+async function mine(call: () => Promise<unknown>): Promise<void> {
+  await call();
+}
+
+function refusal(): { status: number; body: string } {
+  const body = { __type: "NotAuthorizedException", message: "Refresh Token has been revoked" };
+  return { status: 400, body: JSON.stringify(body) };
+}
+
+Deno.test("a login that the provider refuses, and a wrong argument, show the caller's frames", async () => {
+  await using world = portless({
+    provider: () => errorAnswer("NotAuthorizedException", "Incorrect username or password."),
+  });
+  const errors = [
+    await rejection(world.session.login()),
+    await rejection(world.session.authFetch("/v1/stations")),
+    await rejection(world.session.authFetch(1 as unknown as string)),
+  ];
+  assertEquals(errors.map(({ name }) => name), [
+    "ProviderError",
+    "SessionExpiredError",
+    "TypeError",
+  ]);
+  for (const error of errors) assertCallersFrames(error);
+});
+
+Deno.test("no more frames than Error.stackTraceLimit are shown, and it is left as it was", () => {
+  const before = Error.stackTraceLimit;
+  try {
+    for (const limit of [0, 1, 25]) {
+      Error.stackTraceLimit = limit;
+      const deep = (depth: number): Error =>
+        depth === 0 ? new ConfigError("ENV_FILE", "Cannot") : deep(depth - 1);
+      assertEquals(framesOf(deep(40)).length, limit);
+      assertEquals(Error.stackTraceLimit, limit);
+    }
+  } finally {
+    Error.stackTraceLimit = before;
+  }
+});
+
+Deno.test("what would turn text or move a cursor is in no message and in no stack", () => {
+  const hostile = "a\u202eb\u0007c\u001b[31m\u009bd\u2028e\r\nf";
+  for (const error of [new AuthError("REJECTED", hostile), typeError(hostile)]) {
+    assertMatch(error.message, /^abc\[31mdef/);
+    assertEquals((error.stack ?? "").replaceAll("\n", "").match(/\p{Cc}|\p{Cf}|\u2028/u), null);
+  }
+});
+
+Deno.test("the stack of an error is neither listed nor in its JSON", () => {
+  const error = new AuthError("NO_SESSION" satisfies AuthErrorCode, "There is no session");
+  assertEquals(Object.keys(error).sort(), ["code", "name"]);
+  assertEquals(JSON.parse(JSON.stringify(error)), { code: "NO_SESSION", name: "AuthError" });
+});

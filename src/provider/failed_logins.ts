@@ -9,30 +9,44 @@ const LONGEST_LOCK_MS = 900_000;
 /** Rejected passwords in a row, in this process, by provider, client and name. */
 const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
+/** What the rejected passwords for a name mean for the next try. */
+export interface Failures {
+  /** What the user should know before it, if anything. */
+  readonly advice: string | undefined;
+  /** Whether another wrong password would lock the name. */
+  readonly nextLocks: boolean;
+}
+
 /**
  * Counts rejected passwords. No login is held back: the user knows what was corrected. Refusals for
  * another reason, and logins while the name is locked, do not count.
  *
  * @param at When the request was sent, by the monotonic clock, in milliseconds.
- * @returns What the user should know before the next try, if anything.
  */
 export function countFailures(
   provider: ProviderSettings,
   username: string,
   outcome: Outcome,
-  at: number = performance.now(),
-): string | undefined {
+  at: number,
+): Failures {
   const key = JSON.stringify([provider.url, provider.clientId, username]);
   if (outcome.kind !== "refused") {
     failures.delete(key);
-    return undefined;
+    return { advice: undefined, nextLocks: false };
   }
   const rejected = outcome.code === "INVALID_CREDENTIALS";
   const before = failures.get(key);
   const known = before && at - before.last < LONGEST_LOCK_MS ? before.count : 0;
   const count = rejected ? known + 1 : known;
   if (rejected) failures.set(key, { count, last: at });
-  if (count < 2 || !(rejected || outcome.code === "LOCKED_OUT")) return undefined;
+  const isTold = count >= 2 && (rejected || outcome.code === "LOCKED_OUT");
+  return {
+    advice: isTold ? adviceFor(count) : undefined,
+    nextLocks: count >= FREE_FAILURES - 1,
+  };
+}
+
+function adviceFor(count: number): string {
   const told = `${count} passwords in a row were rejected for this name`;
   if (count < FREE_FAILURES) return `${told}, and after about ${FREE_FAILURES} it is locked`;
   const lock = Math.min(1_000 * 2 ** (count - FREE_FAILURES), LONGEST_LOCK_MS);

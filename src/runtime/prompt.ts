@@ -22,8 +22,31 @@ export function canAsk(world: World): boolean {
     (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
 }
 
-/** Asks the user; secrets are masked. `null`: nobody can be asked, or the question was canceled. */
-export async function ask(world: World, message: string, secret: boolean): Promise<string | null> {
+/** Longer than it takes, on a busy machine, to deliver a signal that is already there. */
+const DELIVERY_MS = 20;
+
+/**
+ * Asks the user; secrets are masked. `null`: nobody can be asked, or the question was canceled.
+ *
+ * A kernel's prompt blocks everything, so a Stop that is pressed meanwhile aborts the signal only
+ * afterwards. The answer is given to the caller when that had its time.
+ *
+ * @throws The signal's reason, if it is aborted before or after the answer.
+ */
+export async function ask(
+  world: World,
+  message: string,
+  secret: boolean,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  signal?.throwIfAborted();
+  const answer = await answerTo(world, message, secret);
+  if (signal && inKernel()) await new Promise((resolve) => setTimeout(resolve, DELIVERY_MS));
+  signal?.throwIfAborted();
+  return answer;
+}
+
+async function answerTo(world: World, message: string, secret: boolean): Promise<string | null> {
   if (world.ask !== undefined) {
     const answer = await world.ask(message, { secret });
     if (answer !== null && typeof answer !== "string") {
@@ -51,18 +74,26 @@ type KernelPrompt = (
 /**
  * Asks for something that is needed.
  *
+ * @param next What to do if nothing is entered.
  * @throws {ConfigError} `PROMPT_UNAVAILABLE` if nothing was entered.
+ * @throws The signal's reason, if it is aborted before or after the answer.
  */
 export async function askFor(
   world: World,
   message: string,
   secret: boolean,
   next: string,
+  signal?: AbortSignal,
 ): Promise<string> {
-  const answer = canAsk(world) ? await ask(world, message, secret) : null;
+  const answer = canAsk(world) ? await ask(world, message, secret, signal) : null;
   if (answer !== null && answer.trim() !== "") return answer;
-  const what = answer === null
+  throw canceled(answer, next);
+}
+
+/** The error of a question that was not answered. */
+export function canceled(answer: string | null, next: string): ConfigError {
+  const why = answer === null
     ? "this front end cannot ask, or the question was canceled"
-    : "nothing was entered";
-  throw new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${what}; ${next}`);
+    : "nothing was entered, which cancels the login";
+  return new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${why}; ${next}`);
 }

@@ -10,8 +10,9 @@ import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { requestLogin } from "../provider/token_request.ts";
-import { spanText } from "../values/wording.ts";
+import { type CredentialOrigins, deliveryError, requestLogin } from "../provider/token_request.ts";
+import { printable, spanText } from "../values/wording.ts";
+import { displayPath } from "../runtime/file_paths.ts";
 
 /** How to log in. */
 export interface LoginOptions {
@@ -64,16 +65,15 @@ export async function obtainTokens(
   options: LoginOptions,
   signal: AbortSignal | undefined,
 ): Promise<Tokens> {
-  const context = place.configuration;
-  if (context.envFile !== undefined) {
-    const missing = missingWritePermission(context.envFile);
-    if (missing) throw missing;
-  }
+  const { configuration } = place;
+  const { envFile, isDefault, world } = configuration;
+  const missing = envFile === undefined ? undefined : missingWritePermission(envFile);
+  if (missing) throw missing;
   const { strategy = "auto", portalToken, username, password } = options;
   if (portalToken !== undefined) return fromPortal(place, portalToken);
-  if (strategy === "portal") return fromPortal(place, await askPortalToken(context.world));
+  if (strategy === "portal") return fromPortal(place, await askPortalToken(world, signal));
   // A password must not be sent with a name that it does not belong to.
-  const { password: known, ...others } = context.options;
+  const { password: known, ...others } = configuration.options;
   const own = username === undefined || username === others.username ? known : undefined;
   const secret = password ?? own;
   const given = {
@@ -83,43 +83,91 @@ export async function obtainTokens(
   };
   const named = username !== undefined || password !== undefined;
   const settings = named
-    ? resolveSettings(given, context.isDefault, context.settings)
-    : context.settings;
+    ? resolveSettings(given, isDefault, configuration.settings)
+    : configuration.settings;
   const complete = settings.text("username") && settings.text("password");
-  if (strategy === "auto" && !complete && !named && canAsk(context.world)) {
-    const way = await askWay(context.world);
-    if (way === "portal") return fromPortal(place, await askPortalToken(context.world));
-    if (typeof way === "object") return fromPortal(place, way.portalToken);
-    return await fromPassword(place, settings, way === "password", signal);
+  let mayAsk = strategy !== "environment";
+  if (strategy === "auto" && !complete && !named && canAsk(world)) {
+    const answer = await ask(world, FIRST_QUESTION, true, signal);
+    if (answer !== null && answer.trim() !== "") return fromPortal(place, pastedToken(answer));
+    // Where nobody can be asked after all, everything that is missing is listed.
+    mayAsk = answer !== null;
   }
-  return await fromPassword(place, settings, strategy !== "environment", signal);
+  return await fromPassword(place, settings, mayAsk, signal);
+}
+
+/** Masked, because what is typed openly is kept in the notebook. */
+const FIRST_QUESTION =
+  'Paste the portal\'s "Copy Token" string, or press Enter for user name and password:';
+
+/** No token is as short as a user name, which some type at the first question. */
+const SHORTEST_TOKEN = 20;
+
+function pastedToken(answer: string): string {
+  const isToken = /^\s*["']?(bearer\s|eyj)/i.test(answer) || answer.trim().length >= SHORTEST_TOKEN;
+  if (isToken) return answer;
+  throw new ConfigError(
+    "INVALID_PORTAL_TOKEN",
+    "Cannot log in: what was entered is too short for a portal string; run login() again, and press " +
+      "Enter at the first question for user name and password",
+  );
+}
+
+async function askPortalToken(world: World, signal: AbortSignal | undefined): Promise<string> {
+  return await askFor(
+    world,
+    'Paste the portal\'s "Copy Token" string:',
+    true,
+    "run login({ portalToken }) with the string from the portal",
+    signal,
+  );
 }
 
 async function fromPassword(
-  { configuration, notices }: LoginPlace,
+  place: LoginPlace,
   settings: Settings,
   mayAsk: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Tokens> {
-  const { options, world } = configuration;
+  const { options, world, envFile } = place.configuration;
   const asks = mayAsk && canAsk(world);
   const alsoMissing = [];
   if (!asks && !settings.text("username")) alsoMissing.push("USERNAME");
   if (!asks && !settings.text("password")) alsoMissing.push("PASSWORD");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
-    (await askFor(world, "User name:", false, "set USERNAME")).trim();
-  const password = settings.secret("password") ??
-    new Secret(await askFor(world, `Password of ${username}:`, true, "set PASSWORD"));
-  signal?.throwIfAborted();
-  const { delivery, tokens } = await requestLogin(provider, username, password, world, signal);
-  notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
-  const advice = countFailures(provider, username, delivery.outcome);
-  if (!tokens) {
-    const { deliveryError } = await import("../provider/errors.ts");
-    throw deliveryError("login", delivery, world.now(), undefined, advice);
+    (await askFor(world, "User name:", false, "set USERNAME", signal)).trim();
+  const origins: CredentialOrigins = {
+    username: settings.origin("username") ?? "typed",
+    password: settings.origin("password") ?? "typed",
+    envFile,
+  };
+  const question = `Password of ${username}, for ${provider.url.host}${namedBy(settings)}:`;
+  const kept = settings.secret("password");
+  for (let first = true;; first = false) {
+    const message = first ? question : `That password was rejected. ${question}`;
+    const password = kept ??
+      new Secret(await askFor(world, printable(message), true, "set PASSWORD", signal));
+    signal?.throwIfAborted();
+    const { delivery, tokens } = await requestLogin(provider, username, password, world, signal);
+    const { clockOffsetMs, outcome, sentAtMonotonic } = delivery;
+    place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
+    const failures = countFailures(provider, username, outcome, sentAtMonotonic);
+    if (tokens) return { ...tokens, learned: { loginName: username, clockOffsetMs } };
+    // A typing mistake is mended at once, but the name is never locked by it.
+    const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
+      kept === undefined;
+    if (first && mistyped && !failures.nextLocks) continue;
+    const error = [undefined, failures.advice, origins] as const;
+    throw deliveryError("login", delivery, world.now(), ...error);
   }
-  return { ...tokens, learned: { loginName: username, clockOffsetMs: delivery.clockOffsetMs } };
+}
+
+/** Which file or variable named the host that gets the password: a copied project may bring a stranger's. */
+function namedBy(settings: Settings): string {
+  const origin = settings.origin("authUrl") ?? settings.origin("region");
+  if (origin === "file") return ` (named in ${displayPath(settings.envFile)})`;
+  return origin === "environment" ? " (named in the environment)" : "";
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */
@@ -153,31 +201,4 @@ function fromPortal({ configuration, notices }: LoginPlace, text: string): Token
     );
   }
   return makeTokens({ accessToken: new Secret(token), expiresAt, source: "portal" }, world);
-}
-
-async function askPortalToken(world: World): Promise<string> {
-  return await askFor(
-    world,
-    'Portal string ("Copy Token" in the user menu):',
-    true,
-    "run login({ portalToken }) with the string from the portal",
-  );
-}
-
-/** Which way in, or the portal string itself; `undefined` if nobody can be asked after all. */
-async function askWay(
-  world: World,
-): Promise<"portal" | "password" | { portalToken: string } | undefined> {
-  const message = "Sign in with 1 = the portal's Copy Token, 2 = user name and password (1/2):";
-  // Masked, because some paste the token at once, and a notebook keeps what was typed openly.
-  const answer = await ask(world, message, true);
-  if (answer === null) return undefined;
-  const way = answer.trim().toLowerCase();
-  if (["1", "portal", "token"].includes(way)) return "portal";
-  if (["2", "password"].includes(way)) return "password";
-  if (/^bearer\s|^eyj/.test(way)) return { portalToken: answer };
-  throw new ConfigError(
-    "PROMPT_UNAVAILABLE",
-    "Cannot log in: neither 1 nor 2 was entered; run login() again, or login({ portalToken })",
-  );
 }

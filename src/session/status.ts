@@ -127,7 +127,7 @@ function warningsOf(
     const remaining = remainingMs(tokens, world);
     if (remaining !== undefined && remaining <= 0) return warnings;
     const span = remaining === undefined
-      ? "it is good until the API rejects it"
+      ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
       : `it is good for another ${spanText(remaining)}`;
     warnings.push(
       `a portal token cannot be refreshed: ${span}; then copy a new ` +

@@ -375,7 +375,10 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
     const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
       [await run(["fetch", `http://${gone}/x?secret=1`], net), /Cannot reach .*refused\n$/],
-      [await run(["fetch", "http://127.0.0.1:9/x"]), /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
+      [
+        await run(["fetch", "http://127.0.0.1:9/x"]),
+        /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/,
+      ],
       [await run(["fetch", "http://["]), /cannot be parsed/],
       [await run(["fetch", "/x", "-d", "@nothing.json"]), /Cannot read nothing\.json/],
       [await run(["fetch", "/x", "-H", "authorization: bearer x"]), /authorization header itself/],

@@ -143,6 +143,63 @@ Deno.test("in a notebook Esc, which answers nothing, ends the login and says wha
   });
 });
 
+Deno.test("in a notebook an empty answer to the first question cancels and says so", async () => {
+  await atDesk(async ({ kernel, sandbox }) => {
+    const result = await kernel.execute("await login()", typing(""));
+    assertEquals([result.status, result.ename], ["error", "ConfigError"]);
+    assertMatch(
+      result.evalue ?? "",
+      /^Cannot log in: nothing was entered, which cancels the login; .*PROMPT_UNAVAILABLE\)$/,
+    );
+    assertEquals(sandbox.requests.length, 0);
+  });
+});
+
+/** Stop is a signal, which Windows does not have. */
+const STOP = { ignore: Deno.build.os === "windows" };
+
+Deno.test(
+  "Stop at any question ends the cell after its answer and sends nothing",
+  STOP,
+  async () => {
+    await atDesk(async ({ kernel, ...desk }) => {
+      const byPassword = ["2", "ada", desk.password];
+      const stories: [string, string[]][] = [
+        ["await login()", byPassword.slice(0, 1)],
+        ["await login()", byPassword.slice(0, 2)],
+        ["await login()", byPassword],
+        ["await login()", ["1", desk.portalString]],
+        [`await login({ strategy: "portal" })`, [desk.portalString]],
+        [`await login({ username: "ada", strategy: "password" })`, [desk.password]],
+      ];
+      for (const [cell, answers] of stories) {
+        const typed = typing(...answers);
+        let asked = 0;
+        const result = await kernel.execute(cell, {
+          onInput: () => {
+            if (++asked === answers.length) kernel.interrupt();
+            return typed.onInput();
+          },
+        });
+        const what = `${cell} ${asked}`;
+        assertEquals([result.status, result.ename], ["error", "AuthError"], what);
+        assertMatch(
+          result.evalue ?? "",
+          /^Stopped login\(\): Stop was pressed, and nothing is sent after that; .*INTERRUPTED\)$/,
+        );
+        assertEquals(asked, answers.length, what);
+        assertEquals(result.inputs.length, asked, what);
+        assertHides(kept(result), desk);
+      }
+      const after = await kernel.execute("status().state");
+      assertStringIncludes(JSON.stringify(after.outputs), "none");
+      assertEquals(desk.sandbox.requests.length, 0);
+      const right = await kernel.execute("await login()", typing(...byPassword));
+      assertEquals([right.status, desk.sandbox.requests.length], ["ok", 1]);
+    });
+  },
+);
+
 Deno.test("a front end that cannot ask gets one error that lists all that is missing", async () => {
   await atDesk(async ({ kernel, sandbox }) => {
     const code = (options: string) =>

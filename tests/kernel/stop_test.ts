@@ -1,6 +1,13 @@
-import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
+import { settlesWithin } from "./settles_within.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/settings_environment.ts";
 
@@ -25,7 +32,8 @@ function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
       try {
         const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
         await using kernel = await startKernel({ cwd: folder, env });
-        const names = "accessToken, authFetch, createSession, doctor, login, refresh, status";
+        const names =
+          "accessToken, authFetch, configure, createSession, doctor, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
         await fn({ kernel, sandbox, folder });
       } finally {
@@ -120,6 +128,30 @@ for (
     },
   );
 }
+
+stopTest("Stop ends the request itself, as the server sees it", async ({ kernel }) => {
+  const arrived = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<Response>();
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    request.signal.addEventListener("abort", () => aborted.resolve());
+    arrived.resolve();
+    return held.promise;
+  });
+  const { port } = server.addr;
+  await run(kernel, `configure({ apiBaseUrl: "http://127.0.0.1:${port}" })`);
+  const running = kernel.execute(`await authFetch("/slow", { method: "POST", body: "x" })`);
+  try {
+    await Promise.race([arrived.promise, running]);
+    kernel.interrupt();
+    const result = await running;
+    assertEquals([result.status, result.ename], ["error", "AuthError"]);
+    assert(await settlesWithin(aborted.promise, 10_000), "the request is still open at the server");
+    assert(kernel.alive, "it was not the end of the kernel that closed it");
+  } finally {
+    held.resolve(new Response());
+  }
+});
 
 stopTest("Stop is told by a code, and by the error that doctor() ends with", async (running) => {
   const caught = await stopWhileHanging(

@@ -25,39 +25,80 @@ function asking(world: ReturnType<typeof portless>, prompt: Ask) {
   return createSession({ ...rest, prompt });
 }
 
-Deno.test("login() asks which way, then for the portal string, masked", async () => {
+Deno.test("login() asks one masked question, for the portal string", async () => {
   await using world = portless();
-  const { prompt, asked } = answering("1", await world.sandbox.portalToken());
-  const status = await asking(world, prompt).login();
-  assertEquals(status.source, "portal");
-  assertEquals(asked.map((it) => it.secret), [true, true]);
-  assertMatch(asked[1]?.message ?? "", /Copy Token/);
+  const { prompt, asked } = answering(await world.sandbox.portalToken());
+  assertEquals((await asking(world, prompt).login()).source, "portal");
+  assertEquals(asked.map((it) => it.secret), [true], "what was pasted is not kept in the notebook");
+  assertMatch(asked[0]?.message ?? "", /Copy Token.*press Enter for user name and password/);
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("login() asks which way, then for user name and password, the latter masked", async () => {
+Deno.test("login() asks for user name and password after Enter, the latter masked", async () => {
   await using world = portless();
-  const { prompt, asked } = answering("2", " student ", world.options.password ?? "");
+  const { prompt, asked } = answering("", " student ", world.options.password ?? "");
   const status = await asking(world, prompt).login();
   assertEquals(status.source, "password");
   assertEquals(asked.map((it) => it.secret), [true, false, true]);
   assertEquals(world.sent[0]?.parameters.USERNAME, "student");
 });
 
-Deno.test("login() takes a portal string that is pasted at its first question", async () => {
-  await using world = portless();
-  const { prompt, asked } = answering(await world.sandbox.portalToken());
-  assertEquals((await asking(world, prompt).login()).source, "portal");
-  assertEquals(
-    asked.map((it) => it.secret),
-    [true],
-    "nothing that was typed is kept in the notebook",
+Deno.test("the prompt for a password names the host that gets it, and the file that named the host", async () => {
+  await using world = portless({ file: true });
+  const { authUrl = "", password = "", username: _, ...rest } = world.options;
+  const inFile = `AUTH_URL=${authUrl}\nUSERNAME=student\u202e\n`;
+  Deno.writeTextFileSync(world.envFile, inFile);
+  const { prompt, asked } = answering(password);
+  await rejection(createSession({ ...rest, prompt }).login({ strategy: "password" }));
+  const host = new URL(authUrl).host.replaceAll(".", "\\.");
+  assertMatch(
+    asked[0]?.message ?? "",
+    new RegExp(`^Password of student, for ${host} \\(named in .*\\.env\\):$`),
   );
+});
+
+Deno.test("a rejected password may be typed again once, and no more", async () => {
+  await using world = portless();
+  const wrong = "Not-The-Password-1";
+  const second = answering("", "student", wrong, world.options.password ?? "");
+  assertEquals((await asking(world, second.prompt).login()).state, "valid");
+  assertMatch(second.asked.at(-1)?.message ?? "", /rejected/);
+  const twice = answering("", "student", wrong, wrong);
+  assertEquals((await rejection(asking(world, twice.prompt).login())).code, "INVALID_CREDENTIALS");
+  assertEquals(world.logins(), 4);
+});
+
+Deno.test("a password is not asked for again where one more wrong one would lock the name", async () => {
+  await using world = portless({ session: { clientId: "a-client-of-its-own" } });
+  world.sandbox.failures.push({
+    ...{ at: "token", status: 400 },
+    body: JSON.stringify({
+      __type: "NotAuthorizedException",
+      message: "Incorrect username or password.",
+    }),
+  });
+  const { prompt, asked } = answering(...new Array(9).fill("Wrong-Password-1"));
+  const session = world.another({ prompt });
+  for (let round = 0; round < 3; round++) {
+    await rejection(session.login({ username: "grace", password: "Wrong-Password-1" }));
+  }
+  const error = await rejection(session.login({ username: "grace" }));
+  assertMatch(error.message, /4 passwords in a row/);
+  assertEquals(asked.length, 1);
+});
+
+Deno.test("a rejected login says where user name and password came from", async () => {
+  await using world = portless({ file: true });
+  const { password: _, username: __, ...rest } = world.options;
+  Deno.writeTextFileSync(world.envFile, "USERNAME=student\n");
+  const { prompt } = answering("Wrong-Password-1", "Wrong-Password-2");
+  const typed = await rejection(createSession({ ...rest, prompt }).login({ strategy: "password" }));
+  assertMatch(typed.message, /user name.*\.env.*password.*typed/);
 });
 
 Deno.test("a prompt that answers later is waited for", async () => {
   await using world = portless();
-  const { prompt } = answering("2", "student", world.options.password ?? "");
+  const { prompt } = answering("", "student", world.options.password ?? "");
   const later: Ask = async (message, options) => {
     await Promise.resolve();
     return await prompt(message, options);
@@ -122,8 +163,7 @@ Deno.test("a front end that cannot ask after all gets the list of what is missin
 });
 
 const CANCELED: [string, LoginOptions, (string | null)[]][] = [
-  ["Esc at the choice", {}, [""]],
-  ["something else at the choice", {}, ["3"]],
+  ["Enter at the first question and at the user name", {}, ["", ""]],
   ["Esc at the portal string", { strategy: "portal" }, [""]],
   ["no answer to the portal string", { strategy: "portal" }, [null]],
   ["spaces for the portal string", { strategy: "portal" }, ["   "]],
@@ -148,7 +188,7 @@ for (const [what, options, answers] of CANCELED) {
 Deno.test("a password is taken verbatim, spaces included", async () => {
   await using world = portless();
   world.sandbox.addUser({ username: "grace", password: "  spaces matter  " });
-  const { prompt } = answering("2", "grace", "  spaces matter  ");
+  const { prompt } = answering("", "grace", "  spaces matter  ");
   assertEquals((await asking(world, prompt).login()).username, "grace");
 });
 
@@ -156,18 +196,27 @@ Deno.test("times are computed after the prompt, which blocks the clock's timers"
   await using world = portless();
   const prompt: Ask = (_, { secret }) => {
     world.clock.advance(600);
-    return secret ? world.options.password ?? "" : "2";
+    return secret ? world.options.password ?? "" : "student";
   };
   const { password: _, ...rest } = world.options;
   const status = await createSession({ ...rest, prompt }).login({ strategy: "password" });
   assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
 });
 
-Deno.test("a portal string of another kind of answer is named as such", async () => {
+Deno.test("what is no portal string is told as such at the first question", async () => {
   await using world = portless();
-  const { prompt } = answering("1", "https://portal.sandbox.example/#token");
-  const error = await rejection(asking(world, prompt).login());
-  assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+  const cases = [
+    ["https://portal.sandbox.example/#token", /Copy Token/],
+    ["student", /press Enter at the first question/],
+    ["1", /press Enter at the first question/],
+  ] as const;
+  for (const [answer, said] of cases) {
+    const { prompt } = answering(answer);
+    const error = await rejection(asking(world, prompt).login());
+    assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+    assertMatch(error.message, said);
+    assertEquals(error.message.includes("student"), false);
+  }
 });
 
 Deno.test("without any front end to ask, login() lists what is missing", async () => {

@@ -23,7 +23,7 @@ export function canAsk(world: World): boolean {
 }
 
 /** Longer than it takes, on a busy machine, to deliver a signal that is already there. */
-const DELIVERY_MS = 20;
+const DELIVERY_MS = 50;
 
 /**
  * Asks the user; secrets are masked. `null`: nobody can be asked, or the question was canceled.

@@ -113,8 +113,7 @@ async function perform(
       return OK;
     }
     case "logout":
-      await logout();
-      return await show(status(), json, OK);
+      return await show(await logout(), json, OK);
     case "doctor":
       return await runDoctor(values.login === true, json);
     case "explain":
@@ -204,7 +203,7 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
     const { statusText } = await import("../display/status_text.ts");
     await print(colored(asCommands(statusText(found))));
   }
-  const over = found.state === "none" || found.state === "expired";
+  const over = ["none", "expired", "rejected"].includes(found.state);
   return always ?? (over ? LOGIN_NEEDED : OK);
 }
 

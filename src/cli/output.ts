@@ -1,5 +1,5 @@
 import { AuthError, SessionExpiredError } from "../values/errors.ts";
-import { printable } from "../values/wording.ts";
+import { jsonText, printable } from "../values/wording.ts";
 
 /** The exit statuses. */
 export const OK = 0;
@@ -25,14 +25,6 @@ export async function print(line: string): Promise<void> {
 /** Prints a value as JSON. */
 export async function printJson(value: unknown): Promise<void> {
   await print(jsonText(value, 2));
-}
-
-/** JSON without the characters that move a terminal's cursor or turn its text: they are escaped. */
-function jsonText(value: unknown, spaces?: number): string {
-  const hidden = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(value, null, spaces)
-    .replace(hidden, (character) => character.split("").map(escaped).join(""));
 }
 
 /**

@@ -3,40 +3,38 @@ import type { SessionStatus } from "../session/status.ts";
 import { durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
-/** A status for people, in three lines, with a further line for each warning. */
+/** A status for people, in three lines, with a further line for each warning and note. */
 export function statusText(status: SessionStatus): string {
+  const { warnings, notes = [] } = status;
   const lines = [
-    headline(status),
-    `  ${tokenText(status)}`,
+    `${MARKS[status.state]} ${headline(status)}`,
+    `  ${accessText(status)} · ${nextText(status)}`,
     `  ${placeText(status)} · as of ${timeText(status.asOf)}`,
-    ...status.warnings.map((warning) => `  ! ${warning}`),
+    ...warnings.map((warning) => `  ! ${warning}`),
+    ...notes.map((note) => `  - ${note}`),
   ];
   return lines.map(printable).join("\n");
 }
 
-/** The first line: whether and as whom. */
-export function headline(status: SessionStatus): string {
-  const mark = {
-    none: "○",
-    valid: "●",
-    unknown: "●",
-    refreshable: "◐",
-    expired: "○",
-    rejected: "○",
-  };
-  const { state } = status;
+const MARKS = {
+  none: "○",
+  valid: "●",
+  unknown: "●",
+  refreshable: "◐",
+  expired: "○",
+  rejected: "○",
+} as const;
+
+/** Whether, as whom and where somebody is signed in. */
+export function headline({ state, username, provider }: SessionStatus): string {
+  if (state === "rejected") return "The API refused this token; log in again";
   const what = state === "none"
     ? "Not signed in"
     : state === "expired"
     ? "Session ended"
-    : `Signed in${status.username ? ` as ${status.username}` : ""}`;
-  const host = URL.parse(status.provider ?? "")?.hostname;
-  return `${mark[state]} ${what}${host ? ` at ${host}` : ""}`;
-}
-
-/** The second line: how long still, and then what. */
-export function tokenText(status: SessionStatus): string {
-  return `${accessText(status)} · ${nextText(status)}`;
+    : `Signed in${username ? ` as ${username}` : ""}`;
+  const host = URL.parse(provider ?? "")?.hostname;
+  return `${what}${host ? ` at ${host}` : ""}`;
 }
 
 /** Where the session is kept, or will be. */
@@ -49,35 +47,35 @@ export function placeText(status: SessionStatus): string {
 export function accessText(status: SessionStatus): string {
   const { state, accessTokenExpiresAt: end, asOf } = status;
   if (state === "none") return "no access token";
-  if (state === "unknown" || end === undefined) {
-    return state === "unknown" ? "access token tells no end" : "no access token yet";
-  }
+  if (state === "rejected") return "access token refused by the API";
+  if (state === "unknown") return "access token has an unknown expiry";
+  if (end === undefined) return "no access token yet";
   const left = end.getTime() - asOf.getTime();
   return left > 0
     ? `access token good for ${durationText(left)}, until ${timeText(end)}`
-    : `access token ended ${durationText(-left)} ago`;
+    : `access token expired ${durationText(-left)} ago`;
 }
 
 /** What happens next, or what to do. */
 export function nextText(status: SessionStatus): string {
   const { state, canRefresh, refreshableUntil, source } = status;
   if (state === "none") return "run login()";
+  const isPortal = source === "portal";
+  if (state === "expired" || state === "rejected") {
+    return isPortal ? "copy a new portal string and run login({ portalToken })" : "run login()";
+  }
   const until = refreshableUntil
     ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
     : "for about 30 days after the login";
   if (canRefresh) {
     return state === "refreshable"
       ? `the next call refreshes it, possible ${until}`
-      : `refreshed by itself ${until}`;
+      : `refreshed automatically ${until}`;
   }
-  if (state === "expired") {
-    return source === "portal"
-      ? "copy a new portal string and run login({ portalToken })"
-      : "run login()";
-  }
-  return source === "portal"
-    ? "cannot be refreshed; copy a new portal string when it ends"
-    : "cannot be refreshed; run login() when it ends";
+  const login = isPortal ? "copy a new portal string" : "run login()";
+  return `cannot be refreshed; ${login} when ${
+    state === "unknown" ? "the API rejects it" : "it expires"
+  }`;
 }
 
 /** What a doctor found, in a line for each check. */

@@ -207,15 +207,8 @@ async function checkApi(
 
 function checkSession(status: SessionStatus): Check {
   const message = accessText(status);
-  const level = {
-    none: "warn",
-    expired: "warn",
-    rejected: "warn",
-    valid: "ok",
-    refreshable: "ok",
-    unknown: "ok",
-  };
-  const check = { name: "session", level: level[status.state] as Check["level"], message };
+  const warns = ["none", "expired", "rejected"].includes(status.state);
+  const check: Check = { name: "session", level: warns ? "warn" : "ok", message };
   return check.level === "ok" ? check : { ...check, fix: nextText(status) };
 }
 

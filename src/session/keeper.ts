@@ -185,6 +185,9 @@ export class TokenKeeper {
         if (memory.peek().kind === "none") await memory.store.clear(lock);
       }, signal)
     );
+    const { envFile } = this.configuration;
+    const place = envFile === undefined ? "this session holds" : `this session and ${envFile} hold`;
+    this.notices.set("signed out", `signed out: ${place} no tokens any more`);
   }
 
   /** Takes over the options of another configuration of the same provider, client and file. */
@@ -206,7 +209,8 @@ export class TokenKeeper {
     this.#refreshing?.abort.abort();
     this.#refreshing = undefined;
     this.#cooldowns = NO_COOLDOWNS;
-    for (const cause of ["early", "lock", "stored"]) this.notices.set(cause, undefined);
+    const outdated = ["early", "lock", "stored", "environment", "signed out"];
+    for (const cause of outdated) this.notices.set(cause, undefined);
     return this.#memory.become(next);
   }
 

@@ -101,12 +101,12 @@ export class SessionMemory implements RefreshingSession {
   whyNot(): AuthError {
     const { settings, world } = this.#configuration;
     const { problem } = settings.file;
-    const note = problem ? sentenceOf(problem) : this.notices.warnings.get("stored");
+    const note = problem ? sentenceOf(problem) : this.notices.get("stored");
     return whyNot(this.peek(), world, note);
   }
 
   #endedElsewhere(): Ending {
-    const note = this.notices.warnings.get("stored");
+    const note = this.notices.get("stored");
     const place = this.#configuration.envFile ?? "the store";
     const sentence = note === undefined
       ? "There is no session any more: it was ended outside this process, by a logout or by taking " +

@@ -3,10 +3,12 @@ import { spanText } from "../values/wording.ts";
 /** From this difference on, a wrong clock is worth a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** What a session should tell its user: warnings, each said once, and how far the clock is off. */
+/** Causes of notes: what happened and needs no action. All others are warnings. */
+const NOTES: ReadonlySet<string> = new Set(["mode", "signed out"]);
+
+/** What a session should tell its user, each cause once, and how far the clock is off. */
 export class Notices {
-  /** The warnings in force, by cause. */
-  readonly warnings = new Map<string, string>();
+  readonly #said = new Map<string, string>();
   #clockOffsetMs: number | undefined;
 
   /** The provider's clock minus this machine's, in milliseconds, once an answer told. */
@@ -14,10 +16,25 @@ export class Notices {
     return this.#clockOffsetMs;
   }
 
-  /** Sets a warning, or takes it back where there is none. */
-  set(cause: string, warning: string | undefined): void {
-    if (warning === undefined) this.warnings.delete(cause);
-    else this.warnings.set(cause, warning);
+  /** What asks for an action. */
+  get warnings(): string[] {
+    return [...this.#said].filter(([cause]) => !NOTES.has(cause)).map(([, text]) => text);
+  }
+
+  /** What happened and needs no action. */
+  get notes(): string[] {
+    return [...this.#said].filter(([cause]) => NOTES.has(cause)).map(([, text]) => text);
+  }
+
+  /** What is said of a cause. */
+  get(cause: string): string | undefined {
+    return this.#said.get(cause);
+  }
+
+  /** Says something of a cause, or takes back what was said. */
+  set(cause: string, text: string | undefined): void {
+    if (text === undefined) this.#said.delete(cause);
+    else this.#said.set(cause, text);
   }
 
   /** Notes how far this machine's clock is from the provider's, and warns from a minute on. */

@@ -21,7 +21,7 @@ import { spanText } from "../values/wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {
-  /** `none`: no session; `valid`; `refreshable`: the access token ended, a refresh token is there; `expired`: log in again; `unknown`: a token of unknown expiry; `rejected`: the API rejected the token, and it cannot be refreshed. */
+  /** `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there; `expired`: log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and it cannot be refreshed, log in again. */
   state: "none" | "valid" | "refreshable" | "expired" | "unknown" | "rejected";
   /** Who, as the token or the settings tell. */
   username?: string;
@@ -31,6 +31,8 @@ export interface SessionStatus {
   clientId?: string;
   /** When the access token ends. */
   accessTokenExpiresAt?: Date;
+  /** How long a new access token is good, in seconds; absent: unknown. */
+  accessTokenLifetimeSeconds?: number;
   /** Until about when it can be refreshed: an estimate, 30 days after the login (section 8). */
   refreshableUntil?: Date;
   /** Whether there is a refresh token. */
@@ -43,6 +45,8 @@ export interface SessionStatus {
   settings: Readonly<Record<string, SettingOrigin>>;
   /** What the user should know, each with what to do. */
   warnings: string[];
+  /** What happened and needs nothing to be done. */
+  notes?: string[];
   /** When this was made. */
   asOf: Date;
 }
@@ -58,13 +62,14 @@ export function statusOf(
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
   const clientId = settings.text("clientId");
-  const { authenticatedAt, expiresAt } = tokens ?? {};
+  const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   return {
     state: stateOf(configuration, holding),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
     ...(tokens && expiresAt && { accessTokenExpiresAt: new Date(endOf(world, tokens)) }),
+    ...(lifetimeMs !== undefined && { accessTokenLifetimeSeconds: Math.round(lifetimeMs / 1_000) }),
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
     }),
@@ -73,6 +78,7 @@ export function statusOf(
     ...(envFile !== undefined && { envFile }),
     settings: originsOf(settings),
     warnings: warningsOf(configuration, notices, tokens),
+    ...(notices.notes.length > 0 && { notes: notices.notes }),
     asOf: new Date(world.now()),
   };
 }
@@ -119,7 +125,7 @@ function warningsOf(
   notices: Notices,
   tokens: Tokens | undefined,
 ): string[] {
-  const warnings = [...settings.notes, ...notices.warnings.values()];
+  const warnings = [...settings.notes, ...notices.warnings];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
     warnings.push("the environment could not be read; to use it, run with --allow-env");
   }

@@ -131,7 +131,7 @@ jupyterTest(
     await notebook.ended(3);
     const good = await notebook.card(3, "good");
     assertEquals(good.color, GREEN);
-    assertMatch(good.text, /Signed in as ada .*refreshed by itself/);
+    assertMatch(good.text, /Signed in as ada .*refreshed automatically/);
     const { height } = await notebook.cell(3).locator(".output_html svg").boundingBox() ??
       { height: 0 };
     assertEquals(height, 6);
@@ -154,7 +154,10 @@ jupyterTest(
     await NotebookPage.open(page, `${server.url}notebooks/cards.ipynb`);
     const reopened = notebook.cell(3).locator(".output_html");
     await reopened.waitFor();
-    assertMatch((await reopened.innerText()).replace(/\s+/g, " "), /Signed in as ada .*by itself/);
+    assertMatch(
+      (await reopened.innerText()).replace(/\s+/g, " "),
+      /Signed in as ada .*automatically/,
+    );
     if (SCREENSHOTS) await reopened.screenshot({ path: `${SCREENSHOTS}/card-untrusted.png` });
   },
 );
@@ -186,6 +189,7 @@ chromiumTest("the bar of a card that is put into an open page runs down", async 
   const card = statusCard({
     state: "valid",
     accessTokenExpiresAt: new Date(asOf.getTime() + 1_800_000),
+    accessTokenLifetimeSeconds: 3_600,
     canRefresh: true,
     source: "password",
     settings: {},

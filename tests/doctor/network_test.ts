@@ -117,10 +117,10 @@ Deno.test("session: each state, with what to do", async () => {
   await session.login();
   assertMatch(JSON.stringify(await check()), /"ok".*good for 30 min/);
   clock.advance(1_801);
-  assertMatch(JSON.stringify(await check()), /"ok".*ended 1 s ago/);
+  assertMatch(JSON.stringify(await check()), /"ok".*expired 1 s ago/);
   await session.login({ portalToken: await world.sandbox.portalToken() });
   clock.advance(1_801);
-  assertMatch(JSON.stringify(await check()), /"warn".*ended.*portalToken/);
+  assertMatch(JSON.stringify(await check()), /"warn".*expired.*portalToken/);
 });
 
 Deno.test("--login tries user name and password, and keeps nothing", async () => {

@@ -1,0 +1,68 @@
+import { assertEquals } from "@std/assert";
+import type { SessionStatus } from "../../mod.ts";
+import { statusCard } from "../../src/display/card.ts";
+import { chromiumTest, openPage } from "./browser.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 9);
+
+const STATUS: SessionStatus = {
+  state: "valid",
+  username: "ada",
+  provider: "https://identity.example",
+  clientId: "client-1",
+  accessTokenExpiresAt: new Date(NOW + 1_800_000),
+  accessTokenLifetimeSeconds: 1_800,
+  canRefresh: false,
+  source: "password",
+  settings: {},
+  envFile: "/data/.env",
+  warnings: ["the clock is slow"],
+  notes: ["the file is private now"],
+  asOf: new Date(NOW),
+};
+
+chromiumTest(
+  "a card whose styles and drawings were taken out reads line by line",
+  async (browser) => {
+    const bare = statusCard(STATUS).replace(/<svg.*?<\/svg>/g, "").replace(/ style="[^"]*"/g, "");
+    const { page } = await openPage(browser);
+    await page.setContent(bare);
+    assertEquals((await page.locator("body").innerText()).replaceAll("\u00a0", " ").split("\n"), [
+      "● Signed in as ada at identity.example as of 2026-01-15 09:00 UTC",
+      "access token\tgood for 30 min, until 2026-01-15 09:30 UTC",
+      "app client\tclient-1",
+      "next\tcannot be refreshed; run login() when it expires",
+      "session\tkept in /data/.env",
+      "warning\tthe clock is slow",
+      "note\tthe file is private now",
+    ]);
+    const heights = await page.evaluate(
+      `[...document.querySelectorAll("tr")].map((row) => row.getBoundingClientRect().height)`,
+    );
+    assertEquals(new Set(heights as number[]).size, 1, "each name stands on one line");
+  },
+);
+
+/** What front ends say of the tables in outputs, all at once. */
+const TABLES = `<style>
+  table { margin: 9px auto; border: 3px solid red; font-size: 30px; table-layout: fixed }
+  tr, th, td { text-align: right; vertical-align: middle; padding: 9px; border: 3px solid red }
+  th, td { line-height: 40px; white-space: pre; max-width: 10px; font-weight: bold }
+  tr:nth-child(odd) { background: red }
+</style>`;
+
+chromiumTest("a card looks the same whatever a front end makes of tables", async (browser) => {
+  const { page } = await openPage(browser);
+  const pictures: string[] = [];
+  for (const style of ["", TABLES]) {
+    const card = statusCard({ ...STATUS, warnings: ["a long one ".repeat(20)] });
+    await page.setContent(`${style}<body style="font:14px sans-serif">${card}`);
+    await page.evaluate(`(() => {
+      const bar = document.querySelector("svg");
+      bar.pauseAnimations();
+      bar.setCurrentTime(0);
+    })()`);
+    pictures.push((await page.locator("[role=group]").screenshot()).toString("base64"));
+  }
+  assertEquals(pictures[0] === pictures[1], true);
+});

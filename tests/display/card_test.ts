@@ -1,0 +1,275 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Diagnosis, SessionStatus } from "../../mod.ts";
+import { diagnosisCard, statusCard } from "../../src/display/card.ts";
+import { displayable } from "../../src/display/displayable.ts";
+import { diagnosisText, statusText } from "../../src/display/status_text.ts";
+import { jsonText } from "../../src/values/wording.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 9);
+const GREEN = "#1f9d63";
+const AMBER = "#c98500";
+const RED = "#d64545";
+const GRAY = "#7d8590";
+const HOSTILE =
+  `<script>alert(1)</script>"'&\u202e\u001b[31m\u0007\r\n<img src=x onerror=alert(2)>`;
+
+function inMinutes(minutes: number): Date {
+  return new Date(NOW + minutes * 60_000);
+}
+
+/** A session that is good, except for what is given. */
+function made(given: Partial<SessionStatus> = {}): SessionStatus {
+  return {
+    state: "valid",
+    username: "ada",
+    provider: "https://identity-provider.sandbox.example",
+    clientId: "client-1",
+    accessTokenExpiresAt: inMinutes(30),
+    accessTokenLifetimeSeconds: 1_800,
+    refreshableUntil: inMinutes(30 * 24 * 60),
+    canRefresh: true,
+    source: "password",
+    settings: {},
+    warnings: [],
+    asOf: new Date(NOW),
+    ...given,
+  };
+}
+
+/** The color of the frame. */
+function toneOf(html: string): string | undefined {
+  return /border-left:4px solid (#\w+)/.exec(html)?.[1];
+}
+
+const STATES: [string, Partial<SessionStatus>, string, RegExp][] = [
+  [
+    "good",
+    {},
+    GREEN,
+    /● Signed in as ada at identity-provider.*good for 30 min.*refreshed automatically/s,
+  ],
+  [
+    "a token with an unknown expiry",
+    { state: "unknown" },
+    GREEN,
+    /● Signed in as ada.*unknown expiry/s,
+  ],
+  [
+    "a portal token of 20 minutes",
+    {
+      canRefresh: false,
+      source: "portal",
+      accessTokenExpiresAt: inMinutes(20),
+    },
+    GREEN,
+    /good for 20 min.*cannot be refreshed/s,
+  ],
+  [
+    "a portal token of 4 minutes",
+    {
+      canRefresh: false,
+      source: "portal",
+      accessTokenExpiresAt: inMinutes(4),
+    },
+    AMBER,
+    /good for 4 min.*cannot be refreshed/s,
+  ],
+  ["good with a warning", { warnings: ["the clock is wrong"] }, AMBER, /! the clock is wrong/],
+  ["good with a note", { notes: ["the mode is private now"] }, GREEN, /- the mode is private now/],
+  [
+    "refreshable",
+    {
+      state: "refreshable",
+      accessTokenExpiresAt: inMinutes(-10),
+    },
+    AMBER,
+    /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes it/s,
+  ],
+  [
+    "expired",
+    {
+      state: "expired",
+      canRefresh: false,
+      accessTokenExpiresAt: inMinutes(-10),
+    },
+    RED,
+    /○ Session ended.*expired 10 min ago · run login\(\)/s,
+  ],
+  [
+    "a portal token that ended",
+    {
+      state: "expired",
+      canRefresh: false,
+      source: "portal",
+      accessTokenExpiresAt: inMinutes(-10),
+    },
+    RED,
+    /copy a new portal string/,
+  ],
+  [
+    "a token that the API refused",
+    { state: "rejected", canRefresh: false },
+    RED,
+    /○ The API refused this token; log in again.*refused by the API · run login\(\)/s,
+  ],
+  [
+    "a portal token that the API refused",
+    { state: "rejected", canRefresh: false, source: "portal" },
+    RED,
+    /refused by the API · copy a new portal string/,
+  ],
+  [
+    "signed out a moment ago",
+    { state: "none", canRefresh: false, source: "none", notes: ["signed out"] },
+    GRAY,
+    /○ Not signed in.*- signed out/s,
+  ],
+  [
+    "no session",
+    {
+      state: "none",
+      canRefresh: false,
+      source: "none",
+    },
+    GRAY,
+    /○ Not signed in.*no access token · run login\(\)/s,
+  ],
+];
+
+for (const [what, given, color, words] of STATES) {
+  Deno.test(`a status shows in its color and says so in words: ${what}`, () => {
+    const status = made(given);
+    assertEquals(toneOf(statusCard(status)), color);
+    const text = statusText(status);
+    assertMatch(text, words);
+    const { warnings, notes = [] } = status;
+    assertEquals(text.split("\n").length, 3 + warnings.length + notes.length);
+    for (const each of [...warnings, ...notes]) assertStringIncludes(statusCard(status), each);
+  });
+}
+
+Deno.test("a card holds no script, no style sheet, no handler and nothing to load", () => {
+  const cards = STATES.map(([, given]) => statusCard(made(given)));
+  for (const card of [...cards, diagnosisCard(DIAGNOSIS)]) {
+    assertEquals(card.match(/<(script|style|link|iframe|img|a)\b|\son\w+=|https?:|url\(/i), null);
+    assertBalanced(card);
+  }
+});
+
+Deno.test("the bar of a card is what is left of the token's own lifetime, and runs down", () => {
+  const stories: [minutes: number, lifetimeSeconds: number, width: string][] = [
+    [30, 1_800, "100.0"],
+    [15, 1_800, "50.0"],
+    [24 * 60, 86_400, "100.0"],
+    [6 * 60, 86_400, "25.0"],
+    [5, 300, "100.0"],
+    [31, 1_800, "100.0"],
+    [0.01, 1_800, "2.0"],
+  ];
+  for (const [minutes, accessTokenLifetimeSeconds, width] of stories) {
+    const accessTokenExpiresAt = inMinutes(minutes);
+    const card = statusCard(made({ accessTokenExpiresAt, accessTokenLifetimeSeconds }));
+    const [, shown, seconds] =
+      /dasharray="([\d.]+) 200"><animate [^>]*begin="0s" dur="(\d+)s" fill="freeze"/.exec(card) ??
+        [];
+    assertEquals([shown, seconds], [width, String(Math.round(minutes * 60))]);
+  }
+  const { accessTokenLifetimeSeconds: _, ...unknown } = made();
+  assertEquals(statusCard(unknown).includes("<animate"), false, "no known lifetime, no bar");
+  for (const state of ["none", "expired", "refreshable", "unknown", "rejected"] as const) {
+    assertEquals(statusCard(made({ state })).includes("<animate"), false, state);
+  }
+});
+
+Deno.test("hostile names stay text in a card and move no cursor in a terminal", () => {
+  const status = made({
+    username: HOSTILE,
+    provider: `https://x.example/${HOSTILE}`,
+    clientId: HOSTILE,
+    envFile: `/data/${HOSTILE}/.env`,
+    warnings: [HOSTILE],
+    notes: [HOSTILE],
+  });
+  const card = statusCard(status);
+  assertStringIncludes(card, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
+  assertBalanced(card);
+  const diagnosis: Diagnosis = {
+    ok: false,
+    checks: [{ name: HOSTILE, level: "fail", message: HOSTILE, fix: HOSTILE }],
+  };
+  assertBalanced(diagnosisCard(diagnosis));
+  assertEquals(statusText(status).split("\n").length, 5);
+  assertEquals(diagnosisText(diagnosis).split("\n").length, 1);
+  for (const shown of [card, diagnosisCard(diagnosis)]) {
+    assertEquals(/<(script|img)/i.test(shown), false);
+    assertInert(shown);
+  }
+  for (const shown of [statusText(status), diagnosisText(diagnosis)]) {
+    assertInert(shown.replaceAll("\n", ""));
+  }
+});
+
+Deno.test("marks that turn the direction of text, or hide in it, are taken out", () => {
+  const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff";
+  const status = made({ username: `ada${marks}\u{e0041}` });
+  assertStringIncludes(statusText(status), "Signed in as ada at");
+  assertStringIncludes(statusCard(status), "Signed in as ada at");
+});
+
+const DIAGNOSIS: Diagnosis = {
+  ok: false,
+  checks: [
+    { name: "runtime", level: "ok", message: "Deno in a notebook" },
+    { name: "proxy", level: "warn", message: "requests go through a proxy", fix: "set NO_PROXY" },
+    { name: "settings", level: "fail", message: "APP_CLIENT_ID is missing", fix: "ask for it" },
+    { name: "clock", level: "skip", message: "nothing to compare with" },
+  ],
+};
+
+Deno.test("a diagnosis shows a line for each check, with its fix, and the worst color", () => {
+  const text = diagnosisText(DIAGNOSIS);
+  assertEquals(text.split("\n").length, 4);
+  assertMatch(text, /^✗ settings: APP_CLIENT_ID is missing → ask for it$/m);
+  const card = diagnosisCard(DIAGNOSIS);
+  for (const { name, message, fix = "" } of DIAGNOSIS.checks) {
+    for (const words of [name, message, fix]) assertStringIncludes(card, words);
+  }
+  assertEquals(toneOf(card), RED);
+  assertStringIncludes(card, "1 thing to fix");
+  const checks = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
+  assertEquals(toneOf(diagnosisCard({ ok: true, checks })), AMBER);
+  assertEquals(toneOf(diagnosisCard({ ok: true, checks: checks.slice(0, 1) })), GREEN);
+});
+
+Deno.test("JSON for a terminal holds control and bidirectional characters as escapes only", () => {
+  const value = { name: `a\u202e\u009b\u007f\u2028\u0007\u{e0041}b`, list: ["\u2066", 1, null] };
+  for (const text of [jsonText(value), jsonText(value, 2)]) {
+    assertInert(text.replaceAll("\n", ""));
+    assertEquals(text.match(/\p{Cf}/u), null);
+    assertEquals(JSON.parse(text), value);
+  }
+});
+
+Deno.test("a status stays plain data: what makes it show is neither listed nor in its JSON", () => {
+  const status = displayable(made());
+  assertEquals(Object.keys(status), Object.keys(made()));
+  assertEquals(JSON.stringify(status), JSON.stringify(made()));
+  assertEquals(Deno.inspect(status), statusText(made()));
+});
+
+/** Every element that is opened is closed, in order: nothing broke out of its place. */
+function assertBalanced(html: string): void {
+  const open: string[] = [];
+  for (const [, end, name = ""] of html.matchAll(/<(\/?)([a-z]+)(?:\s[\w-]+="[^"<>]*")*>/g)) {
+    if (end) assertEquals(open.pop(), name);
+    else if (name !== "br") open.push(name);
+  }
+  assertEquals(open, []);
+  assertEquals(html.replace(/<\/?[a-z]+(?:\s[\w-]+="[^"<>]*")*>/g, "").match(/[<>"']/), null);
+}
+
+/** No control character and nothing that turns the direction of text. */
+function assertInert(text: string): void {
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  assertEquals(text.match(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/), null);
+}

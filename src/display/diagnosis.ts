@@ -1,10 +1,10 @@
 import { type AuthError, sentenceOf } from "../values/errors.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
-  /** What was looked at. */
+  /** What was checked. */
   name: string;
-  /** `ok`; `warn`: works, but; `fail`: does not work; `skip`: could not be looked at. */
+  /** `ok`; `warn`: works, with a risk; `fail`: does not work; `skip`: could not be checked. */
   level: "ok" | "warn" | "fail" | "skip";
   /** What was found. */
   message: string;
@@ -16,11 +16,11 @@ export interface Check {
 export interface Diagnosis {
   /** Whether no check failed. */
   ok: boolean;
-  /** One entry for each thing that was looked at. */
+  /** One entry for each check. */
   checks: Check[];
 }
 
-/** A check that failed with an error: what was found, and beside it what the error says to do. */
+/** A check that failed with an error. The first part of its sentence is the message, the rest the fix. */
 export function failedCheck(name: string, error: AuthError): Check {
   const [message = "", ...fix] = sentenceOf(error).split("; ");
   return { name, level: "fail", message, fix: fix.join("; ") };

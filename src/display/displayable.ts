@@ -16,10 +16,7 @@ export function displayableDiagnosis(diagnosis: Diagnosis): Diagnosis {
   );
 }
 
-/**
- * The notebook's way is asynchronous and holds the kernel up a little, because a value that is sent
- * after the cell's end can be lost.
- */
+/** In a notebook the value is shown asynchronously and with a delay: one sent after the cell's end can be lost. */
 function shown<T extends object>(
   value: T,
   text: () => string,
@@ -31,7 +28,7 @@ function shown<T extends object>(
       value: async () => {
         const card = await import("./card.ts");
         await new Promise((resolve) => setTimeout(resolve, 0));
-        holdUp();
+        delayNextSteps();
         return { "text/plain": text(), "text/html": html(card) };
       },
     },
@@ -39,11 +36,11 @@ function shown<T extends object>(
 }
 
 /**
- * The kernel hands a cell's value to another thread, which sends it, and then says that the cell is
- * done; on a busy machine the second overtakes the first. Which of the next steps lies between the
- * two cannot be known from here, so each is made to last a little.
+ * The kernel passes a cell's value to another thread, which sends it, and then reports the end of the
+ * cell. On a busy machine the report can arrive first. Which of the next steps is between the two is
+ * not known here, so each step is delayed a little.
  */
-async function holdUp(): Promise<void> {
+async function delayNextSteps(): Promise<void> {
   const never = new Int32Array(new SharedArrayBuffer(4));
   for (let step = 0; step < 8; step++) {
     await undefined;

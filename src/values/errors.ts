@@ -1,7 +1,7 @@
 import { hideOwnFrames, showCaller } from "./caller.ts";
 import { printable } from "./wording.ts";
 
-/** The stable codes of {@linkcode ConfigError}: something on this side is missing or wrong; nothing was sent. */
+/** The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing was sent. */
 export type ConfigErrorCode =
   | "MISSING_SETTINGS"
   | "INVALID_SETTING"
@@ -12,7 +12,7 @@ export type ConfigErrorCode =
   | "PROMPT_UNAVAILABLE"
   | "PACKAGE_UNAVAILABLE";
 
-/** The stable codes of {@linkcode ProviderError}: the identity provider said no, spoke oddly or was not there. */
+/** The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be reached. */
 export type ProviderErrorCode =
   | "INVALID_CREDENTIALS"
   | "LOCKED_OUT"
@@ -37,7 +37,7 @@ export type SessionExpiredErrorCode =
   | "REFRESH_WINDOW_OVER"
   | "CANNOT_REFRESH";
 
-/** Every `code` that an {@linkcode AuthError} can carry. `INTERRUPTED` is a Stop pressed in a notebook. */
+/** Every `code` of an {@linkcode AuthError}. `INTERRUPTED`: Stop was pressed in a notebook. */
 export type AuthErrorCode =
   | ConfigErrorCode
   | ProviderErrorCode
@@ -133,7 +133,7 @@ export interface ProviderErrorDetails {
   retryAfterSeconds?: number;
 }
 
-/** The identity provider said no, spoke oddly or was not there. */
+/** The identity provider refused, failed or could not be reached. */
 export class ProviderError extends AuthError {
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;

@@ -232,13 +232,6 @@ Deno.test("AUTH_ENV_FILE names the file of the default session, an option wins",
   });
 });
 
-Deno.test("an envFile that is no file URL is refused", () => {
-  for (const url of ["https://a.example/.env", "data:,x"]) {
-    const error = assertThrows(() => configure({ envFile: new URL(url) }), auth.ConfigError);
-    assertEquals(error.code, "INVALID_SETTING");
-  }
-});
-
 Deno.test("a kernel restart finds the session again, with mod.ts under any of its addresses", async () => {
   await using world = portless({ file: true });
   await world.session.login();

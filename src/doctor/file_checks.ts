@@ -1,5 +1,5 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
-import { isWide, missingWritePermission } from "../dotenv/file.ts";
+import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
 import { gitTracking } from "../dotenv/git_tracking.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../runtime/file_paths.ts";
@@ -20,7 +20,7 @@ export function checkEnvFile(context: Configuration): Check[] {
     return [...notes, { name, level: "ok", message }, ...checkGit(envFile)];
   }
   const { mode } = Deno.statSync(envFile);
-  const wide = mode !== null && isWide(mode);
+  const wide = mode !== null && grantsOthers(mode);
   const found: Check = wide
     ? {
       name,

@@ -1,8 +1,11 @@
-import { mayRead } from "./location.ts";
-import { parseEnvText } from "./parser.ts";
-import { editEnvText } from "./text.ts";
+import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
-import { filePath, fileUrl, folderOf, workingFolder } from "../runtime/file_paths.ts";
+import { parseEnvText } from "./parser.ts";
+import { mayRead, realPath, regularFile } from "./regular_file.ts";
+import { editEnvText } from "./text.ts";
+
+// In this folder: the `.env` as a file that belongs to the user. It is found, locked, read, and
+// edited in place. Imports only from `runtime/` and `values/`.
 
 /** What a `.env` held when it was read. */
 export interface EnvSnapshot {
@@ -14,7 +17,7 @@ export interface EnvSnapshot {
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-/** How often an edit is made anew because somebody saved the file meanwhile. */
+/** How often an edit is repeated because an editor saved the file meanwhile. */
 const MAX_ROUNDS = 5;
 
 /** A file as it was when its edit began. */
@@ -36,9 +39,9 @@ export function readEnvFile(path: string): EnvSnapshot {
     };
   }
   try {
-    return { exists: true, values: parseEnvText(decode(path, Deno.readFileSync(path))) };
+    const { text, info } = readCurrent(path);
+    return { exists: info !== undefined, values: parseEnvText(text) };
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return { exists: false, values: NOTHING };
     return { exists: true, values: NOTHING, problem: asConfigError("read", path, error) };
   }
 }
@@ -47,7 +50,7 @@ export function readEnvFile(path: string): EnvSnapshot {
  * Sets or removes keys in a `.env`, atomically: a reader sees the old or the new file, whole, and so
  * does a reader after a crash. The file is 0600 afterwards.
  *
- * @param alone Whether the caller holds the lock. Without it the temporary file has a name of its own.
+ * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
  * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
  * @returns The permission bits the file had before, if it was there.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written; it is then as it was.
@@ -55,12 +58,13 @@ export function readEnvFile(path: string): EnvSnapshot {
 export async function updateEnvFile(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
-  alone: boolean,
+  locked: boolean,
   accept?: (values: ReadonlyMap<string, string>) => boolean,
 ): Promise<number | undefined> {
   const missing = missingWritePermission(path);
   if (missing) throw missing;
   try {
+    regularFile(path);
     const target = realPath(path);
     for (let round = 1;; round++) {
       const current = readCurrent(target);
@@ -75,10 +79,10 @@ export async function updateEnvFile(
         );
       }
       if (edited === text) {
-        if (mode !== undefined && isWide(mode)) Deno.chmodSync(target, 0o600);
+        if (mode !== undefined && grantsOthers(mode)) Deno.chmodSync(target, 0o600);
         return mode;
       }
-      if (await replaceFile(target, edited, current, alone, round === MAX_ROUNDS)) return mode;
+      if (await replaceFile(target, edited, current, locked, round === MAX_ROUNDS)) return mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);
@@ -86,7 +90,7 @@ export async function updateEnvFile(
 }
 
 /** Whether others than the owner may read or write a file with these permission bits. */
-export function isWide(mode: number): boolean {
+export function grantsOthers(mode: number): boolean {
   return (mode & 0o077) !== 0;
 }
 
@@ -118,32 +122,13 @@ function folderBehind(path: string): string {
   }
 }
 
-/** The file itself, behind any symbolic links, so that a link stays a link. */
-export function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    const link = linkTarget(path);
-    return link === undefined ? path : realPath(link);
-  }
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    const target = Deno.readLinkSync(path);
-    const folder = folderOf(path);
-    const isWhole = /^([\\/]|[A-Za-z]:)/.test(target);
-    return filePath(fileUrl(isWhole ? target : folder + target));
-  } catch {
-    return undefined;
-  }
-}
-
 function readCurrent(path: string): Current {
+  const info = regularFile(path);
+  if (info === undefined) return { text: "", info };
   try {
-    return { text: decode(path, Deno.readFileSync(path)), info: Deno.statSync(path) };
+    return { text: decode(path, Deno.readFileSync(path)), info };
   } catch (error) {
+    // Removed after it was looked at.
     if (error instanceof Deno.errors.NotFound) return { text: "", info: undefined };
     throw error;
   }
@@ -154,13 +139,13 @@ async function replaceFile(
   path: string,
   text: string,
   current: Current,
-  alone: boolean,
+  locked: boolean,
   whatever: boolean,
 ): Promise<boolean> {
   // Under the lock the name is fixed, so that what a crash leaves is overwritten by the next save.
-  const temporary = alone ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
+  const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    if (alone) remove(temporary);
+    if (locked) remove(temporary);
     // Only what waits for the disk leaves this thread: that takes longer than the rest of the way.
     {
       using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });

@@ -1,4 +1,4 @@
-import { mayRead } from "./location.ts";
+import { mayRead } from "./regular_file.ts";
 import { filePath, fileUrl } from "../runtime/file_paths.ts";
 
 /** What git does with a file: `outside`: not in a work tree, or that cannot be seen. */

@@ -1,5 +1,6 @@
-import { ConfigError } from "../values/errors.ts";
 import { filePath, fileUrl, workingFolder } from "../runtime/file_paths.ts";
+import { ConfigError } from "../values/errors.ts";
+import { isForeign, lookAt, mayRead } from "./regular_file.ts";
 
 /** Where the session's `.env` is, or will be created. */
 export interface EnvLocation {
@@ -75,17 +76,17 @@ export function nearestEnvFile(): EnvLocation {
   for (const folder of foldersUpToRoot(here)) {
     const path = filePath(new URL(".env", folder));
     const info = lookAt(path);
-    if (info === undefined || (info.isDirectory && folder.href !== here.href)) continue;
-    if (isForeign(info)) {
+    if (info?.isDirectory && folder.href !== here.href) continue;
+    if (isForeign(path, info)) {
       notes.push(
-        `${path} belongs to another user and is ignored; name it in AUTH_ENV_FILE to use it all the same`,
+        `${path} belongs to another user and is ignored; name the file to use in AUTH_ENV_FILE`,
       );
       continue;
     }
-    return { path, notes };
+    if (info !== undefined) return { path, notes };
   }
   const path = filePath(new URL(".env", here));
-  // A session must not replace somebody else's file, so there is none to keep it in.
+  // The file of another user must not be replaced, so the session stays in memory.
   return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
 }
 
@@ -113,27 +114,4 @@ function* foldersUpToRoot(here: URL): Generator<URL> {
 
 function exists(url: URL): boolean {
   return lookAt(filePath(url)) !== undefined;
-}
-
-/** What is at a path; `undefined` if nothing, or if looking is not allowed without asking. */
-function lookAt(path: string): Deno.FileInfo | undefined {
-  if (!mayRead(path)) return undefined;
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether a path may be read without a permission prompt. */
-export function mayRead(path: string): boolean {
-  return Deno.permissions.querySync({ name: "read", path }).state === "granted";
-}
-
-function isForeign(info: Deno.FileInfo): boolean {
-  if (info.uid === null) return false;
-  const mine = Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted"
-    ? Deno.uid()
-    : Deno.statSync(".").uid;
-  return mine !== null && info.uid !== mine;
 }

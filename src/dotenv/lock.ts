@@ -1,4 +1,5 @@
-import { missingWritePermission, realPath } from "./file.ts";
+import { missingWritePermission } from "./file.ts";
+import { realPath, regularFile } from "./regular_file.ts";
 import type { World } from "../runtime/world.ts";
 
 /** A lock held, or why there is none. */
@@ -28,6 +29,7 @@ export async function lockBeside(
   if (missingWritePermission(path)) return none;
   let file: Deno.FsFile | undefined;
   try {
+    regularFile(path);
     // None of this waits for a disk or for others: a thread of its own would take longer.
     file = Deno.openSync(`${realPath(path)}.lock`, {
       read: true,

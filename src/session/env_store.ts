@@ -1,4 +1,4 @@
-import { isWide, readEnvFile, removeLeftover, updateEnvFile } from "../dotenv/file.ts";
+import { grantsOthers, readEnvFile, removeLeftover, updateEnvFile } from "../dotenv/file.ts";
 import { gitTracking } from "../dotenv/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
@@ -102,7 +102,7 @@ export class EnvStore implements SharedStore {
     this.#warnIfTracked(path);
     this.#notices.set(
       "mode",
-      mode !== undefined && isWide(mode)
+      mode !== undefined && grantsOthers(mode)
         ? `${path} could be read by other users of this computer; it is private now`
         : undefined,
     );

@@ -1,22 +1,70 @@
-/** Disks and folders in the states that a session may meet. Each gives `false` where this machine cannot make one. */
+/** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
+import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
 
-async function run(command: string, ...args: string[]): Promise<boolean> {
-  const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
-  const child = new Deno.Command(command, { args, ...quiet });
-  return await child.output().then(({ success }) => success, () => false);
+const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
+
+async function must(command: string, ...args: string[]): Promise<void> {
+  const outcome = await runQuietly(command, ...args);
+  if (outcome !== "done") throw new Error(`Cannot run ${command} ${args.join(" ")}: ${outcome}`);
+}
+
+/** Tries something that {@linkcode onTinyDisk} and the like do, once, before the tests. */
+async function tried(
+  command: string,
+  argsFor: (path: string) => string[],
+  undo?: (path: string) => Promise<void>,
+): Promise<Lack | undefined> {
+  if (NOT_ON_WINDOWS) return NOT_ON_WINDOWS;
+  const folder = await Deno.makeTempDir({ prefix: "trial-" });
+  try {
+    const lack = await lackOf(command, ...argsFor(folder));
+    if (!lack) await undo?.(folder);
+    return lack;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const mountArgs = (folder: string) => ["-t", "tmpfs", "-o", "size=16k", "tmpfs", folder];
+
+/** What is missing for {@linkcode onTinyDisk}. */
+export const noTinyDisk: Lack | undefined = await tried(
+  "mount",
+  mountArgs,
+  (folder) => must("umount", folder),
+);
+
+/** What is missing for {@linkcode frozen}. */
+export const noFreezing: Lack | undefined = await tried(
+  "chattr",
+  (folder) => ["+i", folder],
+  (folder) => must("chattr", "-i", folder),
+);
+
+/** What is missing for {@linkcode lockedFolder}. */
+export const noLockedFolder: Lack | undefined = isRoot ? noFreezing : NOT_ON_WINDOWS;
+
+/** What is missing to make a device. */
+export const noDevice: Lack | undefined = await tried("mknod", (path) => nullDevice(`${path}/x`));
+
+/** What is missing to make a pipe with a name. */
+export const noPipe: Lack | undefined = await tried("mkfifo", (path) => [`${path}/x`]);
+
+/** The arguments of `mknod` for a device that swallows all, as `/dev/null` does. */
+export function nullDevice(path: string): string[] {
+  return [path, "c", "1", "3"];
 }
 
 /** Works in a folder that is a disk of 16 kilobytes. */
-export async function onTinyDisk(work: (folder: string) => Promise<void>): Promise<boolean> {
+export async function onTinyDisk(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "tiny-disk-" }));
-  const there = await run("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder);
+  await must("mount", ...mountArgs(folder));
   try {
-    if (there) await work(folder);
+    await work(folder);
   } finally {
-    if (there) await run("umount", folder);
+    await must("umount", folder);
     await Deno.remove(folder, { recursive: true });
   }
-  return there;
 }
 
 /** Takes what is left of a disk. */
@@ -29,12 +77,34 @@ export function fill(path: string): void {
 }
 
 /** Makes a file or folder that nobody can change, not even root, while the work is done. */
-export async function frozen(path: string, work: () => Promise<void>): Promise<boolean> {
-  if (!await run("chattr", "+i", path)) return false;
+export async function frozen(path: string, work: () => Promise<void>): Promise<void> {
+  await must("chattr", "+i", path);
   try {
     await work();
   } finally {
-    await run("chattr", "-i", path);
+    await must("chattr", "-i", path);
   }
-  return true;
+}
+
+/** Makes a folder that nobody can write to while the work is done. */
+export async function lockedFolder(folder: string, work: () => Promise<void>): Promise<void> {
+  if (isRoot) return await frozen(folder, work);
+  await Deno.chmod(folder, 0o500);
+  try {
+    await work();
+  } finally {
+    await Deno.chmod(folder, 0o700);
+  }
+}
+
+/** Makes a device or a pipe. */
+export async function makeNode(kind: "device" | "pipe", path: string): Promise<void> {
+  if (kind === "device") await must("mknod", ...nullDevice(path));
+  else await must("mkfifo", path);
+}
+
+/** Makes a symbolic link that belongs to another user; only root can. */
+export async function linkOf(uid: number, target: string, path: string): Promise<void> {
+  await Deno.symlink(target, path);
+  await must("chown", "-h", `${uid}:${uid}`, path);
 }

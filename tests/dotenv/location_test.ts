@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { ConfigError, createSession } from "../../mod.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
 
 /** A fresh folder with these files (text) and folders (`null`) in it. */
 function tree(entries: Record<string, string | null>): string {
@@ -101,9 +102,7 @@ Deno.test("without a project root a .env in a parent folder is not taken", async
   });
 });
 
-Deno.test("a .env of another owner is ignored, and said", {
-  ignore: Deno.build.os === "windows" || Deno.uid() !== 0,
-}, async () => {
+Deno.test(needing(ROOT_ONLY, "a .env of another owner is ignored, and said"), async () => {
   const files = { ".git": null, ".env": PLANTED, "here": null };
   await withTree(files, async (root) => {
     Deno.chownSync(`${root}/.env`, 12_345, 12_345);
@@ -172,16 +171,31 @@ Deno.test("the file is created in the working folder at the first save, not befo
   });
 });
 
-for (const name of ["", "https://example.org/.env", "file:///%zz/.env", "FILE://elsewhere/.env"]) {
-  Deno.test(`envFile: ${JSON.stringify(name)} is refused`, () => {
-    const session = createSession({ envFile: name });
-    const error = assertThrows(() => session.status(), ConfigError, "names no file");
+const addresses: (string | URL)[] = [
+  ...["", "https://example.org/.env", "file:///%zz/.env", "FILE://elsewhere/.env"],
+  ...["https://example.org/.env", "data:,x", "file://elsewhere/.env"].map((url) => new URL(url)),
+];
+for (const address of addresses) {
+  const name = address instanceof URL ? `new URL("${address}")` : JSON.stringify(address);
+  Deno.test(`envFile: ${name} is refused`, () => {
+    const named = () => createSession({ envFile: address }).status();
+    const error = assertThrows(named, ConfigError, "names no file");
     assertEquals(error.code, "INVALID_SETTING");
   });
 }
 
-Deno.test("a working folder that was removed is told, and doctor() tells it too", {
-  ignore: Deno.build.os === "windows",
+Deno.test("envFile takes a file URL, however it is written", () => {
+  const file = "file:///nowhere/my%20.env";
+  for (const envFile of [file, "FILE:///nowhere/my%20.env", new URL(file)]) {
+    assertEquals(createSession({ envFile }).status().envFile, "/nowhere/my .env");
+  }
+});
+
+Deno.test({
+  ...needing(
+    NOT_ON_WINDOWS,
+    "a working folder that was removed is told, and doctor() tells it too",
+  ),
 }, async () => {
   const code = `import { createSession, doctor, status } from ${
     JSON.stringify(new URL("../../mod.ts", import.meta.url).href)

@@ -1,8 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { needing, ROOT_ONLY } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+import { linkOf } from "./disks.ts";
 
 /** Logs in and calls the API with what is set, and tells how that went. */
 const SCRIPT = `
@@ -12,32 +14,38 @@ const SCRIPT = `
   console.log(await outcome(() => authFetch("/v1/whoami")));
   console.log(status().warnings.join());`;
 
+const STRANGER = 12_345;
+
 /** Files that a stranger left, and where the user works. */
 interface Place {
   readonly planted: string;
   readonly work: string;
   readonly marker?: string;
   readonly owner?: number;
-  readonly link?: boolean;
+  /** Whether the file is behind a link, and whether the link belongs to the stranger, too. */
+  readonly link?: "mine" | "theirs";
+  /** Whether the user names it in AUTH_ENV_FILE. */
+  readonly named?: boolean;
 }
 
 const places: Record<string, Place> = {
   "above the project root": { planted: "", work: "project/notebooks", marker: "project/.git" },
   "in a parent folder of no project": { planted: "", work: "a/b" },
-  "of another owner in the working folder": { planted: "", work: "", owner: 12_345 },
+  "of another owner in the working folder": { planted: "", work: "", owner: STRANGER },
   "of another owner at the project root": {
-    ...{ planted: "", work: "notebooks", marker: "deno.json", owner: 12_345 },
+    ...{ planted: "", work: "notebooks", marker: "deno.json", owner: STRANGER },
   },
   "of another owner behind a link": {
-    ...{ planted: "notebooks/", work: "notebooks", marker: ".git", owner: 12_345, link: true },
+    ...{ planted: "notebooks/", work: "notebooks", marker: ".git", owner: STRANGER, link: "mine" },
   },
+  "behind another user's link": { planted: "", work: "", link: "theirs" },
+  "behind another user's link, and named": { planted: "", work: "", link: "theirs", named: true },
 };
 
 for (const [what, place] of Object.entries(places)) {
-  const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
-  Deno.test(`a planted .env ${what} gets neither password nor token`, {
-    ignore: place.owner !== undefined && !isRoot,
-  }, async () => {
+  const isForeign = place.owner !== undefined || place.link === "theirs";
+  const lack = isForeign ? ROOT_ONLY : undefined;
+  Deno.test(needing(lack, `a planted .env ${what} gets neither password nor token`), async () => {
     await using sandbox = await startSandbox();
     await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
     await inFolder(async (folder) => {
@@ -48,22 +56,28 @@ for (const [what, place] of Object.entries(places)) {
       const path = `${folder}/${place.planted}.env`;
       const file = place.link ? `${folder}/theirs` : path;
       await Deno.writeTextFile(file, text);
-      if (place.link) await Deno.symlink(file, path);
+      if (place.link === "mine") await Deno.symlink(file, path);
+      if (place.link === "theirs") await linkOf(STRANGER, file, path);
       if (place.owner !== undefined) await Deno.chown(file, place.owner, place.owner);
       const { AUTH_URL, API_BASE_URL, ...account } = variablesOf(sandbox.settings);
       const run = async (env: Record<string, string>) => {
-        const options = { cwd: `${folder}/${place.work}`, flags: ["-A"], env };
+        const named = place.named ? { AUTH_ENV_FILE: path } : {};
+        const options = {
+          cwd: `${folder}/${place.work}`,
+          flags: ["-A"],
+          env: { ...env, ...named },
+        };
         return (await runScript(SCRIPT, options)).stdout;
       };
       // Without an address of one's own there is none; with it the stranger's does not count.
-      assertMatch(await run(account), /^MISSING_SETTINGS\nMISSING_SETTINGS\n/);
+      assertMatch(await run(account), /^MISSING_SETTINGS\n(MISSING_SETTINGS|ENV_FILE)\n/);
       const own = await run({
         ...account,
         AUTH_URL: AUTH_URL ?? "",
         API_BASE_URL: API_BASE_URL ?? "",
       });
       assertMatch(own, /^valid\n200\n/);
-      assertEquals(/belongs to another user/.test(own), place.owner !== undefined);
+      assertEquals(/belongs to another user/.test(own), isForeign);
       assertEquals(evil.requests.length, 0);
       assertEquals(await Deno.readTextFile(file), text);
     });

@@ -1,0 +1,52 @@
+/** Tests that need something of the machine: ignored where it is missing, with the reason in the name. */
+
+/** Why a test cannot run here. */
+export interface Lack {
+  readonly reason: string;
+  /** Whether an installed program would help. A machine that sets CI=true must have it. */
+  readonly installable: boolean;
+}
+
+/** On Windows there is no such thing. */
+export const NOT_ON_WINDOWS: Lack | undefined = Deno.build.os === "windows"
+  ? { reason: "not on Windows", installable: false }
+  : undefined;
+
+/** Only root can make files of other users. */
+export const ROOT_ONLY: Lack | undefined = NOT_ON_WINDOWS ??
+  (Deno.uid() === 0 ? undefined : { reason: "only root can do this", installable: false });
+
+/**
+ * Name and options of a test that needs something. With CI=true a program that is not installed is no
+ * reason to ignore it: the test runs, and fails.
+ */
+export function needing(lack: Lack | undefined, name: string): { name: string; ignore: boolean } {
+  if (lack === undefined || (lack.installable && Deno.env.get("CI") === "true")) {
+    return { name, ignore: false };
+  }
+  return { name: `${name} (ignored: ${lack.reason})`, ignore: true };
+}
+
+/** What is missing to run a command; `undefined` if it runs and succeeds. */
+export async function lackOf(command: string, ...args: string[]): Promise<Lack | undefined> {
+  const outcome = await runQuietly(command, ...args);
+  if (outcome === "done") return undefined;
+  return outcome === "absent"
+    ? { reason: `${command} is not installed`, installable: true }
+    : { reason: `${command} is not permitted here`, installable: false };
+}
+
+/** Runs a command without input and output. */
+export async function runQuietly(
+  command: string,
+  ...args: string[]
+): Promise<"done" | "failed" | "absent"> {
+  const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
+  try {
+    const { success } = await new Deno.Command(command, { args, ...quiet }).output();
+    return success ? "done" : "failed";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "absent";
+    throw error;
+  }
+}

@@ -2,6 +2,7 @@ import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
 import { parseEnvText } from "./parser.ts";
 import { mayRead, realPath, regularFile } from "./regular_file.ts";
+import { removeLeftovers, replaceFile } from "./replace_file.ts";
 import { editEnvText } from "./text.ts";
 
 // In this folder: the `.env` as a file that belongs to the user. It is found, locked, read, and
@@ -67,8 +68,7 @@ export async function updateEnvFile(
     regularFile(path);
     const target = realPath(path);
     for (let round = 1;; round++) {
-      const current = readCurrent(target);
-      const { text, info } = current;
+      const { text, info } = readCurrent(target);
       const mode = info?.mode ?? undefined;
       if (info !== undefined && accept?.(parseEnvText(text)) === false) return mode;
       const edited = editEnvText(text, changes);
@@ -82,11 +82,18 @@ export async function updateEnvFile(
         if (mode !== undefined && grantsOthers(mode)) Deno.chmodSync(target, 0o600);
         return mode;
       }
-      if (await replaceFile(target, edited, current, locked, round === MAX_ROUNDS)) return mode;
+      // An editor knows no lock: what it saved meanwhile is edited anew, not overwritten.
+      const isWanted = () => round === MAX_ROUNDS || readCurrent(target).text === text;
+      if (await replaceFile(target, edited, { info, locked, isWanted })) return mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);
   }
+}
+
+/** Removes what a crash left beside the file; for the holder of the lock. */
+export function removeLeftover(path: string): void {
+  removeLeftovers(realPath(path));
 }
 
 /** Whether others than the owner may read or write a file with these permission bits. */
@@ -131,72 +138,6 @@ function readCurrent(path: string): Current {
     // Removed after it was looked at.
     if (error instanceof Deno.errors.NotFound) return { text: "", info: undefined };
     throw error;
-  }
-}
-
-/** Whether the text is in place; it is not if an editor, which knows no lock, saved another one meanwhile. */
-async function replaceFile(
-  path: string,
-  text: string,
-  current: Current,
-  locked: boolean,
-  whatever: boolean,
-): Promise<boolean> {
-  // Under the lock the name is fixed, so that what a crash leaves is overwritten by the next save.
-  const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
-  try {
-    if (locked) remove(temporary);
-    // Only what waits for the disk leaves this thread: that takes longer than the rest of the way.
-    {
-      using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
-      const bytes = new TextEncoder().encode(text);
-      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-      await file.sync();
-    }
-    keepOwner(temporary, current.info);
-    if (!whatever && readCurrent(path).text !== current.text) {
-      remove(temporary);
-      return false;
-    }
-    Deno.renameSync(temporary, path);
-  } catch (error) {
-    remove(temporary);
-    throw error;
-  }
-  await syncFolder(folderOf(path));
-  return true;
-}
-
-/** A file that root writes for somebody stays theirs. */
-function keepOwner(path: string, info: Deno.FileInfo | undefined): void {
-  if (info === undefined) return;
-  try {
-    Deno.chownSync(path, info.uid, info.gid);
-  } catch {
-    // Only root may give a file away, and Windows knows no such owners.
-  }
-}
-
-/** Takes away what a crash left beside the file; for the holder of the lock. */
-export function removeLeftover(path: string): void {
-  remove(`${realPath(path)}.tmp`);
-}
-
-function remove(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // not there
-  }
-}
-
-/** Makes the rename last through a power cut, on the systems where a folder can be opened. */
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    using handle = Deno.openSync(folder, { read: true });
-    await handle.sync();
-  } catch {
-    // Windows has no such thing; the file itself is on disk.
   }
 }
 

@@ -1,21 +1,37 @@
-import { missingWritePermission } from "./file.ts";
-import { realPath, regularFile } from "./regular_file.ts";
 import type { World } from "../runtime/world.ts";
+import { missingWritePermission } from "./file.ts";
+import { lookAt, realPath, regularFile } from "./regular_file.ts";
+import { giveTo, removeLeftovers } from "./replace_file.ts";
 
-/** A lock held, or why there is none. */
+/**
+ * A lock held, or why there is none:
+ *
+ * - `busy`: another process holds it.
+ * - `denied`: a lock file is there, and this user cannot open it: another user made it.
+ * - `impossible`: there can be none here. The folder is read-only, the file system knows no locks, the
+ *   permission is missing, or the `.env` is no regular file.
+ */
 export type FileLock =
   | { readonly held: true; release(): void }
-  | { readonly held: false; readonly reason: "busy" | "impossible"; release(): void };
+  | {
+    readonly held: false;
+    readonly reason: "busy" | "denied" | "impossible";
+    release(): void;
+  };
 
 const FIRST_POLL_MS = 2;
 const LONGEST_POLL_MS = 10;
 
 /**
- * Takes the lock that processes on the same `.env` share: the operating system's lock on a file
- * beside it, which is never deleted, so that a killed holder frees it. Waiting is polling, because
- * a pending `lock()` cannot be given up.
+ * Takes the lock that processes on the same `.env` share, and removes what a killed holder left. It
+ * is the operating system's lock on a file beside the `.env`. That file is never deleted; the lock
+ * ends with the process that holds it, however that ends.
  *
- * @param waitMs How long to wait for another holder.
+ * Without the lock a save is still atomic, and an edit that an editor or another process saved before
+ * it is kept. What does not hold: each process refreshes on its own, and of two saves at the same
+ * moment the later one can undo the earlier one, also a logout.
+ *
+ * @param waitMs How long to wait for another holder, in milliseconds.
  * @param signal Ends the wait; its reason is thrown.
  */
 export async function lockBeside(
@@ -25,33 +41,49 @@ export async function lockBeside(
   signal?: AbortSignal,
 ): Promise<FileLock> {
   const started = world.monotonic();
-  const none = { held: false, reason: "impossible", release() {} } as const;
-  if (missingWritePermission(path)) return none;
+  if (missingWritePermission(path)) return notHeld("impossible");
+  let lockPath: string | undefined;
   let file: Deno.FsFile | undefined;
   try {
-    regularFile(path);
-    // None of this waits for a disk or for others: a thread of its own would take longer.
-    file = Deno.openSync(`${realPath(path)}.lock`, {
-      read: true,
-      write: true,
-      create: true,
-      mode: 0o600,
-    });
-    const held = file;
-    for (let poll = FIRST_POLL_MS; !held.tryLockSync(true); poll *= 1.5) {
+    const owner = regularFile(path);
+    const target = realPath(path);
+    lockPath = `${target}.lock`;
+    const opened = file = open(lockPath);
+    if (owner) giveTo(owner, lockPath, opened.statSync());
+    // Polled, because a pending `lock()` cannot be cancelled. Synchronous calls, because they are faster.
+    for (let poll = FIRST_POLL_MS; !opened.tryLockSync(true); poll *= 1.5) {
       if (world.monotonic() - started >= waitMs) {
-        held.close();
-        return { held: false, reason: "busy", release() {} };
+        opened.close();
+        return notHeld("busy");
       }
       await world.sleep(Math.min(poll, LONGEST_POLL_MS) * (0.5 + Math.random()), signal);
       signal?.throwIfAborted();
     }
+    removeLeftovers(target);
     // Closing the only handle frees the lock.
-    return { held: true, release: () => held.close() };
-  } catch {
-    // A read-only folder, or a file system without locks.
+    return { held: true, release: () => opened.close() };
+  } catch (error) {
     file?.close();
     signal?.throwIfAborted();
-    return none;
+    const isThere = lockPath !== undefined && lookAt(lockPath, Deno.lstatSync) !== undefined;
+    const isDenied = isThere && error instanceof Deno.errors.PermissionDenied;
+    return notHeld(isDenied ? "denied" : "impossible");
   }
+}
+
+/** Opens the lock file, or makes it. Of what is no file, such as a link, it refuses to. */
+function open(path: string): Deno.FsFile {
+  const there = lookAt(path, Deno.lstatSync);
+  if (there && !there.isFile) throw new Deno.errors.PermissionDenied(`${path} is no file`);
+  try {
+    return Deno.openSync(path, { read: true, write: true, createNew: !there, mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    // Another process made it just now.
+    return Deno.openSync(path, { read: true, write: true });
+  }
+}
+
+function notHeld(reason: "busy" | "denied" | "impossible"): FileLock {
+  return { held: false, reason, release() {} };
 }

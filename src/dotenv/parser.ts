@@ -1,3 +1,5 @@
+import { nodeModule } from "../runtime/environment.ts";
+
 /** What some editors put before a text. */
 export const BOM = "\ufeff";
 
@@ -72,21 +74,10 @@ export function parseEnvText(text: string): Map<string, string> {
     for (const { key, value } of plain) values.set(key, value);
     return values;
   }
-  for (const [key, value] of Object.entries(runtimeParser()(forParser(text)))) {
+  for (const [key, value] of Object.entries(nodeModule("node:util").parseEnv(forParser(text)))) {
     if (value !== undefined) values.set(key.replace(/^export\s+/, ""), value);
   }
   return values;
-}
-
-/**
- * `parseEnv` of `node:util`, loaded only for a text that is not plain: a first `node:` module takes
- * each start 6 ms, and nothing but this loads one without a promise.
- */
-function runtimeParser(): (text: string) => Record<string, string | undefined> {
-  const { process } = globalThis as unknown as {
-    process: { getBuiltinModule(name: "node:util"): typeof import("node:util") };
-  };
-  return process.getBuiltinModule("node:util").parseEnv;
 }
 
 /**

@@ -4,8 +4,8 @@ import type { News } from "./state.ts";
 /** A lock held, or why there is none. */
 export interface StoreLock {
   readonly held: boolean;
-  /** `busy`: another process holds it. `impossible`: nobody can hold one here. */
-  readonly reason?: "busy" | "impossible";
+  /** `busy`: another process holds it. `denied`: this user may not hold it. `impossible`: nobody can hold one here. */
+  readonly reason?: "busy" | "denied" | "impossible";
 }
 
 /**

@@ -199,25 +199,45 @@ Deno.test("a token line that is spoiled by hand is said, and the file left as it
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("a file system without locks keeps sessions, each process on its own", async () => {
-  const { tryLock } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.tryLock = () => Promise.reject(new Deno.errors.NotSupported("no locks"));
-  try {
+/** Ways to be without a lock. Each tells how often it stood in the way. */
+const withoutLocks: Record<string, (path: string) => { times(): number } & Disposable> = {
+  "where the lock file cannot be opened": (path) => {
+    Deno.mkdirSync(path);
+    return { times: () => Number(Deno.statSync(path).isDirectory), [Symbol.dispose]() {} };
+  },
+  "on a file system without locks": () => {
+    const { tryLockSync } = Deno.FsFile.prototype;
+    let calls = 0;
+    Deno.FsFile.prototype.tryLockSync = () => {
+      calls++;
+      throw new Deno.errors.NotSupported("no locks");
+    };
+    return {
+      times: () => calls,
+      [Symbol.dispose]: () => Deno.FsFile.prototype.tryLockSync = tryLockSync,
+    };
+  },
+};
+for (const [where, prepare] of Object.entries(withoutLocks)) {
+  Deno.test(`sessions work ${where}, each refreshes on its own, and saves stay whole`, async () => {
     await using world = portless({ file: true });
-    assertEquals((await world.session.login()).warnings, []);
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+    using obstacle = prepare(`${world.envFile}.lock`);
+    await world.session.login();
     world.clock.advance(3_000);
     const sessions = [world.session, world.another(), world.another()];
     const tokens = await Promise.all(sessions.map((each) => each.accessToken()));
-    assert(tokens.every((token) => token.length > 100));
+    assertEquals(new Set(tokens).size, 3);
+    assertEquals(world.refreshes(), 3);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));
+    assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
     assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
     for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
     await world.session.logout();
-    assertEquals(linesOf(world.envFile), {});
-  } finally {
-    Deno.FsFile.prototype.tryLock = tryLock;
-  }
-});
+    assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+    assert(obstacle.times() > 0);
+  });
+}
 
 Deno.test({
   ...needing(NOT_ON_WINDOWS, "a file is 0600 under a loose umask, and so is what lies beside it"),

@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { readEnvFile } from "../../src/dotenv/file.ts";
+import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { lockBeside } from "../../src/dotenv/lock.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { needing, ROOT_ONLY } from "../support/needs.ts";
+import { frozen, noFreezing } from "./disks.ts";
 
 const WORLD = {
   monotonic: () => performance.now(),
@@ -93,3 +95,103 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
     lock.release();
   });
 });
+
+Deno.test({
+  ...needing(ROOT_ONLY, "a lock file that root makes belongs to the owner of the .env"),
+}, async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    await Deno.writeTextFile(path, "A=1\n");
+    await Deno.chown(path, 12_345, 23_456);
+    // A lock file that root left earlier is given back, too.
+    for (const left of [false, true]) {
+      if (left) await Deno.chown(`${path}.lock`, 0, 0);
+      const lock = await lockBeside(path, 0, WORLD);
+      assertEquals(lock.held, true);
+      lock.release();
+      const { uid, gid, mode } = Deno.statSync(`${path}.lock`);
+      assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
+    }
+  });
+});
+
+Deno.test({
+  ...needing(noFreezing, "a lock file that cannot be opened is told from a folder without locks"),
+}, async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    await Deno.writeTextFile(`${path}.lock`, "");
+    const reason = async () => {
+      const lock = await lockBeside(path, 0, WORLD);
+      lock.release();
+      return lock.held ? "held" : lock.reason;
+    };
+    await frozen(`${path}.lock`, async () => assertEquals(await reason(), "denied"));
+    assertEquals(await reason(), "held");
+    await Deno.remove(`${path}.lock`);
+    await frozen(folder, async () => assertEquals(await reason(), "impossible"));
+  });
+});
+
+Deno.test("a link in the place of the lock file is not followed", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    await Deno.symlink("planted", `${path}.lock`);
+    const lock = await lockBeside(path, 0, WORLD);
+    assertEquals([lock.held, !lock.held && lock.reason], [false, "denied"]);
+    assertEquals(namesIn(folder), [".env.lock"]);
+  });
+});
+
+const UUID = "0b7a2c1e-5d3f-4a6b-8c9d-0e1f2a3b4c5d";
+/** Files beside a `.env`, most of them old, and whether they are leftovers of ours. */
+const beside: Record<string, "ours" | "fresh" | "foreign"> = {
+  [`.env.${UUID}.tmp`]: "ours",
+  [`.env.${UUID.replace("0", "f")}.tmp`]: "fresh",
+  [`.env.${UUID}.tmp.txt`]: "foreign",
+  [`.env.${UUID}x.tmp`]: "foreign",
+  [`.env.backup.tmp`]: "foreign",
+  [`.env2.${UUID}.tmp`]: "foreign",
+  [`x.env.${UUID}.tmp`]: "foreign",
+  [`.env.example`]: "foreign",
+};
+
+function leaveBehind(folder: string): void {
+  const old = new Date(Date.now() - 25 * 60 * 60 * 1_000);
+  const fresh = new Date(Date.now() - 23 * 60 * 60 * 1_000);
+  for (const [name, kind] of Object.entries({ ...beside, ".env.tmp": "ours" })) {
+    Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
+    const time = kind === "fresh" ? fresh : old;
+    Deno.utimeSync(`${folder}/${name}`, time, time);
+  }
+}
+
+const kept = Object.keys(beside).filter((name) => beside[name] !== "ours");
+
+Deno.test("whoever takes the lock removes what killed processes left, and nothing else", async () => {
+  await inFolder(async (folder) => {
+    leaveBehind(folder);
+    // The holder of the lock knows that nobody is writing this one now.
+    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
+    (await lockBeside(`${folder}/.env`, 0, WORLD)).release();
+    assertEquals(namesIn(folder), [...kept, ".env.lock"].sort());
+  });
+});
+
+Deno.test("a save without the lock removes what killed processes left, and nothing else", async () => {
+  await inFolder(async (folder) => {
+    leaveBehind(folder);
+    await updateEnvFile(`${folder}/.env`, new Map([["ACCESS_TOKEN", "new"]]), false);
+    assertEquals(namesIn(folder), [...kept, ".env"].sort());
+    // Another process may hold the lock and be writing this one now.
+    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half");
+    await updateEnvFile(`${folder}/.env`, new Map([["ACCESS_TOKEN", "newer"]]), false);
+    assertEquals(namesIn(folder), [...kept, ".env", ".env.tmp"].sort());
+  });
+});
+
+function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}

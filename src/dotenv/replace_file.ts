@@ -1,0 +1,110 @@
+import { nodeModule } from "../runtime/environment.ts";
+import { folderOf } from "../runtime/file_paths.ts";
+
+/** What the name of a temporary file adds to that of the `.env`: a fixed name, or one of its own. */
+const TEMPORARY = /^(\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\.tmp$/;
+
+/** A temporary file that is older was left by a killed process: writing one takes milliseconds. */
+const ABANDONED_MS = 24 * 60 * 60 * 1_000;
+
+/** How a file is replaced. */
+export interface Replacement {
+  /** The file as it is: the new one gets its owner. `undefined`: there is none yet. */
+  readonly info: Deno.FileInfo | undefined;
+  /** Whether the caller holds the lock. */
+  readonly locked: boolean;
+  /** Asked last: `false` leaves the file as it is. */
+  isWanted(): boolean;
+}
+
+/**
+ * Replaces the text of a file atomically: whoever reads it, also after a crash, sees the old or the
+ * new text, whole.
+ *
+ * @returns Whether it was replaced.
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  { info, locked, isWanted }: Replacement,
+): Promise<boolean> {
+  if (!locked) removeAbandoned(path);
+  // The lock allows a fixed name, so that the next holder of it finds and removes what a crash left.
+  const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
+  if (locked) remove(temporary);
+  try {
+    {
+      using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
+      const bytes = new TextEncoder().encode(text);
+      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+      // Only waiting for the disk is asynchronous: the other calls are faster synchronous.
+      await file.sync();
+      if (info) giveTo(info, temporary, file.statSync());
+    }
+    if (!isWanted()) {
+      remove(temporary);
+      return false;
+    }
+    Deno.renameSync(temporary, path);
+  } catch (error) {
+    remove(temporary);
+    throw error;
+  }
+  await syncFolder(folderOf(path));
+  return true;
+}
+
+/**
+ * Gives a file that this process made to the owner of the `.env`, so that what root writes for a
+ * user stays theirs. Others than root may not, and Windows has no such owners: then nothing happens.
+ */
+export function giveTo(owner: Deno.FileInfo, path: string, made: Deno.FileInfo): void {
+  const { uid, gid } = owner;
+  if (uid === null || gid === null || (uid === made.uid && gid === made.gid)) return;
+  try {
+    // Unlike `Deno.chownSync` this follows no link that somebody put there in the meantime.
+    nodeModule("node:fs").lchownSync(path, uid, gid);
+  } catch {
+    // not permitted
+  }
+}
+
+/** Removes the temporary files that killed processes left beside a `.env`; for the holder of the lock. */
+export function removeLeftovers(path: string): void {
+  remove(`${path}.tmp`);
+  removeAbandoned(path);
+}
+
+/** Removes temporary files that are too old to be in use. They hold all that the `.env` held. */
+function removeAbandoned(path: string): void {
+  const folder = folderOf(path);
+  const name = path.slice(folder.length);
+  try {
+    for (const entry of Deno.readDirSync(folder)) {
+      if (!entry.name.startsWith(name) || !TEMPORARY.test(entry.name.slice(name.length))) continue;
+      const found = folder + entry.name;
+      const { isFile, mtime } = Deno.lstatSync(found);
+      if (isFile && mtime && Date.now() - mtime.getTime() > ABANDONED_MS) remove(found);
+    }
+  } catch {
+    // A folder that cannot be listed, or a file that another process removed just now.
+  }
+}
+
+function remove(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // not there
+  }
+}
+
+/** Makes the rename last through a power cut, on the systems where a folder can be opened. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    using handle = Deno.openSync(folder, { read: true });
+    await handle.sync();
+  } catch {
+    // Windows opens no folders; the file itself is on disk.
+  }
+}

@@ -1,6 +1,6 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
-import { gitTracking } from "../dotenv/git_tracking.ts";
+import { gitIgnores, gitTracking, ignoreAdvice, untrackCommand } from "../dotenv/git_tracking.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
@@ -40,19 +40,31 @@ function checkGit(envFile: string): Check[] {
         name,
         level: "fail",
         message: "git tracks the .env: the next commit would publish your tokens",
-        fix:
-          `run: git rm --cached ${envFile}, add .env to .gitignore, and log in anew if it was pushed`,
+        fix: `run: ${untrackCommand(envFile)}; ${ignoreAdvice(envFile)}; ` +
+          "and log in anew if it was pushed",
       }];
     case "untracked":
-      return [{
-        name,
-        level: "warn",
-        message: "git does not ignore the .env",
-        fix: "add a line .env to .gitignore",
-      }];
-    case "ignored":
-      return [{ name, level: "ok", message: "git ignores the .env" }];
+      return [{ name, ...ignored(envFile) }];
     case "outside":
       return [];
+  }
+}
+
+function ignored(envFile: string): Omit<Check, "name"> {
+  switch (gitIgnores(envFile)) {
+    case true:
+      return { level: "ok", message: "git ignores the .env" };
+    case false:
+      return {
+        level: "warn",
+        message: "git does not ignore the .env and the temporary file beside it",
+        fix: ignoreAdvice(envFile),
+      };
+    case undefined:
+      return {
+        level: "skip",
+        message: "git was not asked whether it ignores the .env",
+        fix: `run with --allow-run=git; or ${ignoreAdvice(envFile)}`,
+      };
   }
 }

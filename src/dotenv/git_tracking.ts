@@ -1,31 +1,79 @@
-import { mayRead } from "./regular_file.ts";
-import { filePath, fileUrl } from "../runtime/file_paths.ts";
+import { filePath, fileUrl, folderOf } from "../runtime/file_paths.ts";
+import { lookAt, mayRead, realPath } from "./regular_file.ts";
 
-/** What git does with a file: `outside`: not in a work tree, or that cannot be seen. */
-export type GitTracking = "tracked" | "ignored" | "untracked" | "outside";
+/** What git does with a file. `outside`: it is in no work tree, or that cannot be seen. */
+export type GitTracking = "tracked" | "untracked" | "outside";
 
 /**
- * Tells what git does with a file, without running git: from the index, and from the `.gitignore`
- * files between the file and the root of the work tree.
+ * Tells whether git tracks a `.env`, or the temporary file that a killed process left beside it. It
+ * reads the index itself: that needs no permission to run git, and takes no time at a save.
  */
 export function gitTracking(path: string): GitTracking {
-  const file = fileUrl(path);
-  const folders: URL[] = [];
-  for (let folder = new URL(".", file);; folder = new URL("..", folder)) {
+  const files = secretFiles(path);
+  for (let folder = fileUrl(folderOf(files[0]));; folder = new URL("..", folder)) {
     if (!mayRead(filePath(folder))) return "outside";
-    folders.push(folder);
     const store = storeOf(folder);
     const index = read(new URL("index", store));
     if (index !== undefined || read(new URL("HEAD", store)) !== undefined) {
-      const name = decodeURIComponent(file.href.slice(folder.href.length));
-      if (index !== undefined && lists(index, name)) return "tracked";
-      return folders.some((each) => ignores(each, file)) ? "ignored" : "untracked";
+      const names = files.map((file) =>
+        decodeURIComponent(fileUrl(file).href.slice(folder.href.length))
+      );
+      return index !== undefined && lists(index, names) ? "tracked" : "untracked";
     }
     if (new URL("..", folder).href === folder.href) return "outside";
   }
 }
 
-/** Where git keeps its index: in a work tree of its own and in a submodule `.git` is a file that tells. */
+/**
+ * Asks git whether it ignores a `.env` and the temporary file beside it. Only git knows: patterns are
+ * in many files, some of them outside the project.
+ *
+ * @returns `undefined` if git may not be run without a permission prompt, or does not answer.
+ */
+export function gitIgnores(path: string): boolean | undefined {
+  const { state } = Deno.permissions.querySync({ name: "run", command: "git" });
+  if (state !== "granted") return undefined;
+  const files = secretFiles(path);
+  try {
+    // Without the index, git runs no program that the project's own configuration may name.
+    const { code, stdout } = new Deno.Command("git", {
+      args: ["check-ignore", "--no-index", "--", ...files],
+      ...{ cwd: folderOf(files[0]), stdin: "null", stdout: "piped", stderr: "null" },
+    }).outputSync();
+    // 0: it ignores some, 1: none, above: it cannot tell. It prints a line for each that it ignores.
+    if (code > 1) return undefined;
+    return new TextDecoder().decode(stdout).split("\n").length - 1 === files.length;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to do so that git ignores a `.env`, and all that this module puts beside it. */
+export function ignoreAdvice(path: string): string {
+  const [file] = secretFiles(path);
+  const name = file.slice(folderOf(file).length);
+  return name.startsWith(".env")
+    ? "add the lines .env* and !.env.example to .gitignore"
+    : `add the line ${name}* to .gitignore`;
+}
+
+/** The command after which git tracks neither a `.env` nor the temporary file beside it. */
+export function untrackCommand(path: string): string {
+  return `git rm --cached --ignore-unmatch ${secretFiles(path).join(" ")}`;
+}
+
+/** The file itself, behind links, and what a killed process can leave beside it: both hold tokens. */
+function secretFiles(path: string): [file: string, temporary: string] {
+  let file = path;
+  try {
+    file = realPath(path);
+  } catch {
+    // Links that lead nowhere: the name has to do.
+  }
+  return [file, `${file}.tmp`];
+}
+
+/** Where git keeps its index: in a submodule and a second work tree `.git` is a file that names it. */
 function storeOf(folder: URL): URL {
   const text = new TextDecoder().decode(read(new URL(".git", folder)));
   const named = /^gitdir: (.+)$/m.exec(text)?.[1]?.trim();
@@ -35,19 +83,22 @@ function storeOf(folder: URL): URL {
 }
 
 function read(url: URL): Uint8Array | undefined {
+  const path = filePath(url);
   try {
-    return Deno.readFileSync(filePath(url));
+    return lookAt(path)?.isFile ? Deno.readFileSync(path) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Whether an index, of the versions 2 to 4, lists a path. One that cannot be read lists nothing. */
-function lists(index: Uint8Array, name: string): boolean {
+/** Whether an index of version 2, 3 or 4 lists one of the paths. An index that is damaged lists nothing. */
+function lists(index: Uint8Array, names: readonly string[]): boolean {
   const view = new DataView(index.buffer, index.byteOffset, index.byteLength);
   try {
-    // An entry has ten numbers, the object's name (of 20 bytes, or 32 with SHA-256), flags and path.
-    return [20, 32].some((hash) => pathsOf(index, view, 40 + hash).includes(name));
+    // An entry is ten numbers, a hash (20 bytes, or 32 with SHA-256), the flags, and the path.
+    return [20, 32].some((hash) =>
+      pathsOf(index, view, 40 + hash).some((path) => names.includes(path))
+    );
   } catch {
     return false;
   }
@@ -64,7 +115,7 @@ function pathsOf(index: Uint8Array, view: DataView, flagsAt: number): string[] {
     at += flagsAt + ((flags & 0x4000) !== 0 ? 4 : 2);
     let kept = 0;
     if (version === 4) {
-      // Version 4 tells how much to cut off the path before, and what to put in its place.
+      // Version 4 says how many bytes to cut off the path before; what follows is added to the rest.
       const cut = varint(view, at);
       kept = bytes.length - cut.value;
       at = cut.next;
@@ -79,7 +130,7 @@ function pathsOf(index: Uint8Array, view: DataView, flagsAt: number): string[] {
   return paths;
 }
 
-/** A number of seven bits a byte, each further byte one up, as git packs offsets. */
+/** A number in git's format for offsets: seven bits a byte, and one is added for each further byte. */
 function varint(view: DataView, start: number): { value: number; next: number } {
   let next = start;
   let byte = view.getUint8(next++);
@@ -89,30 +140,4 @@ function varint(view: DataView, start: number): { value: number; next: number } 
     value = ((value + 1) * 128) + (byte & 0x7f);
   }
   return { value, next };
-}
-
-/** Whether the last fitting line of a folder's `.gitignore` covers the file. */
-function ignores(folder: URL, file: URL): boolean {
-  const bytes = read(new URL(".gitignore", folder));
-  if (bytes === undefined) return false;
-  const name = decodeURIComponent(file.href.slice(folder.href.length));
-  let ignored = false;
-  for (const line of new TextDecoder().decode(bytes).split(/\r?\n/)) {
-    const pattern = line.trim();
-    if (pattern === "" || pattern.startsWith("#")) continue;
-    const negated = pattern.startsWith("!");
-    if (fits(negated ? pattern.slice(1) : pattern, name)) ignored = !negated;
-  }
-  return ignored;
-}
-
-function fits(pattern: string, name: string): boolean {
-  if (pattern.endsWith("/")) {
-    return `/${name}`.includes(`/${pattern.replace(/^\//, "")}`);
-  }
-  const anchored = pattern.replace(/\/$/, "").includes("/");
-  const body = pattern.replace(/^\//, "").replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*\*\//g, "\u0000").replace(/\*/g, "[^/]*").replace(/\?/g, "[^/]")
-    .replaceAll("\u0000", "(?:.*/)?");
-  return new RegExp(`^${anchored ? "" : "(?:.*/)?"}${body}$`).test(name);
 }

@@ -1,5 +1,5 @@
 import { grantsOthers, readEnvFile, removeLeftover, updateEnvFile } from "../dotenv/file.ts";
-import { gitTracking } from "../dotenv/git_tracking.ts";
+import { gitTracking, ignoreAdvice, untrackCommand } from "../dotenv/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
 import { Secret } from "../values/secret.ts";
@@ -9,6 +9,9 @@ import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import type { SharedStore, StoreLock } from "./shared_store.ts";
 import type { News } from "./state.ts";
+
+const DENIED = "the lock file beside the .env belongs to another user, so this process refreshes on its own; " +
+  "remove that file (.env.lock)";
 
 const SAME: News = { kind: "same" };
 
@@ -47,6 +50,7 @@ export class EnvStore implements SharedStore {
     signal?: AbortSignal,
   ): Promise<T> {
     const lock = await lockBeside(this.#path, waitMs, this.#configuration().world, signal);
+    this.#notices.set("lock file", lock.held || lock.reason !== "denied" ? undefined : DENIED);
     try {
       return await work(lock);
     } finally {
@@ -122,8 +126,8 @@ export class EnvStore implements SharedStore {
       "git",
       gitTracking(path) !== "tracked"
         ? undefined
-        : `git tracks ${path}, so the next commit would publish your tokens; run: git rm --cached ${path}, ` +
-          "and add .env to .gitignore",
+        : `git tracks ${path}, so the next commit would publish your tokens; ` +
+          `run: ${untrackCommand(path)}; and ${ignoreAdvice(path)}`,
     );
   }
 

@@ -147,8 +147,14 @@ Deno.test({
       const outside = await look();
       assertEquals(outside.checks.some(({ name }) => name === "version control"), false);
       await run("init", "--quiet");
-      assertCheck(await look(), "version control", "warn", /does not ignore/, /\.gitignore/);
-      await Deno.writeTextFile(`${folder}/.gitignore`, ".env\n");
+      assertCheck(
+        await look(),
+        "version control",
+        "warn",
+        /does not ignore/,
+        /\.env\*.*\.gitignore/,
+      );
+      await Deno.writeTextFile(`${folder}/.gitignore`, ".env*\n!.env.example\n");
       assertCheck(await look(), "version control", "ok", /ignores/);
       await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
       await run("add", "--force", ".env");

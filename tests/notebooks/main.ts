@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type NotebookReport, type Problem, runNotebook } from "./run_notebook.ts";
 
-const FOLDER = fileURLToPath(new URL("../notebooks", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../../notebooks", import.meta.url));
 const USAGE = `usage: deno run -A tests/notebooks/main.ts [--update] [--only NAME] [FILE...]
 
   --update      write the outputs of this run into the files
@@ -64,7 +64,7 @@ async function main(args: string[]): Promise<number> {
   const paths = all.filter((path) => basename(path).includes(values.only));
   if (paths.length === 0) {
     console.log(values.only ? `no notebook matches ${values.only}` : "there are no notebooks");
-    return values.only ? 1 : 0;
+    return 1;
   }
   const stop = new AbortController();
   if (Deno.build.os !== "windows") {

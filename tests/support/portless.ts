@@ -195,6 +195,13 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
   throw new TypeError("the promise was expected to reject");
 }
 
+/** The status of an answer whose body nobody reads: on a real port it would stay open. */
+export async function statusOf(answer: Promise<Response>): Promise<number> {
+  const { status, body } = await answer;
+  await body?.cancel();
+  return status;
+}
+
 /** Runs with these variables set (`undefined`: unset) and puts back what was there. */
 export async function withEnvironment<T>(
   variables: Record<string, string | undefined>,

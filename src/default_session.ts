@@ -212,7 +212,8 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * await using sandbox = await startSandbox();
  * const session = createSession(sandbox.settings);
  * await session.login();
- * console.log((await session.authFetch("/v1/whoami")).status); // 200
+ * const answer = await session.authFetch("/v1/whoami");
+ * console.log((await answer.json()).username);
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {

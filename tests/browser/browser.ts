@@ -1,4 +1,5 @@
 import { type Browser, chromium, type Page } from "playwright-core";
+import { commandPath, isFile, testWith } from "../support/machine.ts";
 
 /** A page and what went wrong in it. */
 export interface WatchedPage {
@@ -13,25 +14,17 @@ export interface PortalAccess {
   settings: { username: string; password: string };
 }
 
-const MISSING = "no Chromium found on PATH; install chromium or set CHROMIUM_PATH";
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
 /** Path of the Chromium to test with: `CHROMIUM_PATH`, else the first of the usual names on `PATH`. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const given = Deno.env.get("CHROMIUM_PATH");
   if (given) return isFile(given) ? given : undefined;
-  const folders = (Deno.env.get("PATH") ?? "").split(Deno.build.os === "windows" ? ";" : ":");
-  return ["chromium", "chromium-browser", "google-chrome"]
-    .flatMap((name) => folders.map((folder) => `${folder}/${name}`))
-    .find(isFile);
+  return commandPath("chromium", "chromium-browser", "google-chrome");
 }
+
+/** Why no browser can be started. */
+export const noChromium: string | undefined = findChromium()
+  ? undefined
+  : "no Chromium found on PATH; install chromium or set CHROMIUM_PATH";
 
 /**
  * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
@@ -39,7 +32,7 @@ export function findChromium(): string | undefined {
  */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
-  if (executablePath === undefined) throw new Error(`Cannot start the browser: ${MISSING}`);
+  if (executablePath === undefined) throw new Error(`Cannot start the browser: ${noChromium}`);
   return await chromium.launch({
     executablePath,
     headless: true,
@@ -58,19 +51,11 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/**
- * Registers a test with a browser of its own. Without a Chromium it is ignored and its name says why;
- * where `CI` is `true` it fails instead.
- */
+/** Registers a test with a browser of its own. */
 export function chromiumTest(name: string, fn: (browser: Browser) => Promise<void>): void {
-  const missing = findChromium() === undefined;
-  Deno.test({
-    name: missing ? `${name} (${MISSING})` : name,
-    ignore: missing && Deno.env.get("CI") !== "true",
-    async fn() {
-      await using browser = await launchBrowser();
-      await fn(browser);
-    },
+  testWith(noChromium, name, async () => {
+    await using browser = await launchBrowser();
+    await fn(browser);
   });
 }
 

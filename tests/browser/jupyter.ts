@@ -1,6 +1,7 @@
 /** Debian's classic Jupyter with a Deno kernel, in a home folder of its own that goes with it. */
 
 import { settlesWithin } from "../kernel/settles_within.ts";
+import { commandPath, isFile } from "../support/machine.ts";
 
 const START_ATTEMPTS = 3;
 const START_TIMEOUT_MS = 30_000;
@@ -17,31 +18,9 @@ export interface JupyterServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Whether there is a command of this name. */
-export function onPath(command: string): boolean {
-  const folders = (Deno.env.get("PATH") ?? "").split(":");
-  return folders.some((folder) => isFile(`${folder}/${command}`));
-}
-
-/**
- * Registers a test. Where something it needs was not found it is ignored and its name says why; where
- * `CI` is `true` it fails instead.
- */
-export function jupyterTest(
-  name: string,
-  needs: Record<string, boolean>,
-  fn: () => Promise<void>,
-): void {
-  const missing = Object.keys(needs).filter((need) => !needs[need]).join(" and ");
-  const how = `no ${missing} found on PATH; install it`;
-  Deno.test({
-    name: missing ? `${name} (${how})` : name,
-    ignore: missing !== "" && Deno.env.get("CI") !== "true",
-    fn: async () => {
-      if (missing) throw new Error(`Cannot run this test: ${how}`);
-      await fn();
-    },
-  });
+/** Why this command of Jupyter's cannot be run. */
+export function noJupyter(command: "jupyter-notebook" | "jupyter-nbconvert"): string | undefined {
+  return commandPath(command) ? undefined : `no ${command} found on PATH; install it`;
 }
 
 /** Makes the home folder and installs the kernel of the running Deno into it. */
@@ -111,14 +90,6 @@ export async function nbconvert(
       // Another program may take a port between Jupyter's choice and the kernel's start.
       if (attempt === START_ATTEMPTS || !String(error).includes("AddrInUse")) throw error;
     }
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
   }
 }
 

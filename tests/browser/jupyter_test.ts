@@ -2,11 +2,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { statusCard } from "../../src/display/card.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { chromiumTest, findChromium, launchBrowser, openPage } from "./browser.ts";
+import { chromiumTest, launchBrowser, noChromium, openPage } from "./browser.ts";
 import { repeatedPart } from "../support/canaries.ts";
-import { jupyterHome, jupyterTest, onPath, startJupyter } from "./jupyter.ts";
+import { jupyterHome, noJupyter, startJupyter } from "./jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import { readNotebook, scanForSecrets, writeNotebook } from "../notebooks/notebook.ts";
+import { testWith } from "../support/machine.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/settings_environment.ts";
 
@@ -86,9 +87,9 @@ status()`,
   "await doctor()",
 ];
 
-jupyterTest(
+testWith(
+  noJupyter("jupyter-notebook") ?? noChromium,
   "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",
-  { "jupyter-notebook": onPath("jupyter-notebook"), chromium: findChromium() !== undefined },
   async () => {
     // A token of the portal that is good for less than five minutes.
     await using sandbox = await startSandbox({

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
-import { jupyterHome, jupyterTest, nbconvert, onPath } from "./jupyter.ts";
+import { jupyterHome, nbconvert, noJupyter } from "./jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import {
   codeCells,
@@ -12,10 +12,11 @@ import {
   writeNotebook,
 } from "../notebooks/notebook.ts";
 import { listNotebooks } from "../notebooks/main.ts";
+import { testWith } from "../support/machine.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/settings_environment.ts";
 
-const NEEDS = { "jupyter-nbconvert": onPath("jupyter-nbconvert") };
+const missing = noJupyter("jupyter-nbconvert");
 
 const SOAK = Deno.env.get("SOAK") === "1";
 const CARDS = SOAK ? 100 : 10;
@@ -29,9 +30,9 @@ function valuesOf(notebook: Notebook): string[][] {
   );
 }
 
-jupyterTest(
+testWith(
+  missing,
   `nbconvert keeps the card of login() in its own cell, ${CARDS} times`,
-  NEEDS,
   async () => {
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
     await using home = await jupyterHome();
@@ -55,9 +56,9 @@ jupyterTest(
   },
 );
 
-jupyterTest(
+testWith(
+  missing,
   "nbconvert, which cannot ask, shows what is missing",
-  NEEDS,
   async () => {
     await using sandbox = await startSandbox();
     await using home = await jupyterHome();
@@ -78,7 +79,7 @@ jupyterTest(
 );
 
 for (const path of SOAK ? await listNotebooks() : []) {
-  jupyterTest(`nbconvert executes ${basename(path)}`, NEEDS, async () => {
+  testWith(missing, `nbconvert executes ${basename(path)}`, async () => {
     await using home = await jupyterHome();
     // A copy, beside what it imports: the committed file stays as it is.
     const name = basename(path);

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { documentText } from "../support/documented_flags.ts";
+import { commandPath, testWith } from "../support/machine.ts";
 import { commandsIn, runReadme } from "./readme_commands.ts";
 
-const bash = Deno.build.os !== "windows";
+const missing = commandPath("bash") && commandPath("git") ? undefined : "needs bash and git";
 
 Deno.test("commandsIn() gives the lines of shell blocks in order, without comments", () => {
   const text = "```sh\nfirst  # why\n\nsecond # x\n```\n```ts\nno();\n```\n```sh\nthird\n```\n";
@@ -10,10 +11,10 @@ Deno.test("commandsIn() gives the lines of shell blocks in order, without commen
   assert(commandsIn(documentText("README.md")).length >= 4);
 });
 
-Deno.test({
-  name: "the commands of the README lead from the files alone to an answer of the API",
-  ignore: !bash,
-  fn: async () => {
+testWith(
+  missing,
+  "the commands of the README lead from the files alone to an answer of the API",
+  async () => {
     const { steps, skipped, firstAnswerSeconds } = await runReadme({
       ...{ workingTree: true, cached: true },
     });
@@ -23,4 +24,4 @@ Deno.test({
     const script = steps.find(({ command }) => command.endsWith("script.ts"));
     assertMatch(script?.output ?? "", /^6 rows$/m);
   },
-});
+);

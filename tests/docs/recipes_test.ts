@@ -3,6 +3,7 @@ import { createSandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { documentText, filledIn, SCRIPT_FLAGS } from "../support/documented_flags.ts";
+import { testWith } from "../support/machine.ts";
 import { linesOf } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { makeCertificates, openssl, startProxy } from "../faults/tls_and_proxy.ts";
@@ -40,12 +41,10 @@ Deno.test("CI: settings from the environment only, with the flags and names of t
   });
 });
 
-Deno.test({
-  name: `a company proxy and a CA of the company's own, as in the recipe${
-    openssl ? "" : " (no openssl found)"
-  }`,
-  ignore: !openssl,
-  fn: () =>
+testWith(
+  openssl ? undefined : "no openssl found on PATH; install it",
+  "a company proxy and a CA of the company's own, as in the recipe",
+  () =>
     inFolder(async (cwd) => {
       const { ca, cert, key } = await makeCertificates(cwd);
       // Ports first: they are part of what the sandbox knows of itself.
@@ -79,7 +78,7 @@ Deno.test({
       const gone = await run({ ...proxied, DENO_CERT: ca, AUTH_TIMEOUT_MS: "500" });
       assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);
     }),
-});
+);
 
 Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in them", async () => {
   const exported: Uint8Array[] = [];

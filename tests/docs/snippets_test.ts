@@ -8,12 +8,6 @@ import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-// Loaded before, where the machine's own certificates are trusted: the recipes run with others.
-await new Deno.Command(Deno.execPath(), {
-  args: ["cache", "--no-config", "--no-lock", "npm:ky@^1", "npm:openapi-fetch@^0.14"],
-  stderr: "null",
-}).output();
-
 interface Snippet {
   readonly place: string;
   readonly language: string;

@@ -1,13 +1,23 @@
 /** Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote. */
-import { fileURLToPath } from "node:url";
+import { testWith } from "../support/machine.ts";
+import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 
-// Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a lock file of their own: an entry
-// in the project's deno.lock would be downloaded by everyone who runs anything in a clone.
-const LOCK = fileURLToPath(new URL("../data/cognito_local.lock", import.meta.url));
-const ENTRY = "npm:cognito-local@5.3.0/lib/bin/start.js";
-
-// The first start downloads the packages.
 const START_TIMEOUT_MS = 120_000;
+const missing = await hasCognitoLocal()
+  ? undefined
+  : "cognito-local cannot be fetched; run deno task test:prepare to see why";
+
+/** Registers a test at an emulator with one pool, one client with a secret and one user. */
+export function cognitoLocalTest(
+  name: string,
+  options: CognitoLocalOptions,
+  fn: (provider: CognitoLocal, t: Deno.TestContext) => Promise<void>,
+): void {
+  testWith(missing, name, async (t) => {
+    await using provider = await startCognitoLocal(options);
+    await fn(provider, t);
+  });
+}
 
 export interface CognitoLocalOptions {
   /** What users type to log in. With "email" the provider knows them by a UUID, not by that. */
@@ -30,8 +40,8 @@ export interface CognitoLocal extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Starts an emulator with one pool, one client with a secret and one user; ends with this process. */
-export async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoLocal> {
+/** Starts an emulator; it ends with this process. */
+async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoLocal> {
   const folder = await Deno.makeTempDir({ prefix: "cognito-local-" });
   await Deno.mkdir(`${folder}/.cognito`);
   await Deno.writeTextFile(
@@ -69,11 +79,11 @@ interface Emulator {
 
 function spawnEmulator(folder: string, port: number): Emulator {
   // Standard input ends when the process that holds its other end does, however that process ends.
-  const main = `import "${ENTRY}";` +
+  const main = `import "${COGNITO_LOCAL.entry}";` +
     "await Deno.stdin.readable.pipeTo(new WritableStream()); Deno.exit();";
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--quiet", "--no-prompt", "--no-config", `--lock=${LOCK}`, "--frozen"],
+      ...["run", "--quiet", "--no-prompt", ...COGNITO_LOCAL.flags],
       ...["--allow-env", "--allow-sys", "--allow-read", `--allow-write=${folder}`],
       ...["--allow-net=127.0.0.1", `data:application/javascript,${encodeURIComponent(main)}`],
     ],

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { type CognitoLocal, startCognitoLocal } from "./cognito_local.ts";
+import { type CognitoLocal, cognitoLocalTest } from "./cognito_local.ts";
 
 async function initiateAuth(
   provider: CognitoLocal,
@@ -24,8 +24,8 @@ function claims(token: string): Record<string, unknown> {
 }
 
 for (const signIn of ["username", "email"] as const) {
-  Deno.test(`startCognitoLocal() gives an account that logs in by ${signIn} and refreshes`, async () => {
-    await using provider = await startCognitoLocal({ signIn });
+  const name = `cognito-local gives an account that logs in by ${signIn} and refreshes`;
+  cognitoLocalTest(name, { signIn }, async (provider) => {
     const { username, password } = provider;
 
     const login = await initiateAuth(provider, {

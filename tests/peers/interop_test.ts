@@ -5,15 +5,15 @@ import {
   SessionExpiredError,
   type SessionOptions,
 } from "../../mod.ts";
-import { startCognitoLocal } from "./cognito_local.ts";
+import { cognitoLocalTest } from "./cognito_local.ts";
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   return (await assertRejects(() => work, ProviderError)).code;
 }
 
 for (const signIn of ["username", "email"] as const) {
-  Deno.test(`a session works at an identity provider of others, signing in by ${signIn}`, async (t) => {
-    await using provider = await startCognitoLocal({ signIn });
+  const name = `a session works at an identity provider of others, signing in by ${signIn}`;
+  cognitoLocalTest(name, { signIn }, async (provider, t) => {
     const { clientId, clientSecret, userPoolId, username, password } = provider;
     const options: SessionOptions = {
       ...{ authUrl: provider.url, provider: "aws", clientId, clientSecret, userPoolId },

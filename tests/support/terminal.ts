@@ -1,6 +1,6 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
-const NO_PYTHON = "no python3 with pseudo-terminals found";
+import { testWith } from "./machine.ts";
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
@@ -76,7 +76,9 @@ export async function inTerminal(
   return JSON.parse(seen);
 }
 
-const python = Deno.build.os !== "windows" && await hasPython();
+const missing = Deno.build.os !== "windows" && await hasPython()
+  ? undefined
+  : "no python3 with pseudo-terminals found";
 
 async function hasPython(): Promise<boolean> {
   try {
@@ -86,11 +88,7 @@ async function hasPython(): Promise<boolean> {
   }
 }
 
-/** Registers a test. Without Python it is ignored and its name says why. */
+/** Registers a test that types into a terminal. */
 export function terminalTest(name: string, fn: () => Promise<void>): void {
-  Deno.test({
-    name: python ? name : `${name} (${NO_PYTHON})`,
-    ignore: !python,
-    fn,
-  });
+  testWith(missing, name, fn);
 }

@@ -10,7 +10,8 @@ import type { Notices } from "./notices.ts";
 import type { SharedStore, StoreLock } from "./shared_store.ts";
 import type { News } from "./state.ts";
 
-const DENIED = "the lock file beside the .env belongs to another user, so this process refreshes on its own; " +
+const DENIED =
+  "the lock file beside the .env belongs to another user, so this process refreshes on its own; " +
   "remove that file (.env.lock)";
 
 const SAME: News = { kind: "same" };

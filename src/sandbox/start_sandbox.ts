@@ -30,7 +30,8 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  * await using sandbox = await startSandbox({ accessTokenSeconds: 300 });
  * const session = createSession(sandbox.settings);
  * await session.login();
- * console.log((await session.authFetch("/v1/stations")).status); // 200
+ * const answer = await session.authFetch("/v1/stations");
+ * console.log((await answer.json()).length > 0); // true
  * ```
  */
 export async function startSandbox(options: StartSandboxOptions = {}): Promise<Sandbox> {

@@ -66,18 +66,19 @@ export class SessionMemory implements RefreshingSession {
     return next;
   }
 
-  async saveNow(lock: StoreLock, over: boolean): Promise<void> {
-    await this.whileSaving(async () => {
+  async saveNow(lock: StoreLock, over: boolean): Promise<boolean> {
+    return await this.whileSaving(async () => {
       const news = await this.store.save(() => tokensOf(this.peek()), lock, over);
       this.become(afterNews(this.peek(), news, this.#endedElsewhere()));
+      return news.kind === "same";
     });
   }
 
   /** Does what ends in a save, and takes nothing in the store for news until then. */
-  async whileSaving(work: () => Promise<void>): Promise<void> {
+  async whileSaving<T>(work: () => Promise<T>): Promise<T> {
     this.#saves++;
     try {
-      await work();
+      return await work();
     } finally {
       this.#saves--;
     }

@@ -29,8 +29,13 @@ export interface RefreshingSession {
   catchUp(): Holding;
   /** Goes to another state. */
   change(transition: (now: Holding) => Holding): Holding;
-  /** Saves the state as it is when the save's turn comes. */
-  saveNow(lock: StoreLock, over: boolean): Promise<void>;
+  /**
+   * Saves the state as it is when the save's turn comes.
+   *
+   * @param over Whether to write over what others wrote meanwhile.
+   * @returns `false` if others wrote: their news are the state now.
+   */
+  saveNow(lock: StoreLock, over: boolean): Promise<boolean>;
   /** The error of a call that finds no tokens. */
   whyNot(): AuthError;
 }
@@ -152,11 +157,12 @@ async function renew(
   fresh: Tokens,
   lock: StoreLock,
 ): Promise<Tokens> {
+  keeper.notices.set("early", undefined);
   keeper.catchUp();
-  const next = keeper.change((now) => afterRefresh(now, held, fresh, lock.held));
-  if (tokensOf(next) === fresh) {
-    keeper.notices.set("early", undefined);
-    await keeper.saveNow(lock, false);
+  let isSaved = false;
+  while (!isSaved) {
+    const next = keeper.change((now) => afterRefresh(now, held, fresh, lock.held));
+    isSaved = tokensOf(next) !== fresh || await keeper.saveNow(lock, false);
   }
   const tokens = tokensOf(keeper.peek());
   if (tokens === undefined) throw keeper.whyNot();

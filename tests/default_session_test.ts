@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
 import {
@@ -146,6 +146,94 @@ Deno.test("of two access tokens the later iat wins, else the file", async () => 
       });
     });
   }
+});
+
+Deno.test("a token in the environment that is not this session's is neither used, nor sent, nor removed, and said", async () => {
+  const iat = Date.UTC(2025, 5, 1, 13) / 1_000;
+  const later = { iat, exp: iat + 1_800 };
+  const foreign: [string, (client: string) => string, RegExp][] = [
+    [
+      "of another client",
+      () => jwt({ ...later, client_id: "other", username: "student" }),
+      /another app client/,
+    ],
+    [
+      "of another account",
+      (client) => jwt({ ...later, client_id: client, username: "grace" }),
+      /another account/,
+    ],
+    ["of a code host", () => "ghp_0123456789abcdefghij", /do not name the app client/],
+  ];
+  for (const [what, make, said] of foreign) {
+    await withDefault({ file: true }, {}, async (world, options) => {
+      const token = make(options.clientId ?? "");
+      await world.session.login();
+      configure(options);
+      await withEnvironment({ ACCESS_TOKEN: token, REFRESH_TOKEN: "a-foreign-one" }, async () => {
+        const { source, warnings } = auth.status();
+        assertEquals(source, "file", what);
+        assertMatch(warnings.join(), said);
+        assertEquals((await auth.authFetch("/v1/whoami")).status, 200, what);
+        await auth.logout();
+        await rejection(auth.authFetch("/v1/whoami"));
+        assertEquals([Deno.env.get("ACCESS_TOKEN"), Deno.env.get("REFRESH_TOKEN")], [
+          token,
+          "a-foreign-one",
+        ]);
+      });
+      const all = JSON.stringify([world.sent, world.called]);
+      assertEquals(all.includes(token) || all.includes("a-foreign-one"), false, what);
+    });
+  }
+});
+
+Deno.test("a foreign token in the environment is no session of its own where settings name a client", async () => {
+  await withDefault({ file: true }, {}, async (world) => {
+    await withEnvironment({ ACCESS_TOKEN: "ghp_0123456789abcdefghij" }, async () => {
+      assertEquals(auth.status().state, "none");
+      assertEquals((await rejection(auth.authFetch("/v1/whoami"))).code, "NO_SESSION");
+      await auth.login();
+      assertEquals((await auth.authFetch("/v1/whoami")).status, 200);
+      assertEquals(world.called.length, 1);
+    });
+  });
+});
+
+Deno.test("an older copy of the file's token in the environment goes with the session", async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    await world.session.login();
+    const { ACCESS_TOKEN } = linesOf(world.envFile);
+    configure(options);
+    await withEnvironment({ ACCESS_TOKEN }, async () => {
+      world.clock.advance(3_000);
+      await auth.accessToken();
+      await auth.logout();
+      assertEquals(Deno.env.has("ACCESS_TOKEN"), false);
+    });
+  });
+});
+
+Deno.test("one bad configure() throws, changes nothing, and good ones work after it", async () => {
+  await withDefault({}, {}, async (_, options) => {
+    const bad: SessionOptions[] = [
+      { ...options, clientId: "a\u0007b" },
+      { ...options, envFile: new URL("https://elsewhere.example/.env") },
+      { ...options, envFile: "" },
+    ];
+    for (const wrong of bad) {
+      // Before the first use of the session, and after it.
+      for (const login of [false, true]) {
+        configure(options);
+        if (login) await auth.login();
+        assertThrows(() => configure(wrong), auth.ConfigError);
+        assertEquals(auth.status().state, login ? "valid" : "none");
+        configure({ ...options, clientId: "another-client" });
+        configure(options);
+        assertEquals((await auth.login()).state, "valid");
+        await auth.logout();
+      }
+    }
+  });
 });
 
 Deno.test("a later token in the environment of the same user keeps the file's refresh token", async () => {

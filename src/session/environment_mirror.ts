@@ -10,9 +10,12 @@ export class EnvironmentMirror {
   /** What this session put there, by variable. */
   readonly #mirrored = new Map<string, Secret>();
 
-  /** Puts the tokens there, where the permission is there, or takes out what was put there. */
-  show(tokens: Tokens | undefined, { exportEnv }: Configuration): void {
+  /** Puts the tokens there, where the permission is there, or takes out what was put there. What is somebody else's stays. */
+  show(tokens: Tokens | undefined, configuration: Configuration): void {
+    const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
+    const isFree = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN")?.reveal();
+    if (!isFree && tokensInEnvironment(configuration, tokens).note !== undefined) return;
     this.#put("ACCESS_TOKEN", tokens.accessToken);
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", tokens.refreshToken);
   }
@@ -84,9 +87,8 @@ function tokensInEnvironment(
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
   const other = (what: string) => ({
-    note:
-      `the tokens in the environment ${what} and are not used; to use them, unset the others, ` +
-      "else unset ACCESS_TOKEN",
+    note: `the tokens in the environment ${what}: they are neither used nor replaced; unset ` +
+      "ACCESS_TOKEN and REFRESH_TOKEN if nobody needs them",
   });
   if (clientId !== undefined && own.claims.clientId !== clientId) {
     return other(

@@ -136,3 +136,40 @@ Deno.test("a token from the future in the file tells that the clock is behind", 
   assertEquals(status.state, "refreshable");
   assertMatch(clockWarnings(status.warnings).join(), /4 h.* behind/);
 });
+
+/** Stories of a wrong clock: how far it is ahead at the login, what it is set to then, and when the next process starts. */
+const MINUTES = [-90, -40, -10, 0, 10, 25, 40, 90];
+const LATER = [0, 5, 20, 29, 35, 75];
+
+Deno.test("a clock that is set between two processes meets no 401, and costs a refresh at most", async () => {
+  let stories = 0;
+  for (const atLogin of MINUTES) {
+    for (const set of MINUTES) {
+      for (const minutes of LATER) {
+        // What no kept instant can tell: see docs/reliability.md, "What is not held".
+        if (isUntold(atLogin, set, minutes)) continue;
+        await using world = portless({ file: true });
+        world.clock.jump(atLogin * 60);
+        await world.session.login();
+        world.clock.jump(set * 60);
+        world.clock.advance(minutes * 60);
+        const next = world.another();
+        const story = `${atLogin} min ahead at the login, set by ${set} min, ${minutes} min later`;
+        assertEquals((await next.authFetch("/v1/whoami")).status, 200, story);
+        assertEquals(world.called.length, 1, `${story}: a 401`);
+        assert(world.refreshes() <= 1, story);
+        stories++;
+      }
+    }
+  }
+  assert(stories > 300, `${stories} stories`);
+});
+
+/** Whether a clock that was set back by less than the time that passed since looks like one that was not set. */
+function isUntold(atLogin: number, set: number, minutes: number): boolean {
+  const ended = minutes >= 30;
+  const looksAlive = minutes + set >= 0 && minutes + set < 30;
+  // Set right after the login, it agrees with the token's own times.
+  const told = atLogin > 0 && atLogin < 30 && -set <= atLogin;
+  return ended && looksAlive && !told;
+}

@@ -94,7 +94,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const place = account.beginLogin();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
-      if (plain && force !== true && await isGood(account)) return show();
+      if (plain && force !== true && await isGood(account, signal)) return show();
       // Loaded on demand: only a login needs it.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
@@ -109,8 +109,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
 
   async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
     checkOptions("refresh()", given, { signal: ["AbortSignal"] });
-    return await cancellable("refresh()", given.signal, async () => {
-      await useAnew().refresh();
+    return await cancellable("refresh()", given.signal, async (signal) => {
+      await useAnew().refresh(signal);
       return show();
     });
   }
@@ -132,8 +132,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
       throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
     }
-    return await cancellable("accessToken()", given.signal, async () => {
-      const tokens = await keeper.current(minValidSeconds * 1_000);
+    return await cancellable("accessToken()", given.signal, async (signal) => {
+      const tokens = await keeper.current(minValidSeconds * 1_000, signal);
       return tokens.accessToken.reveal();
     });
   }
@@ -184,9 +184,9 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
 }
 
 /** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */
-async function isGood(keeper: TokenKeeper): Promise<boolean> {
+async function isGood(keeper: TokenKeeper, signal: AbortSignal | undefined): Promise<boolean> {
   try {
-    await keeper.current();
+    await keeper.current(0, signal);
     return !keeper.isRejected;
   } catch (error) {
     // A provider that is not there now will not answer a login either.

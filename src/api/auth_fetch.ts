@@ -28,9 +28,9 @@ export interface ApiCaller {
   /** The tokens if they can be used as they are. */
   fresh(): Tokens | undefined;
   /** Tokens that are good now, refreshed if it is time. */
-  current(): Promise<Tokens>;
+  current(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
   /** Other tokens than those that the API just rejected; `undefined` if there are none. */
-  replaceRejected(rejected: Tokens): Promise<Tokens | undefined>;
+  replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined>;
   /** Notes that the API answered 401 to these tokens. */
   noteRejection(rejected: Tokens): void;
   /** Notes that the API accepted the tokens that replaced rejected ones. */
@@ -64,7 +64,8 @@ export async function fetchWithToken(
   const call = prepare(caller, input, init, signal);
   // After a change of account only this caller has the tokens that belong to the address.
   const account = call.caller;
-  const tokens = account.fresh() ?? await shownToCaller(account.current());
+  const aborts = call.init?.signal ?? undefined;
+  const tokens = account.fresh() ?? await shownToCaller(account.current(0, aborts));
   const copy = call.bodyOf && new BodyCopy(call.bodyOf);
   try {
     const response = await send(call, tokens, copy);
@@ -76,7 +77,7 @@ export async function fetchWithToken(
       account.noteRejection(tokens);
       return response;
     }
-    const renewed = await shownToCaller(account.replaceRejected(tokens));
+    const renewed = await shownToCaller(account.replaceRejected(tokens, aborts));
     if (renewed === undefined) return response;
     await response.body?.cancel();
     const again = await send(call, renewed, copy, body);

@@ -18,6 +18,14 @@ export interface Delivery {
   readonly retryAfterSeconds: number | undefined;
 }
 
+/** On whose behalf a request is sent. */
+export interface Caller {
+  /** Ends it early; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether somebody still waits for the answer. Where nobody does, nothing more is sent. */
+  isWanted?(): boolean;
+}
+
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 8_000;
 /** A real answer is a few kilobytes. */
@@ -36,14 +44,13 @@ const holds = new WeakMap<() => number, Map<string, number>>();
  * is sent again only if the password was certainly not checked. No redirect is followed.
  *
  * @param deadlineMs How long all of it may take.
- * @param signal Ends it early; its reason is thrown.
  * @throws {ConfigError} `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent.
  */
 export async function send(
   request: ProviderRequest,
   world: World,
   deadlineMs: number,
-  signal?: AbortSignal,
+  { signal, isWanted = () => true }: Caller = {},
 ): Promise<Delivery> {
   const { readAnswer } = await loadChecks(
     request.flow === "login" ? "log in" : "refresh the session",
@@ -57,6 +64,7 @@ export async function send(
   holds.set(world.monotonic, clockHolds);
   const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
   if (holdMs > 0) return held(request, world, holdMs);
+  if (!isWanted()) throw new DOMException("Nobody waits for the answer", "AbortError");
   for (let attempt = 1;; attempt++) {
     signal?.throwIfAborted();
     const sentAt = world.now();
@@ -80,13 +88,15 @@ export async function send(
     const base = outcome.code === "THROTTLED" ? 1_000 : 200;
     const backoff = Math.min(base * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
     const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
-    if (!outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left()) {
+    const isLast = !outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left();
+    if (isLast || !isWanted()) {
       if (waitMs !== undefined && isTransient(outcome.code)) {
         clockHolds.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
       }
       return delivery;
     }
     await world.sleep(pause, signal);
+    if (!isWanted()) return delivery;
   }
 }
 

@@ -5,13 +5,14 @@ import {
   type RenewableTokens,
   type Tokens,
 } from "../values/tokens.ts";
-import { type Delivery, send } from "./send.ts";
+import { type Caller, type Delivery, send } from "./send.ts";
 import { ConfigError, isTransient } from "../values/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./exchange.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
+export type { Caller } from "./send.ts";
 // Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./errors.ts";
 
@@ -30,7 +31,7 @@ export async function requestLogin(
   signal: AbortSignal | undefined,
 ): Promise<TokenDelivery> {
   const request = await passwordRequest(provider, username, password);
-  const delivery = await send(request, world, provider.timeoutMs, signal);
+  const delivery = await send(request, world, provider.timeoutMs, { signal });
   return { delivery, tokens: tokensOf(delivery, "password", delivery.sentAt, undefined, world) };
 }
 
@@ -51,7 +52,7 @@ export async function requestRefresh(
   known: RefreshVariant | undefined,
   world: World,
   deadlineMs: number,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<TokenDelivery & { variant: RefreshVariant }> {
   const names = { username: held.claims.username, sub: held.claims.sub, login: loginName };
   const started = world.monotonic();
@@ -60,7 +61,7 @@ export async function requestRefresh(
   const variants = variantsFor(provider, names, known);
   for (let variant = variants.shift(); variant !== undefined; variant = variants.shift()) {
     const left = deadlineMs - (world.monotonic() - started);
-    if (last !== undefined && left <= 0) break;
+    if (last !== undefined && (left <= 0 || caller.isWanted?.() === false)) break;
     const request = variant === "rotating"
       ? rotatingRefreshRequest(provider, held.refreshToken)
       : await refreshRequest(
@@ -68,7 +69,7 @@ export async function requestRefresh(
         held.refreshToken,
         variant === "omit" ? undefined : names[variant],
       );
-    const delivery = await send(request, world, left, signal);
+    const delivery = await send(request, world, left, caller);
     attempts += delivery.attempts;
     const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
     const { outcome } = delivery;

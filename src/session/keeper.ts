@@ -23,6 +23,8 @@ import { afterRejection, type Holding, holdingOf, SIGNED_OUT, tokensOf } from ".
 interface Refreshing {
   readonly result: Promise<Tokens>;
   readonly abort: AbortController;
+  /** The signals of those who wait for it; `undefined`: one who waits in any case. */
+  readonly waiting: (AbortSignal | undefined)[];
 }
 
 /** Keeps the tokens of one session current: tells when to refresh, and lets all callers share one refresh. */
@@ -70,8 +72,9 @@ export class TokenKeeper {
    * Tokens that are good now, refreshed if it is time.
    *
    * @param minValidMs How long the access token must still be good.
+   * @param signal Tells when the caller waits no more.
    */
-  async current(minValidMs = 0): Promise<Tokens> {
+  async current(minValidMs = 0, signal?: AbortSignal): Promise<Tokens> {
     const { world } = this;
     const held = this.fresh(minValidMs);
     if (held) return held;
@@ -84,16 +87,16 @@ export class TokenKeeper {
       case "fail":
         throw this.#memory.whyNot();
       case "refresh":
-        return await this.#share("due");
+        return await this.#share("due", signal);
       case "refresh-early":
-        return await this.#shareEarly(minValidMs);
+        return await this.#shareEarly(minValidMs, signal);
     }
   }
 
   /** A refresh now, whatever time is left; joins one under way. */
-  async refresh(): Promise<Tokens> {
+  async refresh(signal?: AbortSignal): Promise<Tokens> {
     this.#memory.catchUp();
-    return await this.#share("forced");
+    return await this.#share("forced", signal);
   }
 
   /** Whether the API answered 401 to the access token that is held. */
@@ -112,7 +115,7 @@ export class TokenKeeper {
    *
    * @throws {AuthError} If the provider refused the refresh token for good: the session is over.
    */
-  async replaceRejected(rejected: Tokens): Promise<Tokens | undefined> {
+  async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const { world } = this;
     const holding = this.#refreshing ? undefined : this.#memory.catchUp();
     this.noteRejection(rejected);
@@ -126,7 +129,7 @@ export class TokenKeeper {
       this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, world);
     }
     try {
-      return await this.#share("rejected");
+      return await this.#share("rejected", signal);
     } catch (error) {
       if (error instanceof AuthError && this.#memory.peek().kind === "none") throw error;
       return undefined;
@@ -214,10 +217,10 @@ export class TokenKeeper {
     return this.#memory.become(next);
   }
 
-  async #shareEarly(minValidMs: number): Promise<Tokens> {
+  async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
     const { world } = this;
     try {
-      return await this.#share("early");
+      return await this.#share("early", signal);
     } catch (error) {
       const left = tokensOf(this.#memory.peek());
       if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
@@ -228,14 +231,19 @@ export class TokenKeeper {
     }
   }
 
-  #share(reason: Reason): Promise<Tokens> {
-    if (this.#refreshing) return this.#refreshing.result;
+  #share(reason: Reason, signal?: AbortSignal): Promise<Tokens> {
+    if (this.#refreshing) {
+      this.#refreshing.waiting.push(signal);
+      return this.#refreshing.result;
+    }
     const abort = new AbortController();
+    const waiting = [signal];
+    const isWanted = () => waiting.some((each) => each?.aborted !== true);
     // Loaded on demand: a session with a good token needs no refresh.
     const result = import("./refresh.ts").then(({ refreshOnce }) =>
-      refreshOnce(this.#memory, reason, abort.signal)
+      refreshOnce(this.#memory, reason, { signal: abort.signal, isWanted })
     );
-    const refreshing = { result, abort };
+    const refreshing = { result, abort, waiting };
     this.#refreshing = refreshing;
     const done = () => {
       if (this.#refreshing === refreshing) this.#refreshing = undefined;

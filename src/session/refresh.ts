@@ -1,6 +1,6 @@
 import type { ProviderSettings } from "../provider/exchange.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
-import { deliveryError, requestRefresh } from "../provider/token_request.ts";
+import { type Caller, deliveryError, requestRefresh } from "../provider/token_request.ts";
 import { type AuthError, ProviderError, sentenceOf } from "../values/errors.ts";
 import {
   isGoodFor,
@@ -46,13 +46,14 @@ const EARLY_DEADLINE_MS = 10_000;
 /**
  * One refresh, for all callers in this process and, by the lock, for all processes on the store.
  *
- * @param signal Aborted by a login or a logout: their outcome counts, whatever becomes of this.
+ * @param caller `signal`: aborted by a login or a logout, whose outcome counts, whatever becomes of this.
  */
 export async function refreshOnce(
   keeper: RefreshingSession,
   reason: Reason,
-  signal: AbortSignal,
+  caller: Caller & { readonly signal: AbortSignal },
 ): Promise<Tokens> {
+  const { signal } = caller;
   const { options, settings, world } = keeper.configuration;
   try {
     const before = renewable(keeper, keeper.peek());
@@ -70,7 +71,7 @@ export async function refreshOnce(
         const leftMs = () => totalMs - (world.monotonic() - started);
         // A holder gives up after half the deadline, so that those who wait have their turn.
         const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
-        return await askProvider(keeper, held, { provider, reason, lock, budgetMs, signal });
+        return await askProvider(keeper, held, { provider, reason, lock, budgetMs, caller });
       } finally {
         // The lock goes to another process next: what it finds must not be older than this login or logout.
         if (signal.aborted && lock.held) await keeper.saveNow(lock, true);
@@ -89,7 +90,7 @@ interface Inquiry {
   readonly provider: ProviderSettings;
   readonly reason: Reason;
   readonly lock: StoreLock;
-  readonly signal: AbortSignal;
+  readonly caller: Caller & { readonly signal: AbortSignal };
   /** How long it may still take, in milliseconds. */
   budgetMs(): number;
 }
@@ -100,7 +101,7 @@ async function askProvider(
   held: RenewableTokens,
   inquiry: Inquiry,
 ): Promise<Tokens> {
-  const { provider, reason, lock, signal, budgetMs } = inquiry;
+  const { provider, reason, lock, caller, budgetMs } = inquiry;
   const { settings, world } = keeper.configuration;
   const { loginName = settings.text("username"), refreshVariant } = held.learned;
   const { delivery, tokens, variant } = await requestRefresh(
@@ -110,9 +111,9 @@ async function askProvider(
     refreshVariant,
     world,
     budgetMs(),
-    signal,
+    caller,
   );
-  signal.throwIfAborted();
+  caller.signal.throwIfAborted();
   keeper.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
   if (tokens) {
     const { clockOffsetMs } = delivery;

@@ -100,6 +100,41 @@ Deno.test("a refresh whose callers all left still renews the session", async () 
   assertEquals(world.refreshes(), 1);
 });
 
+Deno.test("a refresh whose callers all left sends nothing more", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  const held = world.hold();
+  const controllers = [new AbortController(), new AbortController()];
+  const [first, second] = controllers.map(({ signal }) =>
+    rejection(world.session.authFetch("/v1/whoami", { signal }))
+  );
+  await held.arrived;
+  for (const controller of controllers) controller.abort(new Error("the caller left"));
+  await Promise.all([first, second]);
+  held.release();
+  for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done, 0));
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a refresh is repeated for those who still wait", async () => {
+  await using world = portless();
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  world.sandbox.failures.push({ at: "token", status: 503, times: 1 });
+  const held = world.hold();
+  const controller = new AbortController();
+  const leaving = rejection(world.session.accessToken({ signal: controller.signal }));
+  const staying = world.session.accessToken();
+  await held.arrived;
+  controller.abort();
+  await leaving;
+  held.release();
+  await staying;
+  assertEquals(world.refreshes(), 2);
+});
+
 Deno.test("a signal that is aborted already sends nothing", async () => {
   await using world = portless({ session: { clientSecret: "", refreshSecretHash: "omit" } });
   world.sandbox.failures.push({ at: "token", body: LOGIN_ANSWER, times: 1 });

@@ -1,16 +1,22 @@
 import { ConfigError, typeError } from "./errors.ts";
 
+/** How long a text may be, in characters. A token has some thousand. */
+const MAX_LENGTH = 1_048_576;
+
 const NEXT_STEP =
   'choose "Copy Token" in the user menu of the portal and paste the whole string (bearer eyJ…)';
 
+/** What a mail, a terminal or a text program puts around a string. */
+const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
+
 /**
- * Turns what the portal's "Copy Token" put on the clipboard (section 2.3 of the API document) into
- * the bare access token. The word `bearer`, quotes around the string, and line breaks that a mail
- * or a terminal put into it are removed.
+ * Turns the string that the portal's "Copy Token" puts on the clipboard (section 2.3 of the API
+ * document) into the bare access token. It removes the word `bearer`, quotes around the string, and
+ * line breaks that a mail or a terminal put into it.
  *
  * @param text The portal string, with or without the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if it is empty or cannot be a token; the message tells what was seen, never the text.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if it is empty, longer than 1 048 576 characters, or cannot be a token. The message describes the text and never quotes it.
  *
  * @example
  * ```ts
@@ -23,35 +29,41 @@ export function parsePortalToken(text: string): string {
   if (typeof text !== "string") {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
-  const trimmed = text.replace(/^[\s"'`“”‘’«»\u200b\ufeff]+|[\s"'`“”‘’«»\u200b\ufeff]+$/g, "");
-  const token = trimmed
+  if (text.length > MAX_LENGTH) {
+    throw refused(`it is too large: ${text.length} characters, where ${MAX_LENGTH} are the limit`);
+  }
+  // Each pattern starts at a fixed place, so that the time grows with the length and not its square.
+  const token = unwrapped(text)
     // A line of a .env.
     .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
-    .replace(/[ \t]*[\r\n]+[ \t]*/g, "");
-  if (token === "") {
-    throw new ConfigError(
-      "INVALID_PORTAL_TOKEN",
-      `Cannot read the portal token: the text is empty; ${NEXT_STEP}`,
-    );
-  }
+    .split(/[\r\n]+/).map((line) => line.trim()).join("");
+  if (token === "") throw refused("the text is empty");
   const odd = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (odd >= 0) {
-    throw new ConfigError(
-      "INVALID_PORTAL_TOKEN",
-      `Cannot read the portal token: character ${odd + 1} of ${token.length} is ${
-        describe(token.charCodeAt(odd))
-      }, which no token holds; ${NEXT_STEP}`,
-    );
+    const what = describe(token.charCodeAt(odd));
+    throw refused(`character ${odd + 1} of ${token.length} is ${what}, which no token holds`);
   }
   // Five parts are an encrypted token: that is how refresh tokens look.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
-    throw new ConfigError(
-      "INVALID_PORTAL_TOKEN",
-      `Cannot read the portal token: this looks like a refresh token; ${NEXT_STEP}`,
-    );
+    throw refused("this looks like a refresh token");
   }
   return token;
+}
+
+function unwrapped(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && WRAPPING.test(text.charAt(start))) start++;
+  while (end > start && WRAPPING.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function refused(why: string): ConfigError {
+  return new ConfigError(
+    "INVALID_PORTAL_TOKEN",
+    `Cannot read the portal token: ${why}; ${NEXT_STEP}`,
+  );
 }
 
 function describe(code: number): string {

@@ -115,6 +115,40 @@ Deno.test("parsePortalToken() takes no wrong type", () => {
   }
 });
 
+/** Texts on which a pattern that backtracks takes minutes; the tests would not end. */
+const long = 500_000;
+const hostile: [what: string, text: string, refusal: string | undefined][] = [
+  ["blanks before the token", " ".repeat(long) + BARE, undefined],
+  ["blanks behind the token", BARE + " \t".repeat(long / 2), undefined],
+  ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "is a space"],
+  ["quotes in the token", `a${"'".repeat(long)}b`, "a punctuation mark"],
+  ["quotes alone", `"'`.repeat(long / 2), "empty"],
+  ["line breaks in the token", BARE.replace(".", `.${"\n ".repeat(long / 2)}`), undefined],
+  ["blanks and no line break", `${BARE}${"\u00a0 ".repeat(long / 2)}x`, "not an ASCII character"],
+  ["the word and blanks", `bearer${" ".repeat(long)}x y`, "is a space"],
+  ["colons behind the word", `bearer${" :".repeat(long / 2)}`, "empty"],
+  ["the name of the header and blanks", `authorization${" ".repeat(long)}x`, "is a space"],
+  [
+    "export and blanks",
+    `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
+    "is a space",
+  ],
+  ["dots", ".".repeat(long), undefined],
+];
+for (const [what, text, refusal] of hostile) {
+  Deno.test(`parsePortalToken() passes ${long} of these in one go: ${what}`, () => {
+    if (refusal === undefined) assert(parsePortalToken(text).length > 0);
+    else assertStringIncludes(refused(text).message, refusal);
+  });
+}
+
+Deno.test("parsePortalToken() refuses a text that is too large, and says how large it is", () => {
+  const limit = 1_048_576;
+  assertEquals(parsePortalToken("a".repeat(limit)).length, limit);
+  const { message } = refused("a".repeat(limit + 1));
+  assertStringIncludes(message, "too large: 1048577 characters, where 1048576 are the limit");
+});
+
 Deno.test("parsePortalToken() never repeats what it was given", () => {
   const text = fc.string({ unit: "binary", minLength: 8, maxLength: 60 });
   fc.assert(

@@ -1,11 +1,14 @@
 import { type Assignment, BOM, parseEnvText, plainAssignments } from "./parser.ts";
 
+/** How many lines of our keys are tried out in a text that is not plain. */
+const MAX_TRIALS = 50;
+
 /**
  * Sets or removes (`undefined`) keys in the text of a `.env`. Every other line stays byte for byte.
- * A key keeps its first line and its `export `, a comment behind its value moves to a line of its own,
- * further lines of the same key go; a new key is added at the end.
+ * A key keeps its first line and its `export `. A comment behind its value moves to a line of its own.
+ * Further lines of the same key are removed. A new key is added at the end.
  *
- * @returns The new text, or `undefined` where no edit of this text reads back as wanted.
+ * @returns The new text; `undefined` if no edit of this text reads back as wanted.
  */
 export function editEnvText(
   text: string,
@@ -17,7 +20,7 @@ export function editEnvText(
   return editPlain(text, changes) ?? editAny(text, changes);
 }
 
-/** The edit of a text in which no line has a bearing on another: those of other keys need no second look. */
+/** Edits a plain text: no line has a bearing on another, so only the lines of these keys are read back. */
 function editPlain(
   text: string,
   changes: ReadonlyMap<string, string | undefined>,
@@ -33,7 +36,10 @@ function editPlain(
   return isAsWanted ? edited : undefined;
 }
 
-/** The edit of a text in which quotes may be open, lines continued and values disguised as ours. */
+/**
+ * Edits any other text: quotes may be open, values go on over several lines, and a value can hold a
+ * line like one of ours. Where the assignments are is a guess; the whole text is read back to check it.
+ */
 function editAny(
   text: string,
   changes: ReadonlyMap<string, string | undefined>,
@@ -45,14 +51,12 @@ function editAny(
     else wanted.set(key, value);
   }
   const keys = [...changes.keys()];
-  const wide = findAssignments(text, keys, true);
-  const narrow = () => findAssignments(text, keys, false);
-  // A line that looks like ours may stand inside a foreign quoted value: leave those alone.
-  const real = (found: Assignment[]) =>
-    found.filter((one) => isReal(text, one, found.filter((it) => it !== one), before));
-  const attempts = [() => wide, () => real(wide), narrow, () => real(narrow())];
-  for (const attempt of attempts) {
-    const assignments = attempt();
+  for (const wide of [true, false]) {
+    const found = findAssignments(text, keys, wide);
+    // Each is tried out on the whole text; a file that this module wrote has a line for each key.
+    if (found.length > MAX_TRIALS) continue;
+    // A line like one of ours may stand inside another key's quoted value: that one is left alone.
+    const assignments = found.filter((one) => isReal(text, one, found, before));
     // A line of ours that this reading does not see would get a second one beside it at each save.
     if (keys.some((key) => before.has(key) && !assignments.some((it) => it.key === key))) continue;
     for (const place of ["end", "start"] as const) {
@@ -64,8 +68,8 @@ function editAny(
 }
 
 /**
- * Writes a value so that every common reader of `.env` files reads it back alike; `undefined` where
- * no way of writing it is safe.
+ * Writes a value so that all common readers of `.env` files read it back alike; `undefined` if there is
+ * no such way.
  */
 export function formatValue(value: string): string | undefined {
   if (/^[A-Za-z0-9_\-./+=:@%,]*$/.test(value)) return value;
@@ -74,13 +78,13 @@ export function formatValue(value: string): string | undefined {
 }
 
 /**
- * Finds the lines of the keys, passing over what stands inside the quotes of other values.
+ * Guesses where the assignments of the keys are, also where `plainAssignments` gives up.
  *
- * @param wide Whether a quote that is not closed on its line is looked for on the lines below.
+ * @param wide Whether a quote that is not closed on its line can be closed on a later one.
  */
 function findAssignments(text: string, keys: readonly string[], wide: boolean): Assignment[] {
   const found: Assignment[] = [];
-  const head = /[ \t\r]*(export[ \t]+)?([^\n=#]*?)[ \t]*=[ \t]*/y;
+  const head = /([^\n=#]*)=[ \t]*/y;
   for (let start = text.startsWith(BOM) ? 1 : 0, end = start; start < text.length; start = end) {
     let last = endOfLine(text, start);
     head.lastIndex = start;
@@ -96,11 +100,12 @@ function findAssignments(text: string, keys: readonly string[], wide: boolean): 
           last = endOfLine(text, closing);
         }
       }
-      const [, exported, key = ""] = match;
+      const name = (match[1] ?? "").trim();
+      const key = name.replace(/^export[ \t]+/, "");
       if (keys.includes(key)) {
         const comment = /^[^#]*[ \t](#[^\r]*)/.exec(text.slice(behind, last))?.[1] ?? "";
         const until = Math.min(last + 1, text.length);
-        found.push({ key, start, end: until, exported: exported !== undefined, comment });
+        found.push({ key, start, end: until, exported: key !== name, comment });
       }
     }
     end = last + 1;
@@ -109,9 +114,8 @@ function findAssignments(text: string, keys: readonly string[], wide: boolean): 
 }
 
 /**
- * Where new lines go: behind all others, but before comments and blanks at the end if one of them is
- * indented, as `node --env-file` would take that one for the beginning of the next key, and before a
- * value of blanks alone, as most would take the next line for it.
+ * Where new lines go: at the end, but before these lines, which some readers join to the next one:
+ * indented comments and lines of blanks (`node --env-file`), and a value of blanks alone (most).
  */
 function endOfEntries(text: string): number {
   let at = text.length;
@@ -157,18 +161,18 @@ function apply(
   return edited.startsWith(BOM) ? BOM + added + edited.slice(1) : added + edited;
 }
 
-/** Whether the parser takes these lines for an assignment of that key, and for nothing else. */
+/** Whether the parser takes these lines for an assignment of that key and for nothing else: tries it out. */
 function isReal(
   text: string,
   one: Assignment,
-  others: readonly Assignment[],
+  all: readonly Assignment[],
   before: ReadonlyMap<string, string>,
 ): boolean {
   const probe = `${text.slice(0, one.start)}${one.key}=probe\n${text.slice(one.end)}`;
   const after = parseEnvText(probe);
   if (!sameEntries(without(after, one.key), without(before, one.key))) return false;
-  // Of several lines of a key only the last one shows.
-  return after.get(one.key) === "probe" || others.some(({ key }) => key === one.key);
+  // Of several lines of one key only the last one counts.
+  return after.get(one.key) === "probe" || all.some((it) => it !== one && it.key === one.key);
 }
 
 function without(values: ReadonlyMap<string, string>, key: string): Map<string, string> {

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText, formatValue } from "../../src/dotenv/text.ts";
 import { OWN_KEYS } from "./arbitrary.ts";
 
@@ -161,6 +162,37 @@ for (const [what, text, changes, wanted] of cases) {
   Deno.test(`editEnvText() ${what}`, () => {
     assertEquals(editEnvText(text, changes), wanted);
     if (wanted !== undefined) assertEquals(editEnvText(wanted, changes), wanted, "a second time");
+  });
+}
+
+/** Texts on which a pattern that backtracks takes minutes or hours; the tests would not end. */
+const long = 400_000;
+const OPEN = 'A="\n\n"\n';
+const hostile: Record<string, string> = {
+  "blanks": `${" \t".repeat(long / 2)}"`,
+  "blanks and a key": `${" ".repeat(long)}B${" ".repeat(long)}"\nC=1`,
+  "blanks behind the sign": `B=${" ".repeat(long)}"`,
+  "blanks in a value": `B=x${" ".repeat(long)}y"`,
+  "words in a value": `B=${"x ".repeat(long / 2)}"`,
+  "carriage returns": `${"\r".repeat(long)}B="`,
+  "empty lines": `${"\n".repeat(long)}B="`,
+  "quotes": `B=${"'".repeat(long)}`,
+  "quotes in quotes": `ACCESS_TOKEN='${'"'.repeat(long)}'`,
+  "open quotes": `B="\n`.repeat(long / 4),
+  "open quotes of two kinds": `B="\nC='\n`.repeat(long / 8),
+  "the word export": `${"export ".repeat(long / 7)}B="`,
+  "signs": `${"=".repeat(long)}"`,
+  "comment signs": `B=${"#".repeat(long)}"`,
+  "backslashes": `B=${"\\".repeat(long)}`,
+  "lines of its own": "ACCESS_TOKEN=x\n".repeat(long / 15),
+  "lines of its own, and a value of several lines": OPEN + "ACCESS_TOKEN=x\n".repeat(long / 15),
+  "lines of its own with open quotes": OPEN + `ACCESS_TOKEN="\n`.repeat(long / 15),
+};
+for (const [what, text] of Object.entries(hostile)) {
+  Deno.test(`editEnvText() passes ${long} of these in one go, or refuses: ${what}`, () => {
+    const edited = editEnvText(text, new Map([["ACCESS_TOKEN", "new"]]));
+    if (edited !== undefined) assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new");
+    assertEquals(edited === undefined, /lines of its own./.test(what));
   });
 }
 

@@ -1,4 +1,5 @@
 /** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
+import { lchown } from "node:fs/promises";
 import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
 
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
@@ -106,5 +107,5 @@ export async function makeNode(kind: "device" | "pipe", path: string): Promise<v
 /** Makes a symbolic link that belongs to another user; only root can. */
 export async function linkOf(uid: number, target: string, path: string): Promise<void> {
   await Deno.symlink(target, path);
-  await must("chown", "-h", `${uid}:${uid}`, path);
+  await lchown(path, uid, uid);
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { lockBeside } from "../../src/dotenv/lock.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { needing, ROOT_ONLY } from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
 import { frozen, noFreezing } from "./disks.ts";
 
 const WORLD = {
@@ -133,8 +133,8 @@ Deno.test({
   });
 });
 
-Deno.test("a link in the place of the lock file is not followed", {
-  ignore: Deno.build.os === "windows",
+Deno.test({
+  ...needing(NOT_ON_WINDOWS, "a link in the place of the lock file is not followed"),
 }, async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;

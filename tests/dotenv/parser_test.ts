@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { parseEnv } from "node:util";
 import { parseEnvText, plainAssignments } from "../../src/dotenv/parser.ts";
 import { benignEnvText, hostileEnvText } from "./arbitrary.ts";
+import { SEED } from "../support/seed.ts";
 
 /** How many texts are tried, many more with SOAK set. */
 const RUNS = Deno.env.get("SOAK") ? 200_000 : 10_000;
@@ -19,7 +20,7 @@ for (const [name, texts] of [["strange", hostileEnvText()], ["benign", benignEnv
         const runtime = parseEnv(`${text.replace(/^\ufeff/, "")}\n`);
         assertEquals(Object.fromEntries(parseEnvText(text)), { ...runtime });
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, seed: SEED },
     );
     assert(plain > RUNS / 10 && plain < RUNS * 0.9, `${plain} of ${RUNS} are plain`);
   });

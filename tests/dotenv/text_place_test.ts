@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { availableReaders, readWith } from "../peers/env_readers.ts";
+import { ENV_READERS, lackOfReader, readAllWith } from "../peers/env_readers.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { needing } from "../support/needs.ts";
 
 const TOKEN = new Map([["ACCESS_TOKEN", "new"]]);
 
@@ -14,16 +16,21 @@ const cases: [text: string, edited: string][] = [
   ["A=1\n# note\n", "A=1\n# note\nACCESS_TOKEN=new\n"],
 ];
 for (const [text, edited] of cases) {
-  Deno.test(`editEnvText() adds to ${JSON.stringify(text)} where every reader finds it`, async () => {
+  Deno.test(`editEnvText() adds a line to ${JSON.stringify(text)} at the right place`, () => {
     assertEquals(editEnvText(text, TOKEN), edited);
-    const path = await Deno.makeTempFile({ suffix: ".env" });
-    try {
-      await Deno.writeTextFile(path, edited);
-      for (const reader of await availableReaders()) {
-        assertEquals((await readWith(reader, path))?.ACCESS_TOKEN, "new", reader);
+  });
+}
+
+for (const reader of ENV_READERS) {
+  const name = `${reader} finds the line wherever editEnvText() adds it`;
+  Deno.test(needing(await lackOfReader(reader), name), async () => {
+    await inFolder(async (folder) => {
+      const paths = cases.map((_, at) => `${folder}/${at}.env`);
+      for (const [at, path] of paths.entries()) {
+        await Deno.writeTextFile(path, cases[at]?.[1] ?? "");
       }
-    } finally {
-      await Deno.remove(path);
-    }
+      const readings = await readAllWith(reader, paths);
+      assertEquals(readings.map((it) => it?.ACCESS_TOKEN), cases.map(() => "new"));
+    });
   });
 }

@@ -1,6 +1,7 @@
 /** Reads `.env` files with the programs that people read theirs with. */
 import { parse } from "dotenv";
 import { parseEnv } from "node:util";
+import type { Lack } from "../support/needs.ts";
 import { assertInert } from "./env_inert.ts";
 
 export type EnvReader = "deno" | "node" | "bash" | "python-dotenv" | "npm-dotenv" | "parse-env";
@@ -17,7 +18,13 @@ type ReadFiles = (paths: string[]) => Promise<EnvReading[]>;
 // `null` for readers which this machine does not have.
 const found = new Map<EnvReader, Promise<ReadFiles | null>>();
 
-/** The readers this machine has; says once which are not there. */
+/** What is missing on this machine to read with a reader. */
+export async function lackOfReader(reader: EnvReader): Promise<Lack | undefined> {
+  if (await find(reader) !== null) return undefined;
+  return { reason: `${reader} is not installed`, installable: true };
+}
+
+/** The readers this machine has. */
 export async function availableReaders(): Promise<EnvReader[]> {
   const there: EnvReader[] = [];
   for (const reader of ENV_READERS) if (await find(reader)) there.push(reader);
@@ -45,10 +52,7 @@ export async function readAllWith(reader: EnvReader, paths: string[]): Promise<E
 function find(reader: EnvReader): Promise<ReadFiles | null> {
   const known = found.get(reader);
   if (known) return known;
-  const looking = finders[reader]().then((read) => {
-    if (read === null) console.warn(`${reader} is not on this machine: nothing is read with it`);
-    return read;
-  });
+  const looking = finders[reader]();
   found.set(reader, looking);
   return looking;
 }

@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
+import { needing } from "../support/needs.ts";
 import {
   availableReaders,
+  ENV_READERS,
   type EnvReader,
   type EnvReading,
+  lackOfReader,
   readAllWith,
   readWith,
 } from "./env_readers.ts";
@@ -31,14 +34,28 @@ async function readings(text: string): Promise<Partial<Record<EnvReader, EnvRead
   return all;
 }
 
-Deno.test("readWith() reads plain assignments alike with every reader", async () => {
-  const text =
-    '# note\nexport A=a/b+c==\nB=\'it "is" $A #1\'\nC="it\'s é 🌊"\nACCESS_TOKEN=\nD=1\n';
-  const wanted = { A: "a/b+c==", B: 'it "is" $A #1', C: "it's é 🌊", ACCESS_TOKEN: "", D: "1" };
-  const all = await readings(text);
-  for (const [reader, reading] of Object.entries(all)) assertEquals(reading, wanted, reader);
-  assert(Object.keys(all).length >= 4, "deno, npm-dotenv, parse-env and bash or node are expected");
-});
+for (const reader of ENV_READERS) {
+  Deno.test({
+    ...needing(await lackOfReader(reader), `readWith() reads plain assignments with ${reader}`),
+  }, async () => {
+    const text =
+      '# note\nexport A=a/b+c==\nB=\'it "is" $A #1\'\nC="it\'s é 🌊"\nACCESS_TOKEN=\nD=1\n';
+    const wanted = { A: "a/b+c==", B: 'it "is" $A #1', C: "it's é 🌊", ACCESS_TOKEN: "", D: "1" };
+    await withFiles([text], async ([path = ""]) => {
+      assertEquals(await readWith(reader, path), wanted);
+    });
+  });
+
+  const name = `readAllWith() reads 500 files with ${reader}, in their order`;
+  Deno.test(needing(await lackOfReader(reader), name), async () => {
+    const texts = fc.sample(benignEnvText(), { numRuns: 500, seed: 1 })
+      .map((text, at) => `FILE=${at}\n${text}`);
+    await withFiles(texts, async (paths) => {
+      const all = await readAllWith(reader, paths);
+      assertEquals(all.map((reading) => reading?.FILE), texts.map((_, at) => `${at}`));
+    });
+  });
+}
 
 Deno.test("readWith() shows that only deno takes the first of two lines for a key", async () => {
   for (const [reader, reading] of Object.entries(await readings("A=first\nA=last\n"))) {
@@ -79,8 +96,9 @@ Deno.test("readWith() reads nothing from the environment of the tests", async ()
   }
 });
 
-Deno.test("readWith() reads with node as node --env-file does", async () => {
-  if (!(await availableReaders()).includes("node")) return;
+Deno.test({
+  ...needing(await lackOfReader("node"), "readWith() reads with node as node --env-file does"),
+}, async () => {
   const texts = fc.sample(hostileEnvText(), { numRuns: 12, seed: 3 });
   await withFiles(texts, async (paths) => {
     const all = await readAllWith("node", paths);
@@ -92,18 +110,6 @@ Deno.test("readWith() reads with node as node --env-file does", async () => {
       }).output();
       const { PATH: _, ...reading } = JSON.parse(new TextDecoder().decode(stdout));
       assertEquals(all[at], reading);
-    }
-  });
-});
-
-Deno.test("readAllWith() reads 500 files with each reader, in their order", async () => {
-  const texts = fc.sample(benignEnvText(), { numRuns: 500, seed: 1 })
-    .map((text, at) => `FILE=${at}\n${text}`);
-  await withFiles(texts, async (paths) => {
-    for (const reader of await availableReaders()) {
-      const all = await readAllWith(reader, paths);
-      assertEquals(all.length, 500, reader);
-      for (const [at, reading] of all.entries()) assertEquals(reading?.FILE, `${at}`, reader);
     }
   });
 });

@@ -27,7 +27,7 @@ interface Current {
   readonly info: Deno.FileInfo | undefined;
 }
 
-/** Reads a `.env`. A file that is not there is empty; one that cannot be read is a `problem`, not a throw. */
+/** Reads a `.env`. A missing file counts as empty. A file that cannot be read is a `problem`; nothing is thrown. */
 export function readEnvFile(path: string): EnvSnapshot {
   if (!mayRead(path)) {
     return {
@@ -48,13 +48,13 @@ export function readEnvFile(path: string): EnvSnapshot {
 }
 
 /**
- * Sets or removes keys in a `.env`, atomically: a reader sees the old or the new file, whole, and so
- * does a reader after a crash. The file is 0600 afterwards.
+ * Sets or removes (`undefined`) keys in a `.env`, atomically: whoever reads it, also after a crash,
+ * sees the old or the new file, whole. The file is 0600 afterwards.
  *
  * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
  * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
- * @returns The permission bits the file had before, if it was there.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written; it is then as it was.
+ * @returns The permission bits that the file had before; `undefined` if there was none.
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
  */
 export async function updateEnvFile(
   path: string,
@@ -101,7 +101,7 @@ export function grantsOthers(mode: number): boolean {
   return (mode & 0o077) !== 0;
 }
 
-/** The error for a file that may not be written without a permission prompt. */
+/** The error that tells which permission is missing to write a file; `undefined` if none is. */
 export function missingWritePermission(path: string): ConfigError | undefined {
   return missingIn(folderOf(path), path) ?? missingIn(folderBehind(path), path);
 }
@@ -120,7 +120,7 @@ function missingIn(folder: string, path: string): ConfigError | undefined {
   return undefined;
 }
 
-/** The folder in which a file is written: where it is a link, another one than its own. */
+/** The folder that a file is written in. For a link it is not the folder of the link. */
 function folderBehind(path: string): string {
   try {
     return folderOf(realPath(path));

@@ -10,7 +10,12 @@ export interface EnvLocation {
   readonly notes: readonly string[];
 }
 
-/** The path that an `envFile` option or `AUTH_ENV_FILE` names, against the working folder. */
+/**
+ * The file that an `envFile` option or `AUTH_ENV_FILE` names. A relative path is resolved against the
+ * working folder.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` if it names no file on this computer.
+ */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (name === false || name === "false") return { path: undefined, notes: [] };
   if (name === "") throw notAFile("an empty text");
@@ -44,7 +49,7 @@ function pathOfUrl(text: string): string {
     const local = url.hostname === "" || Deno.build.os === "windows";
     if (url.protocol === "file:" && local) return filePath(url);
   } catch {
-    // no URL, or a % that begins no character
+    // Not a URL, or a % in it does not begin an encoded character.
   }
   throw notAFile(text);
 }
@@ -67,27 +72,31 @@ function folderGone(): ConfigError {
 
 /**
  * The nearest `.env` from the working folder up to the project root (the folder with `.git` or
- * `deno.json`); without such a root only the working folder is looked at. Folders that may not be
- * read without asking are not looked at, and a file of another owner is passed over.
+ * `deno.json`). Without such a root, only the working folder counts. A file of another user is
+ * ignored, and so are folders that may not be read without a permission prompt.
  */
 export function nearestEnvFile(): EnvLocation {
   const here = workingFolderUrl();
-  const notes: string[] = [];
+  const ignored: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     const path = filePath(new URL(".env", folder));
     const info = lookAt(path);
     if (info?.isDirectory && folder.href !== here.href) continue;
     if (isForeign(path, info)) {
-      notes.push(
-        `${path} belongs to another user and is ignored; name the file to use in AUTH_ENV_FILE`,
-      );
+      ignored.push(path);
       continue;
     }
-    if (info !== undefined) return { path, notes };
+    if (info !== undefined) return { path, notes: notesOn(ignored) };
   }
   const path = filePath(new URL(".env", here));
   // The file of another user must not be replaced, so the session stays in memory.
-  return { path: notes.some((note) => note.startsWith(`${path} `)) ? undefined : path, notes };
+  return { path: ignored.includes(path) ? undefined : path, notes: notesOn(ignored) };
+}
+
+function notesOn(ignored: readonly string[]): string[] {
+  return ignored.map((path) =>
+    `${path} belongs to another user and is ignored; name the file to use in AUTH_ENV_FILE`
+  );
 }
 
 function workingFolderUrl(): URL {
@@ -98,7 +107,7 @@ function workingFolderUrl(): URL {
   }
 }
 
-/** The working folder at once, as most have their `.env` there; those above only if there is a root. */
+/** The working folder first, where most have their `.env`; the folders above only if one is a project root. */
 function* foldersUpToRoot(here: URL): Generator<URL> {
   yield here;
   const above: URL[] = [];

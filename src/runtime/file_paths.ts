@@ -3,15 +3,15 @@ import { environment } from "./environment.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * The URL of a path; a relative one is taken from the working folder. The runtime's own `node:url`
- * does the same, and makes each start 7 ms longer.
+ * The URL of a path. A relative one is resolved against the working folder. `node:url` does the same,
+ * but loading it makes each start 7 ms longer.
  *
  * @param windows Whether the path is written as on Windows.
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // What a URL would take for its own, or lose: its parser drops blanks at the end and line breaks.
-  // deno-lint-ignore no-control-regex -- control characters are what it is about
+  // Encoded: what has a meaning in a URL, and blanks and control characters, some of which its parser drops.
+  // deno-lint-ignore no-control-regex -- control characters are encoded, too
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
   if (windows && encoded.startsWith("//")) return new URL(`file:${encoded}`);
@@ -20,9 +20,9 @@ export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
 }
 
 /**
- * The path of a file URL, absolute.
+ * The absolute path of a file URL.
  *
- * @throws {URIError} If the URL holds a `%` that begins no character.
+ * @throws {URIError} If a `%` in the URL does not begin an encoded character.
  */
 export function filePath(url: URL, windows: boolean = WINDOWS): string {
   const path = decodeURIComponent(url.pathname);
@@ -31,12 +31,12 @@ export function filePath(url: URL, windows: boolean = WINDOWS): string {
   return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
 }
 
-/** The folder that a file is in, with the separator at its end. */
+/** The folder of a file, with a separator at its end. */
 export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
-/** The working folder, with the separator at its end; `undefined` if it was removed. */
+/** The working folder, with a separator at its end; `undefined` if it was removed. */
 export function workingFolder(): string | undefined {
   try {
     return filePath(fileUrl("./"));
@@ -45,7 +45,7 @@ export function workingFolder(): string | undefined {
   }
 }
 
-/** The place of a `.env`, without the names of folders that are nobody's business. */
+/** The path of a `.env` as people are shown it: without the names of the folders above their project. */
 export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";
   const folders: [string | undefined, string][] = [

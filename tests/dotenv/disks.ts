@@ -59,11 +59,14 @@ export function nullDevice(path: string): string[] {
 /** Works in a folder that is a disk of 16 kilobytes. */
 export async function onTinyDisk(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "tiny-disk-" }));
-  await must("mount", ...mountArgs(folder));
   try {
-    await work(folder);
+    await must("mount", ...mountArgs(folder));
+    try {
+      await work(folder);
+    } finally {
+      await must("umount", folder);
+    }
   } finally {
-    await must("umount", folder);
     await Deno.remove(folder, { recursive: true });
   }
 }

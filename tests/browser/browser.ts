@@ -65,7 +65,7 @@ export async function openPage(
   options: { javaScriptEnabled?: boolean } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ locale: "en-US", ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {

@@ -4,7 +4,7 @@ import { settlesWithin } from "../kernel/settles_within.ts";
 import { commandPath, isFile } from "../support/machine.ts";
 
 const START_ATTEMPTS = 3;
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 10_000;
 
 /** A folder for notebooks, and the environment in which Jupyter finds nothing but a Deno kernel. */

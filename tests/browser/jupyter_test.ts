@@ -25,7 +25,7 @@ class NotebookPage {
 
   static async open(page: Page, url: string): Promise<NotebookPage> {
     await page.goto(url);
-    await page.locator("#kernel_indicator_icon.kernel_idle_icon").waitFor({ timeout: 30_000 });
+    await page.locator("#kernel_indicator_icon.kernel_idle_icon").waitFor({ timeout: 120_000 });
     return new NotebookPage(page);
   }
 

@@ -4,7 +4,7 @@ import type { Output } from "../notebooks/outputs.ts";
 
 /** How to run one cell. */
 export interface ExecuteOptions {
-  /** Default 30 000. */
+  /** Default 120 000. */
   timeoutMs?: number;
   /** Answers `prompt()`. Without it the cell has no standard input and `prompt()` gives `null`. */
   onInput?: (prompt: string, password: boolean) => string | Promise<string>;

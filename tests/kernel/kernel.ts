@@ -23,8 +23,8 @@ export { CellTimeoutError, KernelDiedError };
 export type { CellResult, ExecuteOptions, InputRequest, KernelOptions, Output };
 
 const START_ATTEMPTS = 3;
-const START_TIMEOUT_MS = 30_000;
-const CELL_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
+const CELL_TIMEOUT_MS = 120_000;
 const SHUTDOWN_TIMEOUT_MS = 2_000;
 const SILENCE_STEP_MS = 20;
 const READY_STEP_MS = 100;
@@ -36,7 +36,7 @@ export async function startKernel(options: KernelOptions): Promise<Kernel> {
   for (let attempt = 1;; attempt++) {
     const process = await KernelProcess.start(options);
     try {
-      return await Kernel.connect(process, options.startTimeoutMs ?? START_TIMEOUT_MS);
+      return await Kernel.connect(process, START_TIMEOUT_MS);
     } catch (error) {
       await process.end();
       if (attempt === START_ATTEMPTS || !(error instanceof PortTakenError)) throw error;
@@ -64,6 +64,7 @@ export class Kernel implements AsyncDisposable {
   #messages = 0;
   #quiet: Promise<void> = Promise.resolve();
   #cell: RunningCell | undefined;
+  #marker: Pick<RunningCell, "id" | "idle"> | undefined;
   #closing: Promise<void> | undefined;
 
   static async connect(process: KernelProcess, timeoutMs: number): Promise<Kernel> {
@@ -166,6 +167,7 @@ export class Kernel implements AsyncDisposable {
   async #run(cell: RunningCell, frames: Uint8Array[]): Promise<CellResult> {
     const sent = this.#sockets.shell.send(frames).catch(connectionEnded);
     const [reply] = await Promise.all([cell.reply.promise, cell.idle.promise, sent]);
+    await this.#passThrough();
     await (this.#quiet = this.#silence());
     const { outputs, inputs } = cell;
     const executionCount = typeof reply.execution_count === "number" ? reply.execution_count : null;
@@ -182,8 +184,22 @@ export class Kernel implements AsyncDisposable {
   }
 
   /**
-   * 40 ms without a message: the kernel sends results after "idle". In two steps, so that a timer
-   * that is late on a busy machine does not end the wait before the sockets were read.
+   * Runs nothing, by the way that cells go. What a cell shows may leave the kernel after "idle", by
+   * other threads; each of them had its turn once the kernel is idle again.
+   */
+  async #passThrough(): Promise<void> {
+    const { id, frames } = this.#wire.encode("execute_request", {
+      ...{ code: "", silent: true, store_history: false, user_expressions: {} },
+      ...{ allow_stdin: false, stop_on_error: false },
+    });
+    this.#marker = { id, idle: Promise.withResolvers() };
+    await this.#sockets.shell.send(frames).catch(connectionEnded);
+    await this.#marker.idle.promise;
+  }
+
+  /**
+   * 40 ms without a message. In two steps, so that a timer that is late on a busy machine does not end
+   * the wait before the sockets were read.
    */
   async #silence(): Promise<void> {
     for (let seen = -1; seen !== this.#messages;) {
@@ -215,8 +231,9 @@ export class Kernel implements AsyncDisposable {
   #onIopub(message: Message): void {
     this.#subscribed.resolve();
     if (message.type !== "status") this.#collector.accept(message);
-    else if (message.parentId === this.#cell?.id && message.content.execution_state === "idle") {
-      this.#cell.idle.resolve();
+    else if (message.content.execution_state === "idle") {
+      const idle = [this.#cell, this.#marker].find((it) => it?.id === message.parentId);
+      idle?.idle.resolve();
     }
   }
 

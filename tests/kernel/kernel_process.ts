@@ -11,7 +11,7 @@ import { settlesWithin } from "./settles_within.ts";
 import { ZmtpSocket, type ZmtpSocketType } from "./zmtp.ts";
 
 const CONNECT_STEP_MS = 25;
-const LAST_WORDS_MS = 200;
+const LAST_WORDS_MS = 2_000;
 const KEPT_STDERR_CHARACTERS = 2_000;
 
 const SOCKET_TYPES: Record<Channel, ZmtpSocketType> = {
@@ -31,8 +31,6 @@ export interface KernelOptions {
   clearEnv?: boolean;
   /** Further arguments of `deno jupyter`. */
   args?: string[];
-  /** Default 30 000. */
-  startTimeoutMs?: number;
 }
 
 /** The kernel's process ended by itself or was killed. */

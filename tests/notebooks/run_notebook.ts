@@ -19,7 +19,7 @@ import {
 } from "./notebook.ts";
 import { recordOf } from "../kernel/wire.ts";
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 const UNSTABLE = "unstable-output";
 
 // The settings of the person who runs it would change what the notebook shows.
@@ -29,7 +29,7 @@ const OWN_SETTINGS =
 export interface RunOptions {
   /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
   update?: boolean;
-  /** Limit for the whole notebook, the kernel's start included. Default 60 000. */
+  /** Limit for all cells together. Default 180 000. */
   timeoutMs?: number;
   /** Ends the kernel and with it the run. */
   signal?: AbortSignal;
@@ -99,14 +99,13 @@ async function runCells(
   options: RunOptions,
 ): Promise<{ results: Map<number, CellResult>; problems: Problem[] }> {
   const results = new Map<number, CellResult>();
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const deadline = performance.now() + timeoutMs;
   await using kernel = await startKernel({
     cwd: dirname(resolve(path)),
     clearEnv: true,
     env: kernelEnvironment(),
-    startTimeoutMs: timeoutMs,
   });
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
   const stop = (): Promise<void> => kernel.close();
   options.signal?.throwIfAborted();
   options.signal?.addEventListener("abort", stop);

@@ -13,7 +13,7 @@ dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(command[0], command)
-screen, read, deadline = b"", 0, time.time() + 30
+screen, read, deadline = b"", 0, time.time() + 120
 while time.time() < deadline:
     if dialog and dialog[0][0].encode() in screen[read:]:
         read = len(screen)

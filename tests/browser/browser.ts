@@ -1,5 +1,5 @@
 import { type Browser, chromium, type Page } from "playwright-core";
-import { commandPath, isFile, testWith } from "../support/machine.ts";
+import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "../support/needs.ts";
 
 /** A page and what went wrong in it. */
 export interface WatchedPage {
@@ -22,9 +22,9 @@ function findChromium(): string | undefined {
 }
 
 /** Why no browser can be started. */
-export const noChromium: string | undefined = findChromium()
+export const noChromium: Lack | undefined = findChromium()
   ? undefined
-  : "no Chromium found on PATH; install chromium or set CHROMIUM_PATH";
+  : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
 
 /**
  * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
@@ -32,7 +32,9 @@ export const noChromium: string | undefined = findChromium()
  */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
-  if (executablePath === undefined) throw new Error(`Cannot start the browser: ${noChromium}`);
+  if (executablePath === undefined) {
+    throw new Error(`Cannot start the browser: ${noChromium?.reason}`);
+  }
   return await chromium.launch({
     executablePath,
     headless: true,
@@ -53,7 +55,7 @@ export async function launchBrowser(): Promise<Browser> {
 
 /** Registers a test with a browser of its own. */
 export function chromiumTest(name: string, fn: (browser: Browser) => Promise<void>): void {
-  testWith(noChromium, name, async () => {
+  testNeeding(noChromium, name, async () => {
     await using browser = await launchBrowser();
     await fn(browser);
   });

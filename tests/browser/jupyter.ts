@@ -1,7 +1,7 @@
 /** Debian's classic Jupyter with a Deno kernel, in a home folder of its own that goes with it. */
 
 import { settlesWithin } from "../kernel/settles_within.ts";
-import { commandPath, isFile } from "../support/machine.ts";
+import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
 
 const START_ATTEMPTS = 3;
 const START_TIMEOUT_MS = 120_000;
@@ -19,8 +19,8 @@ export interface JupyterServer extends AsyncDisposable {
 }
 
 /** Why this command of Jupyter's cannot be run. */
-export function noJupyter(command: "jupyter-notebook" | "jupyter-nbconvert"): string | undefined {
-  return commandPath(command) ? undefined : `no ${command} found on PATH; install it`;
+export function noJupyter(command: "jupyter-notebook" | "jupyter-nbconvert"): Lack | undefined {
+  return commandPath(command) ? undefined : notInstalled(`no ${command} found on PATH`);
 }
 
 /** Makes the home folder and installs the kernel of the running Deno into it. */

@@ -7,9 +7,9 @@ import { repeatedPart } from "../support/canaries.ts";
 import { jupyterHome, noJupyter, startJupyter } from "./jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import { readNotebook, scanForSecrets, writeNotebook } from "../notebooks/notebook.ts";
-import { testWith } from "../support/machine.ts";
+import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 /** A folder for pictures of the cards, to look at them; unset: none are taken. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
@@ -87,7 +87,7 @@ status()`,
   "await doctor()",
 ];
 
-testWith(
+testNeeding(
   noJupyter("jupyter-notebook") ?? noChromium,
   "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",
   async () => {

@@ -12,11 +12,11 @@ import {
   writeNotebook,
 } from "../notebooks/notebook.ts";
 import { listNotebooks } from "../notebooks/main.ts";
-import { testWith } from "../support/machine.ts";
+import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
-const missing = noJupyter("jupyter-nbconvert");
+const lack = noJupyter("jupyter-nbconvert");
 
 const SOAK = Deno.env.get("SOAK") === "1";
 const CARDS = SOAK ? 100 : 10;
@@ -30,8 +30,8 @@ function valuesOf(notebook: Notebook): string[][] {
   );
 }
 
-testWith(
-  missing,
+testNeeding(
+  lack,
   `nbconvert keeps the card of login() in its own cell, ${CARDS} times`,
   async () => {
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
@@ -56,8 +56,8 @@ testWith(
   },
 );
 
-testWith(
-  missing,
+testNeeding(
+  lack,
   "nbconvert, which cannot ask, shows what is missing",
   async () => {
     await using sandbox = await startSandbox();
@@ -79,7 +79,7 @@ testWith(
 );
 
 for (const path of SOAK ? await listNotebooks() : []) {
-  testWith(missing, `nbconvert executes ${basename(path)}`, async () => {
+  testNeeding(lack, `nbconvert executes ${basename(path)}`, async () => {
     await using home = await jupyterHome();
     // A copy, beside what it imports: the committed file stays as it is.
     const name = basename(path);

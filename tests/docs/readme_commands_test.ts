@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { documentText } from "../support/documented_flags.ts";
-import { commandPath, testWith } from "../support/machine.ts";
+import { lackOf, NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
 import { commandsIn, runReadme } from "./readme_commands.ts";
 
-const missing = commandPath("bash") && commandPath("git") ? undefined : "needs bash and git";
+const lack = NOT_ON_WINDOWS ?? await lackOf("bash", "--version") ??
+  await lackOf("git", "--version");
 
 Deno.test("commandsIn() gives the lines of shell blocks in order, without comments", () => {
   const text = "```sh\nfirst  # why\n\nsecond # x\n```\n```ts\nno();\n```\n```sh\nthird\n```\n";
@@ -11,8 +12,8 @@ Deno.test("commandsIn() gives the lines of shell blocks in order, without commen
   assert(commandsIn(documentText("README.md")).length >= 4);
 });
 
-testWith(
-  missing,
+testNeeding(
+  lack,
   "the commands of the README lead from the files alone to an answer of the API",
   async () => {
     const { steps, skipped, firstAnswerSeconds } = await runReadme({

@@ -3,7 +3,7 @@ import { createSandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { documentText, filledIn, SCRIPT_FLAGS } from "../support/documented_flags.ts";
-import { testWith } from "../support/machine.ts";
+import { notInstalled, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { makeCertificates, openssl, startProxy } from "../faults/tls_and_proxy.ts";
@@ -41,8 +41,8 @@ Deno.test("CI: settings from the environment only, with the flags and names of t
   });
 });
 
-testWith(
-  openssl ? undefined : "no openssl found on PATH; install it",
+testNeeding(
+  openssl ? undefined : notInstalled("no openssl found on PATH"),
   "a company proxy and a CA of the company's own, as in the recipe",
   () =>
     inFolder(async (cwd) => {

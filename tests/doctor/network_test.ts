@@ -7,7 +7,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
 import { startKernel } from "../kernel/kernel.ts";
 import { portless, withEnvironment } from "../support/portless.ts";
-import { importing } from "../support/settings_environment.ts";
+import { importing } from "../support/sandbox_env.ts";
 
 Deno.test("wire words: those of another service are a failure, none set is skipped", async () => {
   const words = "wire words";

@@ -3,7 +3,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
 import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 /** A notebook whose settings lack user name and password, and what is typed there. */
 interface Desk {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 import { type CellResult, startKernel } from "./kernel.ts";
 
 Deno.test("status() and login() show as HTML and as text in their own cell, 20 times", async () => {

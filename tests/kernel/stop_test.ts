@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
 import { settlesWithin } from "./settles_within.ts";
 import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 // Far beyond the time-out of a cell: only Stop can end a call to this.
 const HANGING_MS = 600_000;

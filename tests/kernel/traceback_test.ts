@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { importing, settingsEnvironment } from "../support/settings_environment.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 import { type CellResult, startKernel } from "./kernel.ts";
 
 const REFUSAL = JSON.stringify({

@@ -1,11 +1,11 @@
 /** Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote. */
-import { testWith } from "../support/machine.ts";
+import { notInstalled, testNeeding } from "../support/needs.ts";
 import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 
 const START_TIMEOUT_MS = 120_000;
-const missing = await hasCognitoLocal()
+const lack = await hasCognitoLocal()
   ? undefined
-  : "cognito-local cannot be fetched; run deno task test:prepare to see why";
+  : notInstalled("cognito-local cannot be fetched; deno task test:prepare tells why");
 
 /** Registers a test at an emulator with one pool, one client with a secret and one user. */
 export function cognitoLocalTest(
@@ -13,7 +13,7 @@ export function cognitoLocalTest(
   options: CognitoLocalOptions,
   fn: (provider: CognitoLocal, t: Deno.TestContext) => Promise<void>,
 ): void {
-  testWith(missing, name, async (t) => {
+  testNeeding(lack, name, async (t) => {
     await using provider = await startCognitoLocal(options);
     await fn(provider, t);
   });

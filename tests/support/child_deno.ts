@@ -1,8 +1,11 @@
 /** Runs scripts in Deno processes of their own, which see nothing of this one's environment. */
 import { fileURLToPath } from "node:url";
 
-/** Path of the module's entry point. */
-export const MOD_PATH: string = fileURLToPath(new URL("../../mod.ts", import.meta.url));
+/** Address of the module's entry point. */
+export const MOD_URL: string = new URL("../../mod.ts", import.meta.url).href;
+
+/** Its path. */
+export const MOD_PATH: string = fileURLToPath(MOD_URL);
 
 export interface ChildResult {
   readonly code: number;
@@ -24,20 +27,24 @@ export interface ChildOptions {
 // Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
 const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "LOCALAPPDATA"];
 
+/** What a child sees of this process's environment. */
+export function neededVariables(): Record<string, string> {
+  return Object.fromEntries(NEEDED.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
 /** Writes the script into the working folder and runs it, without a prompt and without colors. */
 export async function runScript(script: string, options: ChildOptions): Promise<ChildResult> {
   const { cwd, flags = [], args = [], env = {} } = options;
   const name = `script-${crypto.randomUUID()}.ts`;
   await Deno.writeTextFile(`${cwd}/${name}`, script);
-  const needed = NEEDED.map((variable): [string, string | undefined] => [
-    variable,
-    Deno.env.get(variable),
-  ]).filter((pair): pair is [string, string] => pair[1] !== undefined);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", "--no-lock", ...flags, name, ...args],
     cwd,
     clearEnv: true,
-    env: { ...Object.fromEntries(needed), NO_COLOR: "1", ...env },
+    env: { ...neededVariables(), NO_COLOR: "1", ...env },
     stdin: "null",
   }).output();
   await Deno.remove(`${cwd}/${name}`);

@@ -1,23 +1,16 @@
 /** Commands of the command line in processes of their own, with the documented flags. */
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
-import { type ChildResult, inFolder } from "./child_deno.ts";
+import { type ChildResult, inFolder, neededVariables } from "./child_deno.ts";
 import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
 import { variablesOf, writeEnv } from "./sandbox_env.ts";
 
 /** Path of the command line's entry point. */
 export const CLI_PATH: string = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
-// Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
-const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "LOCALAPPDATA"];
-
-/** What a child of a test sees of this process's environment, and what every child is given. */
+/** What every command is given, and what a test adds. */
 export function childEnvironment(more: Record<string, string> = {}): Record<string, string> {
-  const needed = NEEDED.flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(needed), NO_PROXY: "127.0.0.1", ...more };
+  return { ...neededVariables(), NO_PROXY: "127.0.0.1", ...more };
 }
 
 export interface CommandOptions {

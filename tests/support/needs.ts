@@ -27,6 +27,34 @@ export function needing(lack: Lack | undefined, name: string): { name: string; i
   return { name: `${name} (ignored: ${lack.reason})`, ignore: true };
 }
 
+/** Registers a test that needs something, in the same way. */
+export function testNeeding(
+  lack: Lack | undefined,
+  name: string,
+  fn: (t: Deno.TestContext) => void | Promise<void>,
+): void {
+  Deno.test({ ...needing(lack, name), fn });
+}
+
+/** A program that is missing, and could be installed. */
+export function notInstalled(reason: string): Lack {
+  return { reason, installable: true };
+}
+
+/** Path of the first of these commands that is on `PATH`. */
+export function commandPath(...names: string[]): string | undefined {
+  const folders = (Deno.env.get("PATH") ?? "").split(Deno.build.os === "windows" ? ";" : ":");
+  return names.flatMap((name) => folders.map((folder) => `${folder}/${name}`)).find(isFile);
+}
+
+export function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
 /** What is missing to run a command; `undefined` if it runs and succeeds. */
 export async function lackOf(command: string, ...args: string[]): Promise<Lack | undefined> {
   const outcome = await runQuietly(command, ...args);

@@ -1,5 +1,6 @@
-/** Writes the settings of a sandbox the way a user keeps them: as lines of a `.env`. */
+/** The settings of a sandbox the way a user keeps them: in a `.env` or in the environment. */
 import type { SandboxSettings } from "../../src/sandbox/mod.ts";
+import { MOD_URL } from "./child_deno.ts";
 
 /** The variables of section 5.4 of the API document and the module's own, by name. */
 export function variablesOf(settings: SandboxSettings): Record<string, string> {
@@ -19,4 +20,20 @@ export function variablesOf(settings: SandboxSettings): Record<string, string> {
 export async function writeEnv(folder: string, variables: Record<string, string>): Promise<void> {
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
   await Deno.writeTextFile(`${folder}/.env`, lines.join(""), { mode: 0o600 });
+}
+
+/** The settings of a sandbox as a user has them in the environment; those named are left out. */
+export function settingsEnvironment(
+  settings: SandboxSettings,
+  ...leftOut: ("USERNAME" | "PASSWORD")[]
+): Record<string, string> {
+  const variables: Record<string, string> = { ...variablesOf(settings), NO_COLOR: "1" };
+  // Empty, not absent: the test's own environment may hold them too.
+  for (const name of leftOut) variables[name] = "";
+  return variables;
+}
+
+/** A line of source for a cell that imports these names. */
+export function importing(names: string): string {
+  return `import { ${names} } from ${JSON.stringify(MOD_URL)};`;
 }

@@ -1,6 +1,6 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
-import { testWith } from "./machine.ts";
+import { type Lack, lackOf, NOT_ON_WINDOWS, testNeeding } from "./needs.ts";
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
@@ -76,19 +76,9 @@ export async function inTerminal(
   return JSON.parse(seen);
 }
 
-const missing = Deno.build.os !== "windows" && await hasPython()
-  ? undefined
-  : "no python3 with pseudo-terminals found";
-
-async function hasPython(): Promise<boolean> {
-  try {
-    return (await new Deno.Command("python3", { args: ["-c", "import pty"] }).output()).success;
-  } catch {
-    return false;
-  }
-}
+const lack: Lack | undefined = NOT_ON_WINDOWS ?? await lackOf("python3", "-c", "import pty");
 
 /** Registers a test that types into a terminal. */
 export function terminalTest(name: string, fn: () => Promise<void>): void {
-  testWith(missing, name, fn);
+  testNeeding(lack, name, fn);
 }

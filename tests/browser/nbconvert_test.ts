@@ -14,12 +14,12 @@ import {
 import { listNotebooks } from "../notebooks/main.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
+import { rounds, SOAK } from "../support/property.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 const lack = noJupyter("jupyter-nbconvert");
 
-const SOAK = Deno.env.get("SOAK") === "1";
-const CARDS = SOAK ? 100 : 10;
+const CARDS = rounds(10, 100);
 
 /** The MIME types of each value that a cell of the executed notebook shows, cell by cell. */
 function valuesOf(notebook: Notebook): string[][] {
@@ -74,18 +74,23 @@ testNeeding(
     const [, asking] = codeCells(await readNotebook(path));
     const shown = JSON.stringify(asking?.cell.outputs);
     assertStringIncludes(shown, "ConfigError: Cannot log in: missing USERNAME, PASSWORD");
-    assertStringIncludes(shown, "#missing_settings");
+    assertStringIncludes(shown, "MISSING_SETTINGS");
   },
 );
 
-for (const path of SOAK ? await listNotebooks() : []) {
+for (const path of SOAK > 0 ? await listNotebooks() : []) {
   testNeeding(lack, `nbconvert executes ${basename(path)}`, async () => {
     await using home = await jupyterHome();
     // A copy, beside what it imports: the committed file stays as it is.
     const name = basename(path);
     await Deno.copyFile(path, `${home.folder}/${name}`);
+    const root = new URL("../../", import.meta.url);
     for (const part of ["mod.ts", "src"]) {
-      await Deno.symlink(new URL(`../../${part}`, import.meta.url), `${home.folder}/../${part}`);
+      await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
+    }
+    // With the versions of the packages that the project runs with.
+    for (const part of ["deno.json", "deno.lock"]) {
+      await Deno.copyFile(new URL(part, root), `${home.folder}/../${part}`);
     }
     await nbconvert(home, name);
     const executed = await readNotebook(`${home.folder}/${name}`);

@@ -1,5 +1,5 @@
 /** Generates `.env` texts: as strange as people have them, or plain enough for bash to run. */
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 
 /** What the module keeps in a `.env`; a reader must find decoys of these hard to tell apart. */
 export const OWN_KEYS = [

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc, rounds } from "../support/property.ts";
 import { parseEnv } from "node:util";
 import { parseEnvText, plainAssignments } from "../../src/dotenv/parser.ts";
 import { benignEnvText, hostileEnvText } from "./arbitrary.ts";
 import { SEED } from "../support/seed.ts";
 
 /** How many texts are tried, many more with SOAK set. */
-const RUNS = Deno.env.get("SOAK") ? 200_000 : 10_000;
+const RUNS = rounds(10_000, 200_000);
 
 for (const [name, texts] of [["strange", hostileEnvText()], ["benign", benignEnvText()]] as const) {
   Deno.test(`parseEnvText() reads the plain among ${name} texts as the runtime does`, () => {

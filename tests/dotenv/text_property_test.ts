@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc, rounds } from "../support/property.ts";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
 import { benignEnvText, hostileEnvText, OWN_KEYS } from "./arbitrary.ts";
@@ -9,7 +9,7 @@ import { needing } from "../support/needs.ts";
 import { SEED } from "../support/seed.ts";
 
 /** How many texts each property is tried on, many more with SOAK set. */
-const RUNS = Deno.env.get("SOAK") ? 50_000 : 3_000;
+const RUNS = rounds(3_000, 50_000);
 
 type Changes = Map<string, string | undefined>;
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
 import { needing } from "../support/needs.ts";
 import {

@@ -12,6 +12,7 @@ Deno.test("15 kills at random moments leave whole files, free locks and a way on
   const kills = await assertKillsHarmless(15);
   assertEquals(kills.working + kills.rejected, 15);
   assert(kills.working > 0);
+  assertEquals(kills.waited, 0);
 });
 
 /** The lock is there or not: nothing waits. */

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import fc from "fast-check";
+import { fc, rounds } from "../support/property.ts";
 import { AuthError, computeSecretHash, createSession } from "../../mod.ts";
 import { type Canned, cannedFetch, tokenAnswer } from "../support/canned_fetch.ts";
 import { fakeTime } from "../support/fake_time.ts";
@@ -7,7 +7,7 @@ import { fakeToken } from "../support/fake_token.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
 /** How many answers each test invents, many more with SOAK set. */
-const RUNS = Deno.env.get("SOAK") ? 20_000 : 1_000;
+const RUNS = rounds(1_000, 20_000);
 
 const NAME = "ada";
 const CLIENT = "example-client";

@@ -1,6 +1,6 @@
 import { assertEquals, assertNotMatch, assertRejects } from "@std/assert";
 import { createHmac } from "node:crypto";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { computeSecretHash } from "../../mod.ts";
 import data from "../data/secret_hash_vectors.json" with { type: "json" };
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { filePath, fileUrl, folderOf, workingFolder } from "../../src/runtime/file_paths.ts";

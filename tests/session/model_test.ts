@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc, rounds } from "../support/property.ts";
 import type { Session } from "../../mod.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
 import { type Held, LIFETIME, type Outcome, SessionModel } from "./model.ts";
 
 /** How many stories are told, many more with SOAK set. */
-const RUNS = Deno.env.get("SOAK") ? 1_500 : 50;
+const RUNS = rounds(50, 1_500);
 
 const SESSIONS = 3;
 const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED_AT)=.*\n/gm;

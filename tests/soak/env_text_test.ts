@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc, rounds, SOAK } from "../support/property.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
 import { benignEnvText, hostileEnvText, OWN_KEYS } from "../dotenv/arbitrary.ts";
 import {
@@ -9,9 +9,9 @@ import {
   readAllWith,
 } from "../peers/env_readers.ts";
 
-const ignore = !Deno.env.get("SOAK");
-const FILES = 10_000;
-const SAMPLE = 500;
+const ignore = SOAK === 0;
+const FILES = rounds(1_000, 10_000);
+const SAMPLE = rounds(50, 500);
 
 const TOKENS = new Map<string, string | undefined>([
   ["ACCESS_TOKEN", "new.a-b_c=="],

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { readClaims } from "../../src/values/tokens.ts";
 import { fakeToken } from "../support/fake_token.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { ConfigError, parsePortalToken } from "../../mod.ts";
 import { fakeToken } from "../support/fake_token.ts";
 import { SEED } from "../support/seed.ts";

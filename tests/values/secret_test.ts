@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { redact, Secret } from "../../src/values/secret.ts";
 
 const TEXT = "correct-horse-battery-staple";

@@ -2,7 +2,7 @@ import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
 import { parseEnvText } from "./parser.ts";
 import { mayRead, realPath, regularFile } from "./regular_file.ts";
-import { removeLeftovers, replaceFile } from "./replace_file.ts";
+import { replaceFile } from "./replace_file.ts";
 import { editEnvText } from "./text.ts";
 
 // In this folder: the `.env` as a file that belongs to the user. It is found, locked, read, and
@@ -89,11 +89,6 @@ export async function updateEnvFile(
   } catch (error) {
     throw asConfigError("write", path, error);
   }
-}
-
-/** Removes what a crash left beside the file; for the holder of the lock. */
-export function removeLeftover(path: string): void {
-  removeLeftovers(realPath(path));
 }
 
 /** Whether others than the owner may read or write a file with these permission bits. */

@@ -1,4 +1,4 @@
-import { grantsOthers, readEnvFile, removeLeftover, updateEnvFile } from "../dotenv/file.ts";
+import { grantsOthers, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
 import { gitTracking, ignoreAdvice, untrackCommand } from "../dotenv/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
@@ -77,7 +77,6 @@ export class EnvStore implements SharedStore {
     await this.#writing;
     const { exists, problem, values } = readEnvFile(this.#path);
     if (problem) throw problem;
-    if (lock.held) removeLeftover(this.#path);
     if (exists && TOKEN_KEYS.some((key) => values.has(key))) {
       await this.#write(() => undefined, lock, true);
     }

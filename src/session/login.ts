@@ -100,16 +100,14 @@ export async function obtainTokens(
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string, or press Enter for user name and password:';
 
-/** No token is as short as a user name, which some type at the first question. */
-const SHORTEST_TOKEN = 20;
-
+/** Anything else may be a password or a name that somebody typed at the first question: it is not kept as a token. */
 function pastedToken(answer: string): string {
-  const isToken = /^\s*["']?(bearer\s|eyj)/i.test(answer) || answer.trim().length >= SHORTEST_TOKEN;
-  if (isToken) return answer;
+  if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    "Cannot log in: what was entered is too short for a portal string; run login() again, and press " +
-      "Enter at the first question for user name and password",
+    'Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"; run login() ' +
+      'again, and paste what "Copy Token" gives, or press Enter at the first question for user name ' +
+      "and password",
   );
 }
 
@@ -163,11 +161,15 @@ async function fromPassword(
   }
 }
 
-/** Which file or variable named the host that gets the password: a copied project may bring a stranger's. */
+/** Who named the host that gets the password: a copied project may bring a stranger's address in its `.env`. */
 function namedBy(settings: Settings): string {
-  const origin = settings.origin("authUrl") ?? settings.origin("region");
-  if (origin === "file") return ` (named in ${displayPath(settings.envFile)})`;
-  return origin === "environment" ? " (named in the environment)" : "";
+  const parts = settings.origin("authUrl") === undefined
+    ? ["region", "providerHost", "providerDomain"] as const
+    : ["authUrl"] as const;
+  const origins = parts.map((name) => settings.origin(name));
+  // One part in the file is enough to lead to another host.
+  if (origins.includes("file")) return ` (named in ${displayPath(settings.envFile)})`;
+  return origins.includes("environment") ? " (named in the environment)" : "";
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */

@@ -114,7 +114,6 @@ testNeeding(
     assertMatch(none.text, /Not signed in .*run login\(\)/);
 
     await notebook.start(1);
-    await notebook.answer(1, "password", "1");
     await notebook.answer(1, "password", portalString);
     await notebook.ended(1);
     const amber = await notebook.card(1, "amber");

@@ -4,10 +4,11 @@ import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_worl
 import { writeEnv } from "../support/sandbox_env.ts";
 import { type Answer, inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 
-const CHOICE = "(1/2):";
-const PORTAL = "user menu):";
+const FIRST = "press Enter for user name and password:";
+const PORTAL = '"Copy Token" string:';
 const NAME = "User name:";
-const PASSWORD = "Password of ada:";
+const PASSWORD = "(named in .env):";
+const AGAIN = "That password was rejected.";
 const ESCAPE = "\u001b[";
 
 interface Desk extends CliWorld {
@@ -46,10 +47,11 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
 
 deskTest("login asks for user name and password, the latter masked", async (desk) => {
   const seen = await desk.type(["login"], [
-    [CHOICE, "2\r"],
+    [FIRST, "\r"],
     [NAME, "ada\r"],
     [PASSWORD, `${desk.password}\r`],
   ]);
+  assertMatch(seen.screen, /Password of ada, for 127\.0\.0\.1:\d+ \(named in \.env\): /);
   assertStringIncludes(seen.screen, "Signed in as ada");
   assertHides(seen, desk);
   assert(seen.sane);
@@ -70,13 +72,28 @@ deskTest("login --username asks for the password only", async (desk) => {
   assertEquals(seen.left, 0);
 });
 
+const WRONG = crypto.randomUUID();
+
+deskTest("a rejected password may be typed once more, and neither is shown", async (desk) => {
+  const seen = await desk.type(["login", "--username", "ada"], [
+    [PASSWORD, `${WRONG}\r`],
+    [AGAIN, `${desk.password}\r`],
+  ]);
+  assertStringIncludes(seen.screen, "Signed in as ada");
+  assertEquals(repeatedPart(seen.screen, [WRONG, desk.password]), undefined);
+  assertEquals([seen.sane, desk.sandbox.requests.length], [true, 2]);
+});
+
 for (
-  const [what, dialog] of [
-    ["the choice", [[CHOICE, "\x03"]]],
-    ["the user name", [[CHOICE, "2\r"], [NAME, "ad\x03"]]],
-    ["the password", [[CHOICE, "2\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
-    ["the portal string", [[CHOICE, "1\r"], [PORTAL, "bearer eyJ\x03"]]],
-  ] as [string, [string, string][]][]
+  const [what, sent, dialog] of [
+    ["the first question", 0, [[FIRST, "bearer eyJ\x03"]]],
+    ["the user name", 0, [[FIRST, "\r"], [NAME, "ad\x03"]]],
+    ["the password", 0, [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
+    ["the second password", 1, [
+      ...[[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${WRONG}\r`]],
+      [AGAIN, "x\x03"],
+    ]],
+  ] as [string, number, [string, string][]][]
 ) {
   deskTest(`Ctrl-C at ${what} leaves the terminal sane and the .env whole`, async (desk) => {
     const before = await Deno.readTextFile(desk.envFile);
@@ -85,7 +102,7 @@ for (
     assertEquals(seen.screen.includes("Signed in"), false);
     assertEquals(await Deno.readTextFile(desk.envFile), before);
     assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
-    assertEquals(desk.sandbox.requests.length, 0);
+    assertEquals(desk.sandbox.requests.length, sent);
   });
 }
 

@@ -69,10 +69,12 @@ function assertHides(text: string, { portalString, password, sandbox }: Desk): v
 
 Deno.test("in a notebook login() takes a portal string, masked", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
-    const result = await kernel.execute("await login()", typing("1", `"${desk.portalString}"\n`));
-    assertEquals(masks(result), [true, true]);
-    assertMatch(result.inputs[0]?.prompt ?? "", /1 = .*Copy Token.*2 = user name and password/);
-    assertMatch(result.inputs[1]?.prompt ?? "", /Portal string/);
+    const result = await kernel.execute("await login()", typing(`"${desk.portalString}"\n`));
+    assertEquals(masks(result), [true]);
+    assertMatch(
+      result.inputs[0]?.prompt ?? "",
+      /Copy Token.*press Enter for user name and password/,
+    );
     assertStringIncludes(kept(result), "Signed in as student");
     const source = await kernel.execute("status().source");
     assertStringIncludes(JSON.stringify(source.outputs), "portal");
@@ -83,10 +85,13 @@ Deno.test("in a notebook login() takes a portal string, masked", async () => {
 
 Deno.test("in a notebook login() takes user name and password, the former openly", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
-    const answers = typing("2", " ada ", desk.password);
+    const answers = typing("", " ada ", desk.password);
     const result = await kernel.execute("await login()", answers);
     assertEquals(masks(result), [true, false, true]);
-    assertMatch(result.inputs[2]?.prompt ?? "", /Password of ada/);
+    assertMatch(
+      result.inputs[2]?.prompt ?? "",
+      /^Password of ada, for 127\.0\.0\.1:\d+ \(named in the environment\):$/,
+    );
     assertStringIncludes(kept(result), "Signed in as ada");
     assertHides(kept(result), desk);
     const again = await kernel.execute("await login()", typing());
@@ -112,45 +117,43 @@ Deno.test("in a notebook login({ strategy }) asks for that way only", async () =
   });
 });
 
-Deno.test("in a notebook a wrong answer ends the cell with an error that does not repeat it", async () => {
+Deno.test("in a notebook a rejected password may be typed once more, and no error repeats it", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
     const wrong = crypto.randomUUID();
-    const password = await kernel.execute("await login()", typing("2", "ada", wrong));
-    assertEquals([password.status, password.ename], ["error", "ProviderError"]);
-    const portal = await kernel.execute("await login()", typing("1", `bearer ${wrong}!`));
-    assertEquals([portal.status, portal.ename], ["error", "ConfigError"]);
-    assertEquals(repeatedPart(kept(password) + kept(portal), [wrong]), undefined);
-    assertEquals(desk.sandbox.requests.length, 1);
-    const right = await kernel.execute("await login()", typing("2", "ada", desk.password));
-    assertEquals(right.status, "ok");
-  });
-});
-
-Deno.test("in a notebook Esc, which answers nothing, ends the login and says what to do", async () => {
-  await atDesk(async ({ kernel, sandbox }) => {
-    const code = `await login().catch((error) => console.log(error.code, error.message))`;
-    for (const answers of [[""], ["1", ""], ["2", ""], ["2", "ada", ""]]) {
-      const result = await kernel.execute(code, typing(...answers));
-      assertMatch(
-        JSON.stringify(result.outputs),
-        /PROMPT_UNAVAILABLE Cannot log in: .*(login\(|set USERNAME|set PASSWORD)/,
-      );
-    }
-    const shown = await kernel.execute("await login()", typing("1", ""));
-    assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
-    assertStringIncludes(shown.evalue ?? "", "Cannot log in");
-    assertEquals(sandbox.requests.length, 0);
-  });
-});
-
-Deno.test("in a notebook an empty answer to the first question cancels and says so", async () => {
-  await atDesk(async ({ kernel, sandbox }) => {
-    const result = await kernel.execute("await login()", typing(""));
-    assertEquals([result.status, result.ename], ["error", "ConfigError"]);
+    const answers = typing("", "ada", wrong, desk.password);
+    const second = await kernel.execute("await login()", answers);
+    assertEquals([second.status, masks(second)], ["ok", [true, false, true, true]]);
     assertMatch(
-      result.evalue ?? "",
-      /^Cannot log in: nothing was entered, which cancels the login; .*PROMPT_UNAVAILABLE\)$/,
+      second.inputs[3]?.prompt ?? "",
+      /^That password was rejected\. Password of ada, for/,
     );
+    const force = "await login({ force: true })";
+    const twice = await kernel.execute(force, typing("", "ada", wrong, wrong));
+    assertEquals([twice.status, twice.ename], ["error", "ProviderError"]);
+    assertEquals(desk.sandbox.requests.length, 4);
+    const portal = await kernel.execute(force, typing(`bearer ${wrong}!`));
+    assertEquals([portal.status, portal.ename], ["error", "ConfigError"]);
+    assertHides([second, twice, portal].map(kept).join(), desk);
+    assertEquals(repeatedPart([second, twice, portal].map(kept).join(), [wrong]), undefined);
+  });
+});
+
+Deno.test("in a notebook an empty answer after the first question cancels and says what to do", async () => {
+  await atDesk(async ({ kernel, sandbox }) => {
+    const stories: [options: string, answers: string[], next: RegExp][] = [
+      ["", ["", ""], /set USERNAME/],
+      ["", ["", "ada", ""], /set PASSWORD/],
+      [`{ strategy: "portal" }`, [""], /run login\(\{ portalToken \}\)/],
+    ];
+    for (const [options, answers, next] of stories) {
+      const result = await kernel.execute(`await login(${options})`, typing(...answers));
+      assertEquals([result.status, result.ename], ["error", "ConfigError"]);
+      assertMatch(
+        result.evalue ?? "",
+        /^Cannot log in: nothing was entered, which cancels the login; .*PROMPT_UNAVAILABLE\)$/,
+      );
+      assertMatch(result.evalue ?? "", next);
+    }
     assertEquals(sandbox.requests.length, 0);
   });
 });
@@ -159,25 +162,31 @@ Deno.test("in a notebook an empty answer to the first question cancels and says 
 const STOP = { ignore: Deno.build.os === "windows" };
 
 Deno.test(
-  "Stop at any question ends the cell after its answer and sends nothing",
+  "Stop at any question ends the cell after its answer and sends no more",
   STOP,
   async () => {
     await atDesk(async ({ kernel, ...desk }) => {
-      const byPassword = ["2", "ada", desk.password];
-      const stories: [string, string[]][] = [
+      const byPassword = ["", "ada", desk.password];
+      const wrong = crypto.randomUUID();
+      const stories: [cell: string, answers: string[], sent?: number][] = [
         ["await login()", byPassword.slice(0, 1)],
         ["await login()", byPassword.slice(0, 2)],
         ["await login()", byPassword],
-        ["await login()", ["1", desk.portalString]],
+        ["await login()", ["", "ada", wrong, desk.password], 1],
+        ["await login()", [desk.portalString]],
         [`await login({ strategy: "portal" })`, [desk.portalString]],
         [`await login({ username: "ada", strategy: "password" })`, [desk.password]],
       ];
-      for (const [cell, answers] of stories) {
+      for (const [cell, answers, sent = 0] of stories) {
+        const before = desk.sandbox.requests.length;
         const typed = typing(...answers);
         let asked = 0;
         const result = await kernel.execute(cell, {
           onInput: () => {
-            if (++asked === answers.length) kernel.interrupt();
+            if (++asked === answers.length) {
+              assertEquals(desk.sandbox.requests.length - before, sent, "before Stop");
+              kernel.interrupt();
+            }
             return typed.onInput();
           },
         });
@@ -187,15 +196,15 @@ Deno.test(
           result.evalue ?? "",
           /^Stopped login\(\): Stop was pressed, and nothing is sent after that; .*INTERRUPTED\)$/,
         );
-        assertEquals(asked, answers.length, what);
-        assertEquals(result.inputs.length, asked, what);
+        assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
         assertHides(kept(result), desk);
+        assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+        const after = await kernel.execute("status().state");
+        assertStringIncludes(JSON.stringify(after.outputs), "none");
+        assertEquals(desk.sandbox.requests.length - before, sent, what);
       }
-      const after = await kernel.execute("status().state");
-      assertStringIncludes(JSON.stringify(after.outputs), "none");
-      assertEquals(desk.sandbox.requests.length, 0);
       const right = await kernel.execute("await login()", typing(...byPassword));
-      assertEquals([right.status, desk.sandbox.requests.length], ["ok", 1]);
+      assertEquals([right.status, desk.sandbox.requests.length], ["ok", 2]);
     });
   },
 );
@@ -234,11 +243,12 @@ function deskTest(name: string, fn: (desk: Desk) => Promise<void>): void {
 
 const LOGIN = "console.log(await login());";
 const FAILING = "await login().catch((error) => console.log(error.code, error.message));";
-const CHOICE = "(1/2):";
-const PORTAL = "user menu):";
+const FIRST = "press Enter for user name and password:";
+const NAME = "User name:";
+const PASSWORD = "(named in the environment):";
 
 deskTest("in a terminal login() takes a portal string and shows none of it", async (desk) => {
-  const seen = await typed(desk, LOGIN, [[CHOICE, "1\r"], [PORTAL, `${desk.portalString}\r`]]);
+  const seen = await typed(desk, LOGIN, [[FIRST, `${desk.portalString}\r`]]);
   assertStringIncludes(seen.screen, "Signed in as student");
   assertHides(seen.screen, desk);
   assert(seen.sane);
@@ -248,7 +258,7 @@ deskTest("in a terminal login() takes a portal string of several lines", async (
   const { portalString } = desk;
   const broken = portalString.replace(/.{60}/g, "$&\n");
   const pasted = `\x1b[200~${broken}\x1b[201~\r`;
-  const seen = await typed(desk, LOGIN, [[CHOICE, "1\r"], [PORTAL, pasted]]);
+  const seen = await typed(desk, LOGIN, [[FIRST, pasted]]);
   assertStringIncludes(seen.screen, "Signed in as student");
   assertHides(seen.screen, desk);
   assert(seen.sane);
@@ -258,9 +268,9 @@ deskTest(
   "in a terminal login() takes user name and password, which can be mended",
   async (desk) => {
     const seen = await typed(desk, LOGIN, [
-      [CHOICE, "2\r"],
-      ["User name:", "ada\r"],
-      ["Password of ada:", `${desk.password}é\x7f\r`],
+      [FIRST, "\r"],
+      [NAME, "ada\r"],
+      [PASSWORD, `${desk.password}é\x7f\r`],
     ]);
     assertStringIncludes(seen.screen, "Signed in as ada");
     assertHides(seen.screen, desk);
@@ -270,9 +280,8 @@ deskTest(
 
 for (
   const [what, dialog] of [
-    ["the choice", [[CHOICE, "\x03"]]],
-    ["the portal string", [[CHOICE, "1\r"], [PORTAL, "bearer eyJ\x03"]]],
-    ["the password", [[CHOICE, "2\r"], ["User name:", "ada\r"], ["Password of ada:", "x\x03"]]],
+    ["the first question", [[FIRST, "bearer eyJ\x03"]]],
+    ["the password", [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
   ] as [string, [string, string][]][]
 ) {
   deskTest(
@@ -288,7 +297,7 @@ for (
 }
 
 deskTest("an empty answer in a terminal ends the login and says what to do", async (desk) => {
-  const seen = await typed(desk, FAILING, [[CHOICE, "1\r"], [PORTAL, "\r"]]);
+  const seen = await typed(desk, FAILING, [[FIRST, "\r"], [NAME, "\r"]]);
   assertMatch(seen.screen, /PROMPT_UNAVAILABLE Cannot log in: nothing was entered/);
   assert(seen.sane);
 });

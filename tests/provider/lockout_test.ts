@@ -98,9 +98,12 @@ Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengt
     } as const;
     return countFailures(provider, name, refused, minutes * 60_000);
   };
-  assertEquals(count("INVALID_CREDENTIALS", 0), undefined);
-  assertMatch(count("INVALID_CREDENTIALS", 14) ?? "", /^2 passwords in a row/);
-  assertMatch(count("LOCKED_OUT", 28) ?? "", /^2 passwords in a row/);
-  assertEquals(count("LOCKED_OUT", 29), undefined, "15 minutes after the last one that counts");
-  assertEquals(count("INVALID_CREDENTIALS", 29), undefined);
+  const advice = (...args: Parameters<typeof count>) => count(...args).advice;
+  assertEquals(advice("INVALID_CREDENTIALS", 0), undefined);
+  assertMatch(advice("INVALID_CREDENTIALS", 14) ?? "", /^2 passwords in a row/);
+  assertMatch(advice("LOCKED_OUT", 28) ?? "", /^2 passwords in a row/);
+  assertEquals(advice("LOCKED_OUT", 29), undefined, "15 minutes after the last one that counts");
+  assertEquals(advice("INVALID_CREDENTIALS", 29), undefined);
+  const locks = [30, 31, 32, 33].map((minute) => count("INVALID_CREDENTIALS", minute).nextLocks);
+  assertEquals(locks, [false, false, true, true], "the fifth in a row locks");
 });

@@ -57,6 +57,20 @@ Deno.test("the prompt for a password names the host that gets it, and the file t
   );
 });
 
+Deno.test("a host that is put together from parts is named by the file if one part stands there", async () => {
+  await using world = portless({ file: true });
+  const { authUrl: _, password: __, ...rest } = world.options;
+  const parts = { provider: "vendor", providerHost: "idp", region: "north-1" } as const;
+  Deno.writeTextFileSync(world.envFile, "AUTH_PROVIDER_DOMAIN=stranger.example\n");
+  const { prompt, asked } = answering("");
+  const session = createSession({ ...rest, ...parts, prompt });
+  await rejection(session.login({ strategy: "password" }));
+  assertMatch(
+    asked[0]?.message ?? "",
+    /^Password of student, for idp\.north-1\.stranger\.example \(named in .*\.env\):$/,
+  );
+});
+
 Deno.test("a rejected password may be typed again once, and no more", async () => {
   await using world = portless();
   const wrong = "Not-The-Password-1";
@@ -209,13 +223,15 @@ Deno.test("what is no portal string is told as such at the first question", asyn
     ["https://portal.sandbox.example/#token", /Copy Token/],
     ["student", /press Enter at the first question/],
     ["1", /press Enter at the first question/],
+    ["a-long-password-without-blanks-1", /press Enter at the first question/],
   ] as const;
   for (const [answer, said] of cases) {
     const { prompt } = answering(answer);
     const error = await rejection(asking(world, prompt).login());
     assertEquals(error.code, "INVALID_PORTAL_TOKEN");
     assertMatch(error.message, said);
-    assertEquals(error.message.includes("student"), false);
+    assertEquals(/student|a-long/.test(error.message), false);
+    assertEquals(world.sent.length + world.called.length, 0);
   }
 });
 

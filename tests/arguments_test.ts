@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch, assertThrows } from "@std/assert";
 import * as mod from "../mod.ts";
 import { portless, rejection } from "./support/portless.ts";
 
@@ -93,9 +93,21 @@ Deno.test("createSession() and configure() with wrong options are a TypeError", 
   assertThrows(() => mod.configure(undefined as Anything), TypeError);
 });
 
-Deno.test("an unknown option is answered with those that are known", () => {
-  const error = assertThrows(() => mod.createSession({ clientID: "x" } as Anything), TypeError);
-  assert(error.message.includes("clientID") && error.message.includes("clientId"), error.message);
+Deno.test("an unknown option is quoted only if it is near to one that is known", async () => {
+  const refused = (options: Anything) => assertThrows(() => mod.createSession(options), TypeError);
+  assertEquals(
+    refused({ clientID: "x" }).message,
+    'createSession() has no option "clientID" (did you mean "clientId"?)',
+  );
+  await using world = portless();
+  const near = await rejection(world.session.login({ usernme: "ada" } as Anything));
+  assertEquals(near.message, 'login() has no option "usernme" (did you mean "username"?)');
+  // A secret in the wrong place, such as in { [password]: username }.
+  for (const name of ["secret-word", "bearer secret-word", "s3cret", "x".repeat(100_000)]) {
+    const { message } = refused({ [name]: "x" });
+    assertEquals(/s3cret|secret-word|xxx/.test(message), false);
+    assertMatch(message, /^createSession\(\) has no such option; it takes envFile, authUrl, /);
+  }
 });
 
 Deno.test("undefined is as good as left out", async () => {

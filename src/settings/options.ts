@@ -1,5 +1,9 @@
-import { typeError } from "../values/errors.ts";
 import type { Ask } from "../runtime/world.ts";
+import { typeError } from "../values/errors.ts";
+import { closest } from "../values/wording.ts";
+
+// In this folder: the settings, where each came from, and the permissions that follow from them.
+// Imports only from `dotenv/`, `runtime/` and `values/`.
 
 /**
  * The words of the wire that differ between deployments of the same protocol (section 4.1).
@@ -93,7 +97,7 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
 /**
  * Checks option names and types: notebook cells are not type-checked.
  *
- * @throws {TypeError} Naming the option, never its value.
+ * @throws {TypeError} Naming an option that is known or nearly so, never a value.
  */
 export function checkOptions(
   caller: string,
@@ -106,19 +110,23 @@ export function checkOptions(
   }
   for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
     const expected = types[name];
-    if (expected === undefined) {
-      throw typeError(
-        `${caller} knows no option "${name.slice(0, 40)}"; it takes ${
-          Object.keys(types).join(", ")
-        }`,
-      );
-    }
+    if (expected === undefined) throw unknownOption(caller, name, Object.keys(types));
     if (value !== undefined && !expected.includes(typeOf(value))) {
       throw typeError(
         `${caller} takes ${expected.join(" or ")} as "${name}", not ${typeOf(value)}`,
       );
     }
   }
+}
+
+/** A name that is near to no option may be a secret in the wrong place, and is not quoted. */
+function unknownOption(caller: string, given: string, known: readonly string[]): TypeError {
+  const meant = closest(given, known);
+  return typeError(
+    meant === undefined
+      ? `${caller} has no such option; it takes ${known.join(", ")}`
+      : `${caller} has no option "${given}" (did you mean "${meant}"?)`,
+  );
 }
 
 function typeOf(value: unknown): string {

@@ -30,26 +30,25 @@ Usage: deno task sandbox [options]
 Ctrl+C stops it.
 `;
 
+const OPTIONS = {
+  "port": { type: "string" },
+  "access-token-seconds": { type: "string" },
+  "refresh-days": { type: "string" },
+  "words": { type: "string" },
+  "rotate": { type: "string" },
+  "grace-seconds": { type: "string" },
+  "alias": { type: "boolean" },
+  "public-client": { type: "boolean" },
+  "lockout-after": { type: "string" },
+  "throttle-per-second": { type: "string" },
+  "challenge": { type: "string" },
+  "latency-ms": { type: "string" },
+  "help": { type: "boolean", short: "h" },
+} as const;
+
 /** Reads the command line; `undefined` if it asks for the help text. */
 export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefined {
-  const { values } = parseArgs({
-    args,
-    options: {
-      "port": { type: "string" },
-      "access-token-seconds": { type: "string" },
-      "refresh-days": { type: "string" },
-      "words": { type: "string" },
-      "rotate": { type: "string" },
-      "grace-seconds": { type: "string" },
-      "alias": { type: "boolean" },
-      "public-client": { type: "boolean" },
-      "lockout-after": { type: "string" },
-      "throttle-per-second": { type: "string" },
-      "challenge": { type: "string" },
-      "latency-ms": { type: "string" },
-      "help": { type: "boolean", short: "h" },
-    },
-  });
+  const values = parse(args);
   if (values.help) return undefined;
   const { words, rotate, challenge } = values;
   const options: StartSandboxOptions = { port: FIRST_PORT };
@@ -81,6 +80,19 @@ export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefine
   if (values.alias) options.aliasSignIn = true;
   if (values["public-client"]) options.clientSecret = false;
   return options;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : "";
+    // The parser quotes what it does not know, which may be a secret in the wrong place.
+    const unknown = /^(Unknown option|Unexpected argument)/.test(message);
+    throw new TypeError(
+      unknown ? "Cannot start the sandbox: there is no such option" : message.split("\n")[0],
+    );
+  }
 }
 
 /** What is printed at the start: the addresses, and the lines for a `.env`. */

@@ -21,9 +21,16 @@ Deno.test("parseSandboxArgs() turns the command line into options", () => {
   assertEquals(parseSandboxArgs(["--help"]), undefined);
 });
 
-for (const args of [["--port", "x"], ["--port="], ["--words", "azure"], ["--nope"], ["stray"]]) {
+for (
+  const args of [
+    ...[["--port", "x"], ["--port="], ["--port"], ["--words", "azure"]],
+    ...[["--hunter2"], ["--hunter2=x"], ["hunter2"], ["--alias=hunter2"]],
+  ]
+) {
   Deno.test(`parseSandboxArgs() refuses ${args.join(" ")}`, () => {
-    assertThrows(() => parseSandboxArgs(args), TypeError);
+    const { message } = assertThrows(() => parseSandboxArgs(args), TypeError);
+    // What was typed by mistake may be a secret.
+    assertEquals(message.includes("hunter2"), false, message);
   });
 }
 

@@ -159,8 +159,9 @@ export function status(): SessionStatus {
 }
 
 /**
- * Looks at everything that a login and a call need: settings and where they came from, the `.env`,
- * the clock, the provider, the API, proxies, permissions. Changes nothing and shows nothing secret.
+ * Checks everything that a login and a call need: settings and where they came from, the `.env`, the
+ * clock, the provider, the API, whether the API takes the access token, proxies, permissions. Sends the
+ * token to `API_BASE_URL` only. Changes nothing and shows nothing secret.
  *
  * @example
  * ```ts

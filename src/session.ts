@@ -11,6 +11,7 @@ import { inKernel } from "./runtime/prompt.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { TokenKeeper } from "./session/keeper.ts";
+import { tokensOf } from "./session/state.ts";
 
 /** Options of a refresh. */
 export interface RefreshOptions {
@@ -152,7 +153,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
         const { configuration } = useAnew();
-        return displayableDiagnosis(await diagnose(configuration, show(), given, signal));
+        const session = { configuration, status: show(), tokens: tokensOf(keeper.peek()) };
+        return displayableDiagnosis(await diagnose(session, given, signal));
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof AuthError)) throw error;

@@ -1,6 +1,6 @@
 /**
  * Calls to the API: where the token may go, and how a call is sent, followed and sent again. May
- * import settings, runtime and values.
+ * import provider, settings, runtime and values.
  */
 import { mayUseVariable } from "../runtime/environment.ts";
 import { displayPath } from "../runtime/file_paths.ts";

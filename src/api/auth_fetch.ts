@@ -11,6 +11,9 @@ import {
 import { followWithin, isRedirect } from "./redirects.ts";
 import { directClient, networkReason } from "../runtime/transport.ts";
 import type { World } from "../runtime/world.ts";
+import { endpointText } from "../provider/provider_settings.ts";
+import type { SessionOptions } from "../settings/options.ts";
+import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
 import { AuthError, ConfigError, shownToCaller, typeError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
@@ -19,6 +22,8 @@ import type { Tokens } from "../values/tokens.ts";
 export interface ApiCaller {
   readonly world: World;
   readonly settings: Settings;
+  /** The options that the settings come from, with which the token endpoint is found. */
+  readonly configuration: { readonly options: SessionOptions };
   /**
    * Reads the settings again, because an address was refused: the `.env` may have been completed.
    *
@@ -216,14 +221,19 @@ async function attempt(
   try {
     return await send(request, client ? { client, ...init } : init);
   } catch (error) {
-    throw explained(error, init, new URL(address));
+    throw explained(error, init, new URL(address), caller);
   } finally {
     client?.close();
   }
 }
 
 /** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
-function explained(error: unknown, { headers, signal }: RequestInit, url: URL): unknown {
+function explained(
+  error: unknown,
+  { headers, signal }: RequestInit,
+  url: URL,
+  { configuration, settings }: ApiCaller,
+): unknown {
   if (!canBeSent(headers)) return typeError(BAD_HEADER);
   if (showsToken(error, headers)) {
     const told = typeError(`Cannot reach ${url.origin}${url.pathname}: the request failed`);
@@ -233,7 +243,8 @@ function explained(error: unknown, { headers, signal }: RequestInit, url: URL): 
   if (error instanceof Deno.errors.NotCapable) {
     return new ConfigError(
       "PERMISSION",
-      `Cannot reach the API: the permission is missing; run with --allow-net=${url.host}`,
+      `Cannot reach the API at ${url.host}: the permission is missing; run: ` +
+        scriptCommand(settings, endpointText(configuration.options, settings)),
     );
   }
   if (!(error instanceof TypeError)) return error;

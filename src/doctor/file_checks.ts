@@ -5,9 +5,9 @@ import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
-export function checkEnvFile(context: Configuration): Check[] {
+export function checkEnvFile(configuration: Configuration): Check[] {
   const name = ".env";
-  const { envFile, settings } = context;
+  const { envFile, settings } = configuration;
   const notes = settings.notes.map((note): Check => ({ name, level: "warn", message: note }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];

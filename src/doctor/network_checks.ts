@@ -1,9 +1,146 @@
-import type { Check } from "../display/diagnosis.ts";
+import { apiAccessOf } from "../api/api_access.ts";
+import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { environment } from "../runtime/environment.ts";
+import { directClient, networkReason } from "../runtime/transport.ts";
+import type { World } from "../runtime/world.ts";
+import type { Configuration } from "../session/configuration.ts";
+import { AuthError } from "../values/errors.ts";
+import { isGoodFor, type Tokens } from "../values/tokens.ts";
+
+const REACH_MS = 5_000;
+const MAX_SKEW_SECONDS = 60;
+
+/** Whether the provider can be reached, and whether its clock agrees with this computer's. */
+export async function checkProvider(
+  { world }: Configuration,
+  endpoint: URL | null,
+  signal: AbortSignal | undefined,
+): Promise<Check[]> {
+  const name = "provider";
+  if (endpoint === null) {
+    return [{ name, level: "skip", message: "no address is set" }, checkClock(world, undefined)];
+  }
+  const { reached, answer } = await reach(world, endpoint, {}, signal);
+  const date = Date.parse(answer?.headers.get("date") ?? "");
+  return [{ name, ...reached }, checkClock(world, Number.isNaN(date) ? undefined : date)];
+}
+
+function checkClock(world: World, date: number | undefined): Check {
+  const name = "clock";
+  if (date === undefined) {
+    return { name, level: "skip", message: "the provider told no time to compare with" };
+  }
+  const seconds = Math.round((world.now() - date) / 1_000);
+  const message = Math.abs(seconds) <= 1
+    ? "agrees with the provider's"
+    : `${Math.abs(seconds)} seconds ${seconds > 0 ? "ahead of" : "behind"} the provider's`;
+  return Math.abs(seconds) <= MAX_SKEW_SECONDS
+    ? { name, level: "ok", message }
+    : { name, level: "warn", message, fix: "set this computer's clock right" };
+}
+
+/** Whether the API can be reached and, if there is a good access token, whether it takes the token. */
+export async function checkApi(
+  { settings, world }: Configuration,
+  tokens: Tokens | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Check[]> {
+  const name = "API";
+  let base: URL | undefined;
+  try {
+    // The same rule as for authFetch(): the token goes to no other address.
+    base = apiAccessOf(settings).base;
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    return [failedCheck(name, error)];
+  }
+  if (base === undefined) {
+    return [{
+      name,
+      level: "warn",
+      message: "API_BASE_URL is not set",
+      fix: "set it, so that authFetch() takes paths and may send the token there",
+    }];
+  }
+  const { reached, answer } = await reach(world, base, {}, signal);
+  const api: Check = { name, ...reached };
+  if (answer === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) return [api];
+  const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
+  const withToken = await reach(world, base, headers, signal);
+  return [api, { name: "token", ...judged(tokens, answer.status, withToken) }];
+}
+
+/** What the answers without and with the token say of it. If they are alike, the address asks for no token. */
+function judged(
+  { source }: Tokens,
+  statusWithout: number,
+  { reached, answer }: Reached,
+): Finding {
+  if (answer === undefined) return reached;
+  const told = `(status ${answer.status})`;
+  if (answer.status === 401) {
+    const fix = source === "portal"
+      ? "copy a new portal string and run login({ portalToken })"
+      : "run login({ force: true })";
+    return { level: "fail", message: `the API rejects the token ${told}`, fix };
+  }
+  return answer.status === statusWithout || answer.status >= 500
+    ? { level: "skip", message: `API_BASE_URL does not tell whether the token is good ${told}` }
+    : { level: "ok", message: `the API takes the token ${told}` };
+}
+
+type Finding = Omit<Check, "name">;
+
+interface Reached {
+  readonly reached: Finding;
+  /** Its body is dropped. */
+  readonly answer?: Response;
+}
+
+/** One GET. Nothing of its headers is told. */
+async function reach(
+  world: World,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): Promise<Reached> {
+  const limit = AbortSignal.timeout(REACH_MS);
+  const client = world.fetch === undefined ? directClient(url) : undefined;
+  try {
+    const answer = await (world.fetch ?? fetch)(url, {
+      method: "GET",
+      headers,
+      // A redirect may lead elsewhere, and the token must not.
+      redirect: "manual",
+      ...(client && { client }),
+      signal: signal ? AbortSignal.any([limit, signal]) : limit,
+    });
+    await answer.body?.cancel();
+    const message = `${url.host} answers (status ${answer.status})`;
+    return { reached: { level: "ok", message }, answer };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { reached: { level: "fail", ...failure(error, url, limit.aborted) } };
+  } finally {
+    client?.close();
+  }
+}
+
+function failure(error: unknown, { host }: URL, timedOut: boolean): Omit<Finding, "level"> {
+  if (error instanceof Deno.errors.NotCapable) {
+    return { message: `${host} may not be reached`, fix: `run with --allow-net=${host}` };
+  }
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
+  const text = error instanceof Error ? `${error.message} ${cause}` : "";
+  const message = timedOut
+    ? `${host} did not answer in ${REACH_MS / 1_000} seconds`
+    : `${host}: ${networkReason(text).words}`;
+  return { message, fix: "check the address, the network and any proxy" };
+}
 
 /** Which requests go through a proxy. Its address is not shown: it may hold a password. */
-export function checkProxy(...urls: (URL | null)[]): Check[] {
-  const ways = urls.flatMap((url) => {
+export function checkProxy({ settings }: Configuration, endpoint: URL | null): Check[] {
+  const ways = [endpoint, URL.parse(settings.text("apiBaseUrl") ?? "")].flatMap((url) => {
     const variable = url === null ? undefined : proxyVariable(url);
     return url === null || variable === undefined ? [] : [{ variable, host: url.hostname }];
   });

@@ -96,19 +96,25 @@ export function grantsOthers(mode: number): boolean {
   return (mode & 0o077) !== 0;
 }
 
-/** The error that tells which permission is missing to write a file; `undefined` if none is. */
-export function missingWritePermission(path: string): ConfigError | undefined {
-  return missingIn(folderOf(path), path) ?? missingIn(folderBehind(path), path);
+/** The folders that must be readable and writable for a file: where it is a link, two. */
+export function foldersOf(path: string): string[] {
+  return [...new Set([folderOf(path), folderBehind(path)])];
 }
 
-function missingIn(folder: string, path: string): ConfigError | undefined {
-  for (const name of ["read", "write"] as const) {
-    if (Deno.permissions.querySync({ name, path: folder }).state !== "granted") {
+/**
+ * The error that tells which permission is missing to write a file; `undefined` if none is.
+ *
+ * @param command The command that grants all permissions. Default: the first missing flag is named.
+ */
+export function missingWritePermission(path: string, command?: string): ConfigError | undefined {
+  for (const folder of foldersOf(path)) {
+    for (const name of ["read", "write"] as const) {
+      if (Deno.permissions.querySync({ name, path: folder }).state === "granted") continue;
       return new ConfigError(
         "PERMISSION",
-        `Cannot keep the session in ${path}: the permission is missing; run with --allow-${name}=${
-          flagPath(folder)
-        }, or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
+        `Cannot keep the session in ${path}: the permission is missing; run${
+          command ? `: ${command}` : ` with --allow-${name}=${flagPath(folder)}`
+        }; or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
       );
     }
   }

@@ -13,6 +13,8 @@ export interface ProviderSettings {
   readonly userPoolId: string;
   readonly refreshSecretHash: "auto" | "send" | "omit";
   readonly timeoutMs: number;
+  /** The command that gives a script its permissions, for the message of one that is missing. */
+  readonly command: string;
 }
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
@@ -21,6 +23,8 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
+  /** The command that gives a script its permissions, for the message of one that is missing. */
+  readonly command: string;
   /** What must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }

@@ -8,6 +8,7 @@ import {
   timeoutIn,
   VARIABLES,
 } from "../settings/settings.ts";
+import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 
 /** The names that the two known deployments of the protocol use (section 4.1). */
@@ -64,7 +65,7 @@ export async function checkProviderSettings(
     if (settings.text(name) === undefined) missing.push(VARIABLES[name]);
   }
   missing.push(...alsoMissing);
-  if (missing.length > 0) throw missingSettings(doing, missing, settings);
+  if (missing.length > 0) throw missingSettings(doing, missing, settings, endpoint);
 
   const { checkValues } = await loadChecks(doing);
   const checked = checkValues({
@@ -78,7 +79,8 @@ export async function checkProviderSettings(
   if (checked instanceof Map) throw invalidSettings(doing, checked, settings);
   const { authUrl, provider, ...rest } = checked;
   const clientSecret = settings.text("clientSecret") ? settings.secret("clientSecret") : undefined;
-  return { ...rest, url: authUrl, dialect: provider, clientSecret };
+  const command = scriptCommand(settings, endpoint);
+  return { ...rest, url: authUrl, dialect: provider, clientSecret, command };
 }
 
 /**
@@ -116,13 +118,22 @@ export function dialectOf(
   return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
 }
 
-function missingSettings(doing: string, missing: readonly string[], settings: Settings): Error {
+function missingSettings(
+  doing: string,
+  missing: readonly string[],
+  settings: Settings,
+  endpoint: string | undefined,
+): Error {
   const unread = ["AUTH_URL", "USERNAME"].every(mayUseVariable)
     ? ""
     : "; the environment could not be read, for that run with --allow-env";
   const { problem } = settings.file;
   if (problem?.code === "PERMISSION") {
-    return new ConfigError("PERMISSION", `${sentenceOf(problem)}${unread}`);
+    return new ConfigError(
+      "PERMISSION",
+      `Cannot ${doing}: the permission to read ${settings.envFile} is missing; run: ` +
+        scriptCommand(settings, endpoint),
+    );
   }
   const unreadable = problem ? `; ${sentenceOf(problem)}` : "";
   const place = settings.envFile ?? "a .env";

@@ -5,7 +5,8 @@ import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "../values/portal_token.ts";
 import type { World } from "../runtime/world.ts";
 import { ask, askFor, canAsk } from "../runtime/prompt.ts";
-import { checkProviderSettings } from "../provider/provider_settings.ts";
+import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
+import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
@@ -67,8 +68,12 @@ export async function obtainTokens(
 ): Promise<Tokens> {
   const { configuration } = place;
   const { envFile, isDefault, world } = configuration;
-  const missing = envFile === undefined ? undefined : missingWritePermission(envFile);
-  if (missing) throw missing;
+  if (envFile !== undefined) {
+    const { options: own, settings } = configuration;
+    const command = scriptCommand(settings, endpointText(own, settings));
+    const missing = missingWritePermission(envFile, command);
+    if (missing) throw missing;
+  }
   const { strategy = "auto", portalToken, username, password } = options;
   if (portalToken !== undefined) return fromPortal(place, portalToken);
   if (strategy === "portal") return fromPortal(place, await askPortalToken(world, signal));

@@ -36,6 +36,7 @@ Deno.test("a world in order has nothing but good checks, and nothing is changed 
       "provider ok",
       "clock ok",
       "API ok",
+      "token ok",
       "session ok",
       "permissions ok",
     ]);
@@ -169,7 +170,8 @@ Deno.test("permissions: the printed line is enough, and what is missing is said"
     const script = `
       import { authFetch, doctor, login } from ${JSON.stringify(MOD_PATH)};
       const { checks } = await doctor();
-      console.log(checks.find(({ name }) => name === "permissions").message);
+      const { fix, message } = checks.find(({ name }) => name === "permissions");
+      console.log(fix === undefined ? message : message + "\\n" + fix);
       if (Deno.args[0] === "call") {
         await login();
         console.log((await authFetch("/v1/whoami")).status);
@@ -180,11 +182,17 @@ Deno.test("permissions: the printed line is enough, and what is missing is said"
     assertEquals(line, `--allow-read=. --allow-write=. --allow-net=${hosts} --allow-env`);
     const exact = await runScript(script, { cwd, env, flags: line.split(" "), args: ["call"] });
     assertEquals([exact.stderr, exact.stdout], ["", `${line}\n200\n`]);
-    for (const flag of ["read", "write", "net"]) {
-      const flags = line.split(" ").filter((each) => !each.startsWith(`--allow-${flag}`));
+    for (const name of ["read", "write", "net", "env"]) {
+      const missing = line.split(" ").filter((each) => each.startsWith(`--allow-${name}`));
+      const flags = line.split(" ").filter((each) => !missing.includes(each));
       const { stdout, stderr } = await runScript(script, { cwd, env, flags });
-      assertEquals(stderr, "");
-      assertMatch(stdout, new RegExp(`\\n.*--allow-${flag}=`));
+      const [found, fix, failed = ""] = stdout.split("\n");
+      assertEquals([stderr, found], ["", `missing ${missing[0]}`]);
+      // Without the .env the hosts are not known.
+      const hostless = line.replace(`=${hosts}`, "");
+      assertEquals(fix, `run: deno run ${name === "read" ? hostless : line} script.ts`);
+      // Without the environment nothing fails: the settings stand in the .env.
+      assertMatch(failed, name === "env" ? /^\[\]$/ : new RegExp(`--allow-${name}=`));
     }
   });
 });

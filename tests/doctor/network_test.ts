@@ -1,7 +1,7 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { createSession, type SessionOptions } from "../../mod.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { assertHides, canaries, SETTINGS } from "../support/canaries.ts";
+import { assertHides, canaries, repeatedPart, SETTINGS, shownBy } from "../support/canaries.ts";
 import { cannedFetch, errorAnswer, refusedConnection } from "../support/canned_fetch.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
@@ -87,6 +87,80 @@ Deno.test("provider and API: refused, silent, without permission", async () => {
   } finally {
     AbortSignal.timeout = timeout;
   }
+});
+
+Deno.test("token: the API takes it, rejects it, does not tell; only a good one is tried", async () => {
+  await using world = portless();
+  const { session, sandbox, clock } = world;
+  const look = async () => {
+    const before = session.status();
+    const diagnosis = await session.doctor();
+    assertEquals({ ...session.status(), asOf: undefined }, { ...before, asOf: undefined });
+    assertEquals(repeatedPart(await shownBy(diagnosis), [await held()]), undefined);
+    return diagnosis;
+  };
+  const held = () => session.accessToken();
+  const hasNone = ({ checks }: Diagnosis) => !checks.some(({ name }) => name === "token");
+  assert(hasNone(await session.doctor()));
+  await session.login();
+  const token = await held();
+  const good = await look();
+  assertCheck(good, "token", "ok", /^the API takes the token \(status 200\)$/);
+  const base = `${new URL(String(world.options.apiBaseUrl)).origin}/`;
+  assertEquals(world.called.map(({ url }) => url), [base, base, base]);
+  const sent = world.called.map(({ authorization }) => authorization);
+  assertEquals(sent, ["", "", `bearer ${token}`]);
+
+  // The provider forgot the session: nothing on this computer shows it.
+  sandbox.signOutEverywhere();
+  assertEquals(session.status().state, "valid");
+  const dead = await look();
+  const fix = /^run login\(\{ force: true \}\)$/;
+  assertCheck(dead, "token", "fail", /^the API rejects the token \(status 401\)$/, fix);
+  assertEquals(world.refreshes(), 0);
+
+  clock.advance(1_801);
+  assert(hasNone(await session.doctor()), "an expired token is not tried");
+  await session.login({ portalToken: await sandbox.portalToken() });
+  sandbox.expireAccessTokens();
+  assertCheck(await look(), "token", "fail", /rejects/, /copy a new portal string/);
+});
+
+Deno.test("token: an address that answers alike without it, or fails, does not tell", async () => {
+  for (const [first, second] of [[404, 404], [401, 503]] as const) {
+    let asked = 0;
+    await using world = portless({
+      api: () => new Response(null, { status: asked++ % 2 === 0 ? first : second }),
+    });
+    await world.session.login();
+    const told = await world.session.doctor();
+    assertCheck(told, "token", "skip", new RegExp(`does not tell .*\\(status ${second}\\)$`));
+  }
+});
+
+Deno.test("token: it goes to no address that authFetch() would refuse, and not where a redirect leads", async () => {
+  const tokens: string[] = [];
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using elsewhere = Deno.serve(options, (request) => {
+    tokens.push(request.headers.get("authorization") ?? "none");
+    return new Response();
+  });
+  const location = `http://127.0.0.1:${elsewhere.addr.port}/`;
+  await using api = Deno.serve(options, ({ headers }) => {
+    const status = headers.has("authorization") ? 307 : 401;
+    return new Response(null, { status, headers: { location } });
+  });
+  const apiBaseUrl = `http://127.0.0.1:${api.addr.port}`;
+  await withEnvironment({ ...NO_VARIABLES, AUTH_URL: undefined }, async () => {
+    const session = createSession({ envFile: false, apiBaseUrl });
+    await session.login({ portalToken: "bearer an-opaque-token" });
+    const told = /^the API takes the token \(status 307\)$/;
+    assertCheck(await session.doctor(), "token", "ok", told);
+    const refused = createSession({ envFile: false, apiBaseUrl: `http://elsewhere.example/` });
+    await refused.login({ portalToken: "bearer an-opaque-token" });
+    assertCheck(await refused.doctor(), "API", "fail", /API_BASE_URL/, /./);
+  });
+  assertEquals(tokens, []);
 });
 
 Deno.test("API: not set, not usable", async () => {

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { Hono } from "npm:hono@^4";
+import { Hono, type MiddlewareHandler } from "npm:hono@^4";
 import type { Downloads } from "./downloads.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { csvTable, observationPage, parseRange, QueryError } from "./observations.ts";
@@ -83,7 +83,7 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
 
   app.get("/health", (context) => context.json({ status: "ok" }));
 
-  app.use("/v1/*", async (context, next) => {
+  const authorize: MiddlewareHandler<Env> = async (context, next) => {
     const token = bearerToken(context.req.header("authorization"));
     if (!("value" in token)) return unauthorized(token.problem, token.code);
     try {
@@ -94,8 +94,11 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
     }
     context.env.record.authorized = true;
     return await next();
-  });
+  };
+  app.use("/", authorize);
+  app.use("/v1/*", authorize);
 
+  app.get("/", (context) => context.json({ paths: ["/v1/whoami", "/v1/stations"] }));
   app.get("/v1/whoami", (context) => {
     const { username, sub, scope, exp = 0 } = context.get("claims");
     return context.json({ username, sub, scope, expiresAt: new Date(exp * 1000).toISOString() });

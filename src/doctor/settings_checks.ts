@@ -1,0 +1,73 @@
+import type { Check } from "../display/diagnosis.ts";
+import { checkProviderSettings, dialectOf } from "../provider/provider_settings.ts";
+import { computeSecretHash } from "../provider/secret_hash.ts";
+import type { Configuration } from "../session/configuration.ts";
+import type { SessionStatus } from "../session/status.ts";
+import { type SettingName, VARIABLES } from "../settings/settings.ts";
+import { AuthError, sentenceOf } from "../values/errors.ts";
+
+const NAMES = Object.keys(VARIABLES) as SettingName[];
+
+/** Whether all settings of a login are there, and where each came from. */
+export async function checkSettings(
+  { settings, options }: Configuration,
+  status: SessionStatus,
+): Promise<Check> {
+  const name = "settings";
+  // A portal token needs none of them while it lasts.
+  const usable = status.state === "valid" || status.state === "unknown";
+  const level = usable && !status.canRefresh ? "warn" : "fail";
+  try {
+    await checkProviderSettings("log in", options, settings);
+  } catch (error) {
+    const message = error instanceof AuthError ? sentenceOf(error) : "cannot be read";
+    const [found, ...fix] = message.replace(/^Cannot log in: /, "").split("; ");
+    return { name, level, message: found ?? message, fix: fix.join("; ") };
+  }
+  const origins = NAMES.flatMap((key) => {
+    const origin = settings.origin(key);
+    return origin === undefined ? [] : [`${VARIABLES[key]} (${origin})`];
+  });
+  return { name, level: "ok", message: origins.join(", ") };
+}
+
+/** A variable of the environment that wins over another value in the `.env`: often forgotten, so it is told. */
+export function checkShadowing({ settings }: Configuration): Check[] {
+  const shadowed = NAMES.filter((name) => {
+    const inFile = settings.file.values.get(VARIABLES[name]);
+    return settings.origin(name) === "environment" && inFile && inFile !== settings.text(name);
+  }).map((name) => VARIABLES[name]);
+  if (shadowed.length === 0) return [];
+  return [{
+    name: "shadowing",
+    level: "warn",
+    message: `the environment wins over another value in the .env: ${shadowed.join(", ")}`,
+    fix: `unset ${shadowed.join(" ")}, or remove these lines from the .env`,
+  }];
+}
+
+/** Whether the wire words fit the host. */
+export function checkDialect(
+  { options, settings }: Configuration,
+  endpoint: URL | null,
+): Check {
+  const name = "wire words";
+  const dialect = dialectOf(options, settings);
+  if (!dialect || !endpoint) return { name, level: "skip", message: "no provider is set" };
+  const isAws = dialect.service.startsWith("AWSCognito");
+  const fits = !endpoint.hostname.endsWith(".amazonaws.com") || isAws;
+  const message = `${dialect.targetHeader}: ${dialect.service}`;
+  return fits
+    ? { name, level: "ok", message }
+    : { name, level: "fail", message, fix: "remove AUTH_PROVIDER, or set it to aws" };
+}
+
+/** Section 5.3 of the API document, compared with a value that another implementation computed. */
+export async function checkSecretHash(): Promise<Check> {
+  const name = "SECRET_HASH";
+  const right = await computeSecretHash("user", "client", "key") ===
+    "YwFvZ4loYJ8AoBhNXIih/Y38DF2IP6/Lq768LwhOvJ0=";
+  return right
+    ? { name, level: "ok", message: "HMAC-SHA-256 gives the known value" }
+    : { name, level: "fail", message: "HMAC-SHA-256 gives a wrong value", fix: "reinstall Deno" };
+}

@@ -1,0 +1,65 @@
+import { foldersOf } from "../dotenv/file.ts";
+import { mayUseVariable } from "../runtime/environment.ts";
+import { workingFolder } from "../runtime/file_paths.ts";
+import { type Settings, VARIABLES } from "./settings.ts";
+
+/** A permission that a script needs, as the flag that grants it. */
+export interface NeededPermission {
+  readonly flag: string;
+  /** Whether it is there, so that nobody is asked for it. */
+  readonly granted: boolean;
+}
+
+/**
+ * The permissions that a script needs with these settings, and no others.
+ *
+ * @param endpoint The token endpoint, as far as it is known.
+ */
+export function neededPermissions(
+  settings: Settings,
+  endpoint: string | undefined,
+): NeededPermission[] {
+  const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
+  const allowed = (settings.text("allowedOrigins") ?? "").split(",");
+  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed]
+    .flatMap((text) => URL.parse((text ?? "").trim()) ?? []);
+  const hosts = new Map(urls.map((url) => [url.host, portOf(url)]));
+  return [
+    ...(["read", "write"] as const).flatMap((name) =>
+      folders.length === 0 ? [] : [{
+        flag: `--allow-${name}=${folders.map(shortPath).join()}`,
+        granted: folders.every((path) => isGranted({ name, path })),
+      }]
+    ),
+    {
+      flag: hosts.size === 0 ? "--allow-net" : `--allow-net=${[...hosts.keys()].join()}`,
+      // Where no host is known, none is known to be missing.
+      granted: [...hosts.values()].every((host) => isGranted({ name: "net", host })),
+    },
+    {
+      flag: "--allow-env",
+      granted: [...Object.values(VARIABLES), "AUTH_ENV_FILE"].every(mayUseVariable),
+    },
+  ];
+}
+
+/** The command that gives a script all of its permissions, to be pasted. */
+export function scriptCommand(settings: Settings, endpoint: string | undefined): string {
+  const flags = neededPermissions(settings, endpoint).map(({ flag }) =>
+    /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag
+  );
+  return `deno run ${flags.join(" ")} script.ts`;
+}
+
+function isGranted(permission: Deno.PermissionDescriptor): boolean {
+  return Deno.permissions.querySync(permission).state === "granted";
+}
+
+/** Host and port: a flag may name the port that an address leaves out. */
+function portOf({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port || (protocol === "http:" ? "80" : "443")}`;
+}
+
+function shortPath(folder: string): string {
+  return folder === workingFolder() ? "." : folder.replace(/(?<=.)[\\/]$/, "");
+}

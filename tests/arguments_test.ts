@@ -1,3 +1,8 @@
+/**
+ * The module as a whole, as a caller sees it: its arguments, permissions, imports and errors. The
+ * folders test the folders of `src/` that have their names, or a kind of test each; `support/` is what
+ * they share.
+ */
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertThrows } from "@std/assert";
 import * as mod from "../mod.ts";
 import { portless, rejection } from "./support/portless.ts";

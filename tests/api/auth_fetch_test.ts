@@ -1,3 +1,7 @@
+/**
+ * What `authFetch` does to a call: the token it adds, where it may go, redirects, a 401 and failures
+ * on the way. The API is the sandbox, mostly without a port.
+ */
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
 

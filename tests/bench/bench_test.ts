@@ -1,3 +1,7 @@
+/**
+ * The benchmark itself: its arithmetic, and that every part of it runs. What it measures is in
+ * docs/performance.md.
+ */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { replaceBlock } from "../../bench/document.ts";

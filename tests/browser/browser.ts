@@ -1,3 +1,7 @@
+/**
+ * A real Chromium, and what people do in it. The folder tests the portal, the cards and notebooks in
+ * Jupyter as a person meets them; without Chromium or Jupyter its tests are ignored and say so.
+ */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "../support/needs.ts";
 

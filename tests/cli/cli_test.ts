@@ -1,3 +1,7 @@
+/**
+ * The command line in processes of its own: what each command prints, its exit status, and what it
+ * asks in a terminal.
+ */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";

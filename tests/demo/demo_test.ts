@@ -1,3 +1,4 @@
+/** The story that `deno task demo` tells: every step is there, and nothing secret is printed. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { createSandbox } from "../../src/sandbox/mod.ts";

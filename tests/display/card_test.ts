@@ -1,3 +1,7 @@
+/**
+ * What a status or a diagnosis looks like, as a card and as text. Whether a notebook shows it is
+ * tested in `tests/kernel` and `tests/browser`.
+ */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Diagnosis, SessionStatus } from "../../mod.ts";
 import { diagnosisCard, statusCard } from "../../src/display/card.ts";

@@ -1,4 +1,7 @@
-/** What a doctor finds in worlds that are out of order in one way. */
+/**
+ * What a doctor finds in worlds that are out of order in one way. The folder tests each check, what it
+ * says and the way out that it names.
+ */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Check, createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";

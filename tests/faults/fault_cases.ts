@@ -1,4 +1,7 @@
-/** What networks do to a request to the identity provider: one list for the tests and for the measurements. */
+/**
+ * What networks do to a request to the identity provider: one list for the tests and for the
+ * measurements. The folder tests logins and refreshes in the middle of such faults.
+ */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * What a user meets in a real Deno kernel: questions, cards, errors and Stop. The client for the
+ * kernel is `kernel.ts`, with its parts beside it.
+ */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";

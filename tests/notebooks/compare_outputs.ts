@@ -1,4 +1,7 @@
-/** Whether a cell shows again what the committed notebook shows. */
+/**
+ * Whether a cell shows again what the committed notebook shows. The folder runs the notebooks
+ * (`main.ts`) and tests what it runs them with.
+ */
 
 import { stripVTControlCharacters } from "node:util";
 import { mergeStreams, type Output } from "./outputs.ts";

@@ -1,4 +1,7 @@
-/** Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote. */
+/**
+ * Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote.
+ * The folder tests against programs of others: this one, and those that people read their `.env` with.
+ */
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 

@@ -1,4 +1,7 @@
-/** Processes that use a session on a `.env`. Run as a script, it is one of them. */
+/**
+ * Processes that use a session on a `.env`. Run as a script, it is one of them. The folder tests that
+ * several processes share a `.env`, and that one that is killed harms nobody.
+ */
 import { AuthError, createSession } from "../../mod.ts";
 import { TextLineStream } from "./text_lines.ts";
 

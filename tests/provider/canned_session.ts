@@ -1,3 +1,7 @@
+/**
+ * A session whose provider gives prepared answers. The folder tests what is sent to an identity
+ * provider and what each of its answers comes to.
+ */
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
 import { fakeTime } from "../support/fake_time.ts";

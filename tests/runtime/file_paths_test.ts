@@ -1,3 +1,4 @@
+/** What Deno and the machine give, wrapped: paths, proxies, signals and connections. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { win32 } from "node:path";

@@ -1,3 +1,7 @@
+/**
+ * The sandbox on its own, without the client: its identity provider, its data API and, in `portal/`,
+ * its portal answer as the API document says.
+ */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } from "npm:jose@^6";
 import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";

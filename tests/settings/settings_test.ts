@@ -1,3 +1,4 @@
+/** Where each setting comes from, which source wins, and how a wrong one is told. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { portless, rejection, withEnvironment } from "../support/portless.ts";

@@ -1,3 +1,4 @@
+/** Long tests, for `deno task soak` only: many more cases, each time others. */
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds, SOAK } from "../support/property.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";

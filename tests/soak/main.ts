@@ -10,7 +10,7 @@ const TESTS = [
   "tests/browser/nbconvert_test.ts",
   "tests/dotenv/parser_test.ts",
   "tests/dotenv/text_property_test.ts",
-  "tests/provider/random_answers_test.ts",
+  "tests/faults/random_answers_test.ts",
   "tests/session/model_test.ts",
 ];
 

@@ -1,4 +1,7 @@
-/** Secrets made for one run, and ways to find them where they must not be shown. */
+/**
+ * Secrets made for one run, and ways to find them where they must not be shown. The folder holds what
+ * tests share: worlds without a port, canned answers, child processes, clocks, terminals.
+ */
 import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
 import { fakeToken } from "./fake_token.ts";

@@ -1,4 +1,7 @@
-/** What the compiler must accept: this file is checked, never run. */
+/**
+ * What the compiler must accept: this file is checked, never run. The folder tests the types that
+ * callers see.
+ */
 import {
   accessToken,
   type Ask,

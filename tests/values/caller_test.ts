@@ -1,3 +1,4 @@
+/** Values without a file or a network: tokens, secrets, errors and what they show of themselves. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { errorAnswer, portless, rejection } from "../support/portless.ts";

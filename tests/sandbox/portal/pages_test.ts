@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { createPortal, type PortalBackend } from "../../src/sandbox/portal/portal.ts";
+import { createPortal, type PortalBackend } from "../../../src/sandbox/portal/portal.ts";
 
 const ORIGIN = "http://127.0.0.1:4300";
 const SAME_SITE = { "sec-fetch-site": "same-origin" };

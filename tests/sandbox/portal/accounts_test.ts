@@ -1,5 +1,6 @@
+/** The pages of the sandbox's portal, asked over HTTP. A browser opens them in `tests/browser`. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { callApi, sandboxAt, signIn } from "./requests.ts";
+import { callApi, sandboxAt, signIn } from "../requests.ts";
 
 for (const aliasSignIn of [false, true]) {
   Deno.test(`portal's token opens the API, aliasSignIn ${aliasSignIn}`, async () => {

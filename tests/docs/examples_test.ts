@@ -1,7 +1,3 @@
-/**
- * The documents keep what they promise: commands and examples run, flags are enough, links lead
- * somewhere.
- */
 import { assertEquals } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { variablesOf } from "../support/sandbox_env.ts";

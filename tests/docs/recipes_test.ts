@@ -75,7 +75,7 @@ testNeeding(
       const around = await run({ ...proxied, DENO_CERT: ca, NO_PROXY: "127.0.0.1,localhost" });
       assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 4]);
       await proxy.close();
-      const gone = await run({ ...proxied, DENO_CERT: ca, AUTH_TIMEOUT_MS: "500" });
+      const gone = await run({ ...proxied, DENO_CERT: ca, AUTH_TIMEOUT_MS: "2000" });
       assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);
     }),
 );

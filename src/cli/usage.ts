@@ -10,7 +10,7 @@ Usage: platform-auth <command> [options]
   fetch     call the API with the token
   refresh   refresh now (rarely needed)
   logout    forget the tokens
-  doctor    check settings, file, clock, provider and API
+  doctor    check settings, file, clock, provider, API and token
   explain   what an error code means, and what to do
   sandbox   run an identity provider, portal and API on this computer
 
@@ -93,7 +93,7 @@ Example:
   platform-auth explain INVALID_CREDENTIALS`,
 
   doctor:
-    `Checks settings, file, clock, provider and API, a line each with the fix. Changes nothing.
+    `Checks settings, file, clock, provider, API and token, a line each with the fix. Changes nothing.
 
 Usage: platform-auth doctor [--login] [--json]
 

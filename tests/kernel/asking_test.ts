@@ -282,24 +282,6 @@ deskTest(
   },
 );
 
-for (
-  const [what, dialog] of [
-    ["the first question", [[FIRST, "bearer eyJ\x03"]]],
-    ["the password", [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
-  ] as [string, [string, string][]][]
-) {
-  deskTest(
-    `Ctrl-C at ${what} leaves the terminal as it was and sends nothing`,
-    async (desk) => {
-      const seen = await typed(desk, LOGIN, dialog);
-      assertEquals(seen.left, 0);
-      assert(seen.sane);
-      assertEquals(seen.screen.includes("Signed in"), false);
-      assertEquals(desk.sandbox.requests.length, 0);
-    },
-  );
-}
-
 deskTest("an empty answer in a terminal ends the login and says what to do", async (desk) => {
   const seen = await typed(desk, FAILING, [[FIRST, "\r"], [NAME, "\r"]]);
   assertMatch(seen.screen, /PROMPT_UNAVAILABLE Cannot log in: nothing was entered/);

@@ -86,6 +86,37 @@ Deno.test("links from one document to another lead to a file and to a heading", 
   assert(count > 10);
 });
 
+/** What changes in the files of a session after it was made: fields, collections, and variables that are closed over. */
+function changingFields(): string[] {
+  const inFolder = [...Deno.readDirSync(new URL("src/session/", ROOT))].map(({ name }) =>
+    `session/${name}`
+  );
+  return ["session.ts", "default_session.ts", ...inFolder].flatMap((file) => {
+    const text = source(`src/${file}`);
+    const classes = text.split(/^(?:export )?class /m).slice(1).map((each) =>
+      each.split("\n}")[0] ?? ""
+    );
+    const fields = classes.flatMap((
+      each,
+    ) => [...each.matchAll(/^ {2}(readonly )?(#?\w+)[?:=! ]+(.*;)$/gm)])
+      .filter(([, readonly, , rest = ""]) => !readonly || /new (Map|Set|WeakMap)\b/.test(rest))
+      .map(([, , name = ""]) => name);
+    const shared = [...text.matchAll(/shared(\[\w+\]) \?\?=/g)].map(([, name = ""]) => name);
+    const kept = [...text.matchAll(/^let (\w+)|^const (\w+) = new (?:Map|Set|WeakMap)\b/gm)];
+    const closed = file === "session.ts" ? [...text.matchAll(/^ {2}let (\w+)/gm)] : [];
+    const variables = [...kept, ...closed].map(([, name, collection]) => name ?? collection ?? "");
+    return [...fields, ...shared, ...variables].map((name) => `${file} ${name}`);
+  });
+}
+
+Deno.test("the table of what can change in a session is whole, and has at most 16 rows", () => {
+  const rows = [...documentText("docs/architecture.md").matchAll(/^\| `(\S+)` +\| `(\S+)` +\|/gm)]
+    .map(([, field, owner]) => `${owner} ${field}`)
+    .filter((row) => /^(session\/\w+|session|default_session)\.ts /.test(row));
+  assertEquals(changingFields().sort(), rows.sort());
+  assert(rows.length <= 16, `${rows.length} fields`);
+});
+
 Deno.test("every setting in an example of the documents is one that the module or Deno reads", () => {
   const known = new Set([
     ...[...source("src/settings/settings.ts").matchAll(/: "([A-Z_]+)",/g)].map(([, name]) => name),

@@ -49,38 +49,38 @@ const EARLY_DEADLINE_MS = 10_000;
  * @param caller `signal`: aborted by a login or a logout, whose outcome counts, whatever becomes of this.
  */
 export async function refreshOnce(
-  keeper: RefreshingSession,
+  session: RefreshingSession,
   reason: Reason,
   caller: Caller & { readonly signal: AbortSignal },
 ): Promise<Tokens> {
   const { signal } = caller;
-  const { options, settings, world } = keeper.configuration;
+  const { options, settings, world } = session.configuration;
   try {
-    const before = renewable(keeper, keeper.peek());
+    const before = renewable(session, session.peek());
     const provider = await checkProviderSettings("refresh the session", options, settings);
     const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
     const started = world.monotonic();
-    return await keeper.store.withLock(totalMs * 0.75, async (lock) => {
+    return await session.store.withLock(totalMs * 0.75, async (lock) => {
       try {
-        const holding = keeper.catchUp();
+        const holding = session.catchUp();
         signal.throwIfAborted();
-        const saved = reason === "forced" ? undefined : savedElsewhere(keeper, before);
+        const saved = reason === "forced" ? undefined : savedElsewhere(session, before);
         if (saved) return saved;
-        const held = renewable(keeper, holding);
-        if (!lock.held && lock.reason === "busy") goWithoutLock(keeper, held);
+        const held = renewable(session, holding);
+        if (!lock.held && lock.reason === "busy") goWithoutLock(session, held);
         const leftMs = () => totalMs - (world.monotonic() - started);
         // A holder gives up after half the deadline, so that those who wait have their turn.
         const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
-        return await askProvider(keeper, held, { provider, reason, lock, budgetMs, caller });
+        return await askProvider(session, held, { provider, reason, lock, budgetMs, caller });
       } finally {
         // The lock goes to another process next: what it finds must not be older than this login or logout.
-        if (signal.aborted && lock.held) await keeper.saveNow(lock, true);
+        if (signal.aborted && lock.held) await session.saveNow(lock, true);
       }
     }, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    const winner = tokensOf(keeper.peek());
-    if (winner === undefined) throw keeper.whyNot();
+    const winner = tokensOf(session.peek());
+    if (winner === undefined) throw session.whyNot();
     return winner;
   }
 }
@@ -97,39 +97,42 @@ interface Inquiry {
 
 /** Asks until there are new tokens, also with a refresh token that another process saved meanwhile. */
 async function askProvider(
-  keeper: RefreshingSession,
+  session: RefreshingSession,
   held: RenewableTokens,
   inquiry: Inquiry,
 ): Promise<Tokens> {
   const { provider, reason, lock, caller, budgetMs } = inquiry;
-  const { settings, world } = keeper.configuration;
-  const { loginName = settings.text("username"), refreshVariant } = held.learned;
+  const { settings, world } = session.configuration;
+  const { loginName = settings.text("username"), refreshVariant: known } = held.learned;
   const { delivery, tokens, variant } = await requestRefresh(
     provider,
     held,
     loginName,
-    refreshVariant,
+    known,
     world,
     budgetMs(),
     caller,
   );
   caller.signal.throwIfAborted();
-  keeper.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
+  session.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
   if (tokens) {
     const { clockOffsetMs } = delivery;
-    const learned = { ...held.learned, clockOffsetMs, refreshVariant: variant };
-    return await renew(keeper, held, { ...tokens, learned }, lock);
+    // Without a secret there is no hash to leave out, and so nothing to learn.
+    const isPlain = variant === "omit" && provider.clientSecret === undefined;
+    const refreshVariant = isPlain ? undefined : variant;
+    const learned = { ...held.learned, clockOffsetMs, refreshVariant };
+    return await renew(session, held, { ...tokens, learned }, lock);
   }
-  const found = keeper.catchUp();
-  const saved = savedElsewhere(keeper, held);
+  const found = session.catchUp();
+  const saved = savedElsewhere(session, held);
   if (saved) return saved;
   if (found.kind === "renewable" && !sameRefresh(found.tokens, held) && budgetMs() > 0) {
-    return await askProvider(keeper, found.tokens, inquiry);
+    return await askProvider(session, found.tokens, inquiry);
   }
   const error = deliveryError("refresh", delivery, world.now(), held.authenticatedAt);
   const { outcome } = delivery;
   if (outcome.kind === "refused" && isFinal(outcome, reason)) {
-    await giveUp(keeper, held, error, lock);
+    await giveUp(session, held, error, lock);
   }
   throw error;
 }
@@ -140,33 +143,33 @@ function isFinal(refused: { code: string; definitive: boolean }, reason: Reason)
 }
 
 /** Other tokens than these, which another process saved and which can be used as they are. */
-function savedElsewhere(keeper: RefreshingSession, held: Tokens): Tokens | undefined {
-  const plan = planFor(keeper.peek(), keeper.configuration.world, NO_COOLDOWNS, 0);
+function savedElsewhere(session: RefreshingSession, held: Tokens): Tokens | undefined {
+  const plan = planFor(session.peek(), session.configuration.world, NO_COOLDOWNS, 0);
   return plan.kind === "use" && !sameAccess(plan.tokens, held) ? plan.tokens : undefined;
 }
 
 /** The tokens held, if they can be refreshed. */
-function renewable(keeper: RefreshingSession, holding: Holding): RenewableTokens {
-  if (holding.kind !== "renewable") throw keeper.whyNot();
+function renewable(session: RefreshingSession, holding: Holding): RenewableTokens {
+  if (holding.kind !== "renewable") throw session.whyNot();
   return holding.tokens;
 }
 
 /** Takes over refreshed tokens, and saves them before anybody uses them. */
 async function renew(
-  keeper: RefreshingSession,
+  session: RefreshingSession,
   held: RenewableTokens,
   fresh: Tokens,
   lock: StoreLock,
 ): Promise<Tokens> {
-  keeper.notices.set("early", undefined);
-  keeper.catchUp();
+  session.notices.set("early", undefined);
+  session.catchUp();
   let isSaved = false;
   while (!isSaved) {
-    const next = keeper.change((now) => afterRefresh(now, held, fresh, lock.held));
-    isSaved = tokensOf(next) !== fresh || await keeper.saveNow(lock, false);
+    const next = session.change((now) => afterRefresh(now, held, fresh, lock.held));
+    isSaved = tokensOf(next) !== fresh || await session.saveNow(lock, false);
   }
-  const tokens = tokensOf(keeper.peek());
-  if (tokens === undefined) throw keeper.whyNot();
+  const tokens = tokensOf(session.peek());
+  if (tokens === undefined) throw session.whyNot();
   return tokens;
 }
 
@@ -175,26 +178,26 @@ async function renew(
  * as it is: that process may have got an answer that this one was too late for.
  */
 async function giveUp(
-  keeper: RefreshingSession,
+  session: RefreshingSession,
   held: RenewableTokens,
   error: AuthError,
   lock: StoreLock,
 ): Promise<void> {
   const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
   const because = { code, sentence: sentenceOf(error) } as const;
-  const isGood = isGoodFor(held, keeper.configuration.world, 0);
-  keeper.change((now) => afterRefusal(now, held, because, isGood));
-  if (lock.held || lock.reason !== "busy") await keeper.saveNow(lock, false);
+  const isGood = isGoodFor(held, session.configuration.world, 0);
+  session.change((now) => afterRefusal(now, held, because, isGood));
+  if (lock.held || lock.reason !== "busy") await session.saveNow(lock, false);
 }
 
 /** Another process holds the lock for too long: a token that is still good is used as it is. */
-function goWithoutLock(keeper: RefreshingSession, held: Tokens): void {
+function goWithoutLock(session: RefreshingSession, held: Tokens): void {
   const text = "another process holds the lock beside the .env for too long";
-  if (isGoodFor(held, keeper.configuration.world, 0)) {
+  if (isGoodFor(held, session.configuration.world, 0)) {
     throw new ProviderError(
       "TIMEOUT",
       `Cannot refresh the session: ${text}; try again, or end that process`,
     );
   }
-  keeper.notices.set("lock", `${text}; the session was refreshed without it`);
+  session.notices.set("lock", `${text}; the session was refreshed without it`);
 }

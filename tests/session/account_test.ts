@@ -59,6 +59,24 @@ Deno.test("which refresh the provider accepts is known to the next process", asy
   assertEquals(linesOf(world.envFile), {});
 });
 
+Deno.test("a session of which nothing special was learned keeps its four lines", async () => {
+  for (const session of [{}, { clientSecret: "", refreshSecretHash: "omit" }] as const) {
+    await using world = portless({
+      ...{ file: true, session },
+      provider: () => {
+        const iat = Math.floor(world.clock.now() / 1_000);
+        const AccessToken = jwt({ username: "student", iat, exp: iat + 1_800 });
+        return tokenAnswer({ AccessToken, RefreshToken: "r", ExpiresIn: 1_800 });
+      },
+    });
+    await world.session.login();
+    await world.session.refresh();
+    assertEquals(Object.keys(linesOf(world.envFile)), [
+      ...["ACCESS_TOKEN", "REFRESH_TOKEN", "ACCESS_TOKEN_EXPIRES_AT", "AUTHENTICATED_AT"],
+    ]);
+  }
+});
+
 Deno.test("what a session learned of one account is not tried with the next", async () => {
   await using world = portless({ sandbox: { rotateRefreshTokens: "get-tokens" } });
   await world.session.login();

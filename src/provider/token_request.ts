@@ -125,7 +125,8 @@ function tokensOf(
   const { outcome, sentAt, sentAtMonotonic } = delivery;
   if (outcome.kind !== "tokens") return undefined;
   const { accessToken, refreshToken, expiresIn } = outcome.tokens;
-  const { exp, iat } = readClaims(accessToken.reveal());
+  const claims = readClaims(accessToken.reveal());
+  const { exp, iat } = claims;
   // The lifetime is ExpiresIn (section 8), else the time between the token's own claims.
   const seconds = expiresIn ?? (exp ?? 0) - (iat ?? 0);
   const lifetimeMs = iat === undefined && expiresIn === undefined || seconds <= 0
@@ -139,6 +140,7 @@ function tokensOf(
       expiresAt: lifetimeMs === undefined ? undefined : sentAt + lifetimeMs,
       authenticatedAt,
       source,
+      claims,
     },
     world,
     { now: sentAt, monotonic: sentAtMonotonic },

@@ -188,7 +188,8 @@ function fromPortal({ configuration, notices }: LoginPlace, text: string): Token
         "user menu of the portal and paste the whole string",
     );
   }
-  const { exp, iat, tokenUse } = readClaims(token);
+  const claims = readClaims(token);
+  const { exp, iat, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
@@ -207,5 +208,5 @@ function fromPortal({ configuration, notices }: LoginPlace, text: string): Token
         "new one in the portal, or set the clock right",
     );
   }
-  return makeTokens({ accessToken: new Secret(token), expiresAt, source: "portal" }, world);
+  return makeTokens({ accessToken: new Secret(token), expiresAt, source: "portal", claims }, world);
 }

@@ -1,5 +1,5 @@
 import { parsePortalToken } from "./portal_token.ts";
-import { Secret } from "./secret.ts";
+import { Secret, VISIBLE_ASCII } from "./secret.ts";
 import {
   claimedLifetimeMs,
   type Claims,
@@ -66,7 +66,7 @@ export function readStored(
   } catch {
     return ignored("ACCESS_TOKEN");
   }
-  if (refreshText && !/^[\x21-\x7e]+$/.test(refreshText)) return ignored("REFRESH_TOKEN");
+  if (refreshText && !VISIBLE_ASCII.test(refreshText)) return ignored("REFRESH_TOKEN");
   const claims = readClaims(accessToken.reveal());
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return {
@@ -91,6 +91,7 @@ export function readStored(
       lifetimeMs,
       source,
       learned,
+      claims,
     },
   };
 }

@@ -63,6 +63,8 @@ export interface TokenParts {
   lifetimeMs?: number | undefined;
   source: TokenSource;
   learned?: Learned;
+  /** The claims of the access token, where they were read already. */
+  claims?: Claims;
 }
 
 /** Makes a record, anchored at the two clocks' present unless an earlier moment is given. */
@@ -71,7 +73,7 @@ export function makeTokens(
   clocks: Clocks,
   anchor = { now: clocks.now(), monotonic: clocks.monotonic() },
 ): Tokens {
-  const claims = readClaims(parts.accessToken.reveal());
+  const claims = parts.claims ?? readClaims(parts.accessToken.reveal());
   const lifetimeMs = parts.lifetimeMs ?? claimedLifetimeMs(claims);
   return {
     accessToken: parts.accessToken,

@@ -88,3 +88,16 @@ Deno.test("logout() says that it signed out, and the next login takes that back"
   assertEquals(linesOf(world.envFile), {});
   assertEquals((await world.session.login()).notes ?? [], []);
 });
+
+Deno.test("a session in memory has the whole deadline for its refresh, one on a file leaves half to others", async () => {
+  for (const file of [false, true]) {
+    await using world = portless({ file });
+    await world.session.login();
+    world.clock.advance(3_000);
+    const headers = { "retry-after": "20" };
+    world.sandbox.failures.push({ at: "token", status: 429, headers, times: 1 });
+    const call = world.session.accessToken();
+    if (file) assertEquals((await rejection(call)).code, "THROTTLED");
+    else assertEquals(typeof await call, "string");
+  }
+});

@@ -181,6 +181,7 @@ for (const address of addresses) {
     const named = () => createSession({ envFile: address }).status();
     const error = assertThrows(named, ConfigError, "names no file");
     assertEquals(error.code, "INVALID_SETTING");
+    assertMatch(error.message, /; give a path, a file URL like .*, or false for memory only \(/);
   });
 }
 

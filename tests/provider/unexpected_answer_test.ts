@@ -41,6 +41,12 @@ const unexpected: [string, Canned, number, RegExp][] = [
   ["null", jsonAnswer(null), 200, /null/],
   ["a text", jsonAnswer("ok"), 200, /JSON null, text or a number/],
   ["a number for the challenge", jsonAnswer({ ChallengeName: 7 }), 200, /ChallengeName/],
+  [
+    "a name of 201 characters for the challenge",
+    jsonAnswer({ ChallengeName: "X".repeat(201) }),
+    200,
+    /ChallengeName/,
+  ],
   ["an error with a status of success", jsonAnswer({ __type: "X", message: "no" }), 200, /neither/],
   [
     "a redirect",

@@ -227,7 +227,23 @@ Deno.test("a setting that cannot be used is refused before anything is sent", as
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("the endpoint is made of host, region and domain where no AUTH_URL is set", async () => {
+Deno.test("wire words that cannot be sent are refused, naming the word that is needed", async () => {
+  await using world = portless();
+  const words = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
+  const cases: [Partial<typeof words>, RegExp][] = [
+    [{ targetHeader: "X Target" }, /AUTH_PROVIDER.* needs a targetHeader, a header name/],
+    [{ service: "two words" }, /AUTH_PROVIDER.* needs a service, a word/],
+    [{ contentType: "text" }, /AUTH_PROVIDER.* needs a contentType, type\/subtype/],
+  ];
+  for (const [wrong, needed] of cases) {
+    const error = await rejection(world.another({ provider: { ...words, ...wrong } }).login());
+    assertEquals(error.code, "INVALID_SETTING");
+    assertMatch(error.message, needed);
+  }
+  assertEquals(world.sent.length, 0);
+});
+
+Deno.test("the endpoint is made of host, region and domain, all three, where no AUTH_URL is set", async () => {
   const parts = { providerHost: "idp", region: "north-1", providerDomain: "vendor.example" };
   const providerOf = (options: SessionOptions) => createSession(options).status().provider;
   await withEnvironment(UNSET, () => {
@@ -240,6 +256,8 @@ Deno.test("the endpoint is made of host, region and domain where no AUTH_URL is 
       providerOf({ provider: "aws", region: "eu-west-1" }),
       "https://cognito-idp.eu-west-1.amazonaws.com",
     );
-    assertEquals(providerOf({ region: "eu-west-1" }), undefined);
+    for (const part of ["providerHost", "region", "providerDomain"]) {
+      assertEquals(providerOf({ ...parts, [part]: undefined }), undefined, `no ${part}`);
+    }
   });
 });

@@ -86,6 +86,14 @@ Deno.test("a refusal names the origin, the setting to add, and fetch()", async (
   assert(plain.includes("use fetch() for addresses that need no token"), plain);
 });
 
+Deno.test("a refusal of user name or password in an address says to leave them out", async () => {
+  const { call } = await closedSession();
+  for (const user of ["ada", ":secret-word", "ada:secret-word"]) {
+    const { message } = await rejection(call(`https://${user}@api.example/`));
+    assert(message.includes("would replace the token; leave them out"), message);
+  }
+});
+
 Deno.test("other spellings of the allowed origin are the allowed origin", async () => {
   const { call, reached } = await closedSession();
   const spellings = [

@@ -152,6 +152,14 @@ for (const [what, given, color, words] of STATES) {
   });
 }
 
+Deno.test("times are shown to the minute and in UTC, and one that is none is said to be unknown", () => {
+  const text = statusText(made());
+  assertStringIncludes(text, "good for 30 min, until 2026-01-15 09:30 UTC");
+  assertStringIncludes(text, "as of 2026-01-15 09:00 UTC");
+  assertStringIncludes(statusCard(made()), "as of 2026-01-15 09:00 UTC");
+  assertStringIncludes(statusText(made({ asOf: new Date(NaN) })), "as of an unknown time");
+});
+
 Deno.test("a card holds no script, no style sheet, no handler and nothing to load", () => {
   const cards = STATES.map(([, given]) => statusCard(made(given)));
   for (const card of [...cards, diagnosisCard(DIAGNOSIS)]) {

@@ -4,13 +4,14 @@ import { inFolder, runScript } from "../support/child_deno.ts";
 const SIGNALS = JSON.stringify(new URL("../../src/runtime/signals.ts", import.meta.url).href);
 
 /** What a script prints whose cleaning up prints a line, and its exit status. */
-async function ran(ending: string): Promise<[string, number]> {
+async function ran(ending: string, afterwards = ""): Promise<[string, number]> {
   const script = `
     import { cleanUpAtExit } from ${SIGNALS};
     {
       using _ = cleanUpAtExit(() => console.log("cleaned up"));
       ${ending}
     }
+    ${afterwards}
     console.log("went on");`;
   return await inFolder(async (cwd) => {
     const { stdout, code } = await runScript(script, { cwd, flags: ["-A"] });
@@ -31,6 +32,23 @@ Deno.test({
       const ending =
         `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
       assertEquals(await ran(ending), ["cleaned up\n", code]);
+    }
+  },
+});
+
+Deno.test({
+  name: "afterwards a signal is the script's own again",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
+      const afterwards = `
+        const kept = setTimeout(() => {}, 20_000);
+        await new Promise((resolve) => {
+          Deno.addSignalListener("${signal}", resolve);
+          Deno.kill(Deno.pid, "${signal}");
+        });
+        clearTimeout(kept);`;
+      assertEquals(await ran("", afterwards), ["went on\n", 0]);
     }
   },
 });

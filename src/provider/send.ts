@@ -27,7 +27,6 @@ export interface Caller {
 }
 
 const MAX_ATTEMPTS = 4;
-const MAX_PAUSE_MS = 8_000;
 /** A real answer is a few kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
 /** A timer that is later than this belongs to a process that was stopped. */
@@ -86,7 +85,7 @@ export async function send(
     };
     if (outcome.kind !== "refused") return delivery;
     const base = outcome.code === "THROTTLED" ? 1_000 : 200;
-    const backoff = Math.min(base * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
+    const backoff = base * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
     const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
     const isLast = !outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left();
     if (isLast || !isWanted()) {

@@ -1,0 +1,64 @@
+import { assertEquals } from "@std/assert";
+import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
+import { rawAnswer } from "../faults/tcp_capture.ts";
+import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
+import { fakeToken } from "../support/fake_token.ts";
+import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { linesOf } from "../support/portless.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
+
+/** The deadline of the refresh, and how long its process is stopped, in milliseconds. */
+const DEADLINE_MS = 2_000;
+const STOPPED_MS = 2_500;
+
+const SCRIPT = `
+import { createSession } from ${JSON.stringify(MOD_URL)};
+const session = createSession({ envFile: ".env", timeoutMs: ${DEADLINE_MS} });
+const status = await session.refresh().catch((error) => ({ state: error.code, source: error.message }));
+console.log(status.state, status.source);
+`;
+
+/** The answer of a provider that replaces the refresh token with each use. */
+function answerWith(refreshToken: string): string {
+  const AccessToken = fakeToken({
+    sub: "ada",
+    client_id: "client",
+    exp: Date.now() / 1_000 + 1_800,
+  });
+  const result = { AccessToken, RefreshToken: refreshToken, ExpiresIn: 1_800 };
+  return rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
+}
+
+testNeeding(
+  NOT_ON_WINDOWS,
+  "a process that is stopped past its deadline wakes, and keeps the answer that came meanwhile",
+  () =>
+    inFolder(async (folder) => {
+      using provider = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      await writeEnv(folder, {
+        AUTH_URL: `http://127.0.0.1:${provider.addr.port}/`,
+        APP_CLIENT_ID: "client",
+        APP_CLIENT_SECRET: "",
+        USER_POOL_ID: "pool",
+        ACCESS_TOKEN: fakeToken({ sub: "ada", client_id: "client", exp: 1 }),
+        REFRESH_TOKEN: "used-up-with-this-request",
+      });
+      await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
+        ...{ cwd: folder, clearEnv: true, stdin: "null", stdout: "piped", stderr: "piped" },
+        env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
+      }).spawn();
+      using connection = await provider.accept();
+      await readRequest(bytesOf(connection));
+      child.kill("SIGSTOP");
+      await writeAll(connection, new TextEncoder().encode(answerWith("the-next-one")));
+      // Real time: the clock of another process cannot be replaced.
+      await new Promise((done) => setTimeout(done, STOPPED_MS));
+      child.kill("SIGCONT");
+      const { stdout, stderr } = await child.output();
+      const told = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+      assertEquals(told, "valid refresh\n");
+      assertEquals(linesOf(`${folder}/.env`).REFRESH_TOKEN, "the-next-one");
+    }),
+);

@@ -49,7 +49,7 @@ export function accessText(status: SessionStatus): string {
   if (state === "none") return "no access token";
   if (state === "rejected") return "access token refused by the API";
   if (state === "unknown") return "access token has an unknown expiry";
-  if (end === undefined) return "no access token yet";
+  if (end === undefined) return `no access token ${state === "expired" ? "any more" : "yet"}`;
   const left = end.getTime() - asOf.getTime();
   return left > 0
     ? `access token good for ${durationText(left)}, until ${timeText(end)}`

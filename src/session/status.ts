@@ -2,7 +2,7 @@ import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
-import { type Holding, tokensOf } from "./state.ts";
+import { type Ending, type Holding, tokensOf } from "./state.ts";
 import {
   type SettingName,
   type SettingOrigin,
@@ -21,7 +21,7 @@ import { spanText } from "../values/wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {
-  /** `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there; `expired`: log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and it cannot be refreshed, log in again. */
+  /** `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there; `expired`: the access token expired and cannot be refreshed, or the provider refused to refresh it, log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and it cannot be refreshed, log in again. */
   state: "none" | "valid" | "refreshable" | "expired" | "unknown" | "rejected";
   /** Who, as the token or the settings tell. */
   username?: string;
@@ -91,12 +91,17 @@ function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): st
 }
 
 function stateOf({ world }: Configuration, holding: Holding): SessionStatus["state"] {
-  if (holding.kind === "none") return "none";
+  if (holding.kind === "none") return wasEndedByProvider(holding) ? "expired" : "none";
   const remaining = remainingMs(holding.tokens, world);
   if (holding.kind === "access-only" && holding.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
   return holding.kind === "renewable" ? "refreshable" : "expired";
+}
+
+/** Whether there was a session until the provider refused to refresh it. */
+function wasEndedByProvider({ because }: { readonly because?: Ending }): boolean {
+  return because !== undefined && because.code !== "NO_SESSION";
 }
 
 /** The end of the access token by the wall clock as it is now, which may have jumped since. */

@@ -1,6 +1,8 @@
 /** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
+import { statusCard } from "../../src/display/card.ts";
+import { statusText } from "../../src/display/status_text.ts";
 import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
 
 const OPAQUE = { AccessToken: "opaque-access", RefreshToken: "opaque-refresh", ExpiresIn: 1_800 };
@@ -134,7 +136,10 @@ Deno.test("a 401 whose refresh is refused for good ends the session, here and in
     const error = await rejection(world.session.authFetch("/v1/whoami"));
     assertEquals(error.code, "REFRESH_REJECTED");
   }
-  assertEquals(world.session.status().state, "none");
+  const status = world.session.status();
+  assertEquals([status.state, status.canRefresh, status.source], ["expired", false, "none"]);
+  assertMatch(statusText(status), /Session ended at .*no access token any more · run login\(\)/s);
+  assertMatch(statusCard(status), /border-left:4px solid #d64545/, "the card is red");
   assertEquals(linesOf(world.envFile), {});
   const next = world.another();
   assertEquals(next.status().state, "none");

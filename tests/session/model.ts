@@ -119,8 +119,8 @@ export class SessionModel {
   }
 
   stateOf(session: number): string {
-    const { held } = this.#load(session);
-    if (held === undefined) return "none";
+    const { held, ended } = this.#load(session);
+    if (held === undefined) return ended === "REFRESH_REJECTED" ? "expired" : "none";
     if (!held.refresh && this.#load(session).rejected === held.access) return "rejected";
     if (this.#left(held) > 0) return "valid";
     return held.refresh ? "refreshable" : "expired";

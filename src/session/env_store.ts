@@ -16,13 +16,19 @@ const DENIED =
 
 const SAME: News = { kind: "same" };
 
+/** The token lines of the file, and the tokens that they were written from, if this session wrote them. */
+interface Seen {
+  readonly lines: Secret;
+  readonly written?: Tokens | undefined;
+}
+
 /** The `.env` as the place that a session shares with other processes. */
 export class EnvStore implements SharedStore {
   readonly #path: string;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
   /** The token lines as this session last read or wrote them: what differs from these is news. */
-  #seen = new Secret("");
+  #seen: Seen = { lines: new Secret("") };
   /** The last write: where locks are impossible, the writes of one process follow each other all the same. */
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -35,7 +41,7 @@ export class EnvStore implements SharedStore {
   read(): Tokens | undefined {
     const { problem, values } = this.#configuration().settings.file;
     if (problem) this.#notices.set("file", sentenceOf(problem));
-    this.#seen = tokenLines(values);
+    this.#seen = { lines: tokenLines(values) };
     return this.#tokensIn(values);
   }
 
@@ -83,26 +89,29 @@ export class EnvStore implements SharedStore {
   }
 
   async #write(held: () => Tokens | undefined, lock: StoreLock, over: boolean): Promise<News> {
-    const written = this.#writing.then(() => this.#writeNow(linesOf(held()), lock.held, over));
+    const written = this.#writing.then(() => this.#writeNow(held(), lock.held, over));
     this.#writing = written.catch(() => {});
     return await written;
   }
 
   async #writeNow(
-    lines: ReadonlyMap<string, string | undefined>,
+    tokens: Tokens | undefined,
     locked: boolean,
     over: boolean,
   ): Promise<News> {
     const path = this.#path;
+    const lines = linesOf(tokens);
+    // A login during a refresh is saved by both. What others wrote after the first time is newer.
+    const isRepeated = tokens !== undefined && tokens === this.#seen.written;
     let news: News = SAME;
     const mode = await updateEnvFile(path, lines, locked, (values) => {
       // What is there now is no news later, also if this write fails.
-      if (over) this.#seen = tokenLines(values);
+      if (over && !isRepeated) this.#seen = { lines: tokenLines(values) };
       else news = this.#newsIn(values);
       return news.kind === "same";
     });
     if (news.kind !== "same") return news;
-    this.#seen = tokenLines(lines);
+    this.#seen = { lines: tokenLines(lines), written: tokens };
     this.#warnIfTracked(path);
     this.#notices.set(
       "mode",
@@ -115,8 +124,8 @@ export class EnvStore implements SharedStore {
 
   #newsIn(values: ReadonlyMap<string, string>): News {
     const lines = tokenLines(values);
-    if (lines.reveal() === this.#seen.reveal()) return SAME;
-    this.#seen = lines;
+    if (lines.reveal() === this.#seen.lines.reveal()) return SAME;
+    this.#seen = { lines };
     const tokens = this.#tokensIn(values);
     return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
   }

@@ -230,6 +230,27 @@ Deno.test("a login during the session's own rotating refresh loses nobody's sess
   }
 });
 
+Deno.test("a refresh elsewhere between the two saves of a login is not written over", async () => {
+  for (let round = 0; round < 10; round++) {
+    await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
+    await world.session.login();
+    const other = world.another();
+    other.status();
+    world.clock.advance(EXPIRED);
+    const held = world.hold();
+    const first = world.session.accessToken();
+    await held.arrived;
+    const second = other.refresh();
+    await sleep();
+    const login = world.session.login({ force: true });
+    for (let turn = 0; turn < round; turn++) await sleep();
+    held.release();
+    await Promise.all([login, first, second]);
+    assertEquals((await world.another().refresh()).state, "valid", `round ${round}`);
+    assertEquals((await world.session.refresh()).state, "valid", `round ${round}`);
+  }
+});
+
 Deno.test("a refusal that is met without the lock leaves the store to the holder of the lock", async () => {
   await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
   await world.session.login();

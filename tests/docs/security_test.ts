@@ -1,0 +1,73 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession } from "../../mod.ts";
+import { cannedSession, SETTINGS } from "../provider/canned_session.ts";
+import { cannedFetch, errorAnswer, jsonAnswer, tokenAnswer } from "../support/canned_fetch.ts";
+import { portless } from "../support/portless.ts";
+
+// Sentences of docs/security.md that no other test holds.
+
+Deno.test("the client secret itself is sent by GetTokensFromRefreshToken and by no other request", async () => {
+  const disabled = errorAnswer(
+    "InvalidParameterException",
+    "Auth flow not enabled for this client",
+  );
+  const { session, asked } = cannedSession({}, tokenAnswer(), disabled, tokenAnswer());
+  await session.login();
+  await session.refresh();
+  await session.refresh();
+  const sent = asked.map(({ headers, body }) => [
+    headers.get("x-vendor-target")?.split(".")[1],
+    body.includes(SETTINGS.clientSecret),
+  ]);
+  assertEquals(sent, [
+    ["InitiateAuth", false],
+    ["InitiateAuth", false],
+    ["GetTokensFromRefreshToken", true],
+    ["GetTokensFromRefreshToken", true],
+  ]);
+  assertEquals(Object.keys(JSON.parse(asked[2]?.body ?? "")).sort(), [
+    "ClientId",
+    "ClientSecret",
+    "RefreshToken",
+  ]);
+});
+
+Deno.test("only the provider and the API are asked, and the token goes to the API alone", async () => {
+  const provider = "https://provider.example";
+  const api = "https://api.example";
+  const { fetch, asked } = cannedFetch((each) =>
+    each.url.startsWith(provider) && each.body !== "" ? tokenAnswer()(each) : jsonAnswer({})(each)
+  );
+  const session = createSession({ ...SETTINGS, apiBaseUrl: api, fetch });
+  await session.doctor();
+  await session.login();
+  await session.authFetch("/v1/stations");
+  await session.refresh();
+  await session.doctor({ login: true });
+  await session.logout();
+  const seen = asked.map(({ url, headers, body }) => {
+    const { origin } = new URL(url);
+    const { AuthFlow = "" } = body === "" ? {} : JSON.parse(body);
+    return `${origin} ${AuthFlow}${headers.has("authorization") ? "token" : ""}`.trimEnd();
+  });
+  assertEquals(seen, [
+    ...[provider, api],
+    `${provider} USER_PASSWORD_AUTH`,
+    `${api} token`,
+    `${provider} REFRESH_TOKEN_AUTH`,
+    ...[provider, api, `${api} token`, `${provider} USER_PASSWORD_AUTH`],
+  ]);
+});
+
+Deno.test("after a logout another process goes on with its access token until its next refresh", async () => {
+  await using world = portless({ file: true });
+  const other = world.another();
+  await world.session.login();
+  await other.accessToken();
+  const { state, notes } = await world.session.logout();
+  assertEquals(state, "none");
+  assertMatch(notes?.join() ?? "", /signed out: this session and .*\.env hold no tokens any more/);
+  assertEquals((await other.login()).state, "valid");
+  world.clock.advance(1_700);
+  assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");
+});

@@ -178,8 +178,10 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 }
 
 /**
- * Forgets the tokens in memory, in the process environment and in the `.env`. The provider is not
- * told: the document shows no way to.
+ * Forgets the tokens in memory, in the process environment and in the `.env`. Other processes on the
+ * same `.env` notice at their next refresh. The provider is not told: the document shows no way to.
+ *
+ * @returns The status; one of its `notes` says which file holds no tokens any more.
  *
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
  *

@@ -48,6 +48,19 @@ Deno.test("the first file of each folder of tests says what is tested there", ()
   assertEquals(first.filter((path) => !textOf(path).startsWith("/**")), []);
 });
 
+Deno.test("one file of each folder of src says what lives there", () => {
+  const silent = folders.filter((folder) => {
+    const { path, files } = folder;
+    const own = `${path.split("/").at(-2)}.ts`;
+    const names = ["mod.ts", "main.ts", own].filter((name) => files.includes(name));
+    const candidates = [firstModule(folder), ...names.map((name) => `${path}${name}`)]
+      .filter((each) => each !== undefined);
+    return path.startsWith("src/") && path !== "src/" && candidates.length > 0 &&
+      !candidates.some((each) => textOf(each).startsWith("/**"));
+  });
+  assertEquals(silent.map(({ path }) => path), []);
+});
+
 Deno.test("properties are tried with the seed of the test runner", () => {
   const paths = folders.flatMap(({ path, files }) => files.map((file) => `${path}${file}`));
   const direct = paths.filter((path) =>

@@ -1,12 +1,13 @@
+/**
+ * The `.env` as a file that belongs to the user: found, locked, read, edited in place and replaced.
+ * May import runtime and values.
+ */
 import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
 import { parseEnvText } from "./parser.ts";
 import { mayRead, realPath, regularFile } from "./regular_file.ts";
 import { replaceFile } from "./replace_file.ts";
 import { editEnvText } from "./text.ts";
-
-// In this folder: the `.env` as a file that belongs to the user. It is found, locked, read, and
-// edited in place. Imports only from `runtime/` and `values/`.
 
 /** What a `.env` held when it was read. */
 export interface EnvSnapshot {

@@ -2,7 +2,7 @@ import { filePath, fileUrl, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
 import { isForeign, lookAt, mayRead } from "./regular_file.ts";
 
-/** Where the session's `.env` is, or will be created. */
+/** Which `.env` is used: the one that is named, else the nearest. Where it is, or will be created. */
 export interface EnvLocation {
   /** Absolute path; `undefined`: memory only. */
   readonly path: string | undefined;

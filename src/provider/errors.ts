@@ -10,7 +10,7 @@ import type { ProviderRequest } from "./exchange.ts";
 import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
 
-/** What each code means, and what to do next. */
+/** The message of each code: what it means, and what to do next. */
 const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next: string]>> = {
   INVALID_CREDENTIALS: [
     "the provider rejected the user name or the password",

@@ -157,7 +157,7 @@ async function fromPassword(
     place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
     if (tokens) return { ...tokens, learned: { loginName: username, clockOffsetMs } };
-    // A typing mistake is mended at once, but the name is never locked by it.
+    // A mistyped password may be typed once more, but never if that could lock the name.
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
       kept === undefined;
     if (first && mistyped && !failures.nextLocks) continue;

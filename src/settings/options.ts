@@ -1,13 +1,12 @@
+/**
+ * The settings live here: options, environment and `.env`, where each came from, and the permissions
+ * that follow from them. May import dotenv, runtime and values.
+ */
 import type { Ask } from "../runtime/world.ts";
 import { typeError } from "../values/errors.ts";
 import { closest } from "../values/wording.ts";
 
-// In this folder: the settings, where each came from, and the permissions that follow from them.
-// Imports only from `dotenv/`, `runtime/` and `values/`.
-
-/**
- * The words of the wire that differ between deployments of the same protocol (section 4.1).
- */
+/** Header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */
 export interface ProviderWords {
   /** Name of the header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
@@ -36,7 +35,7 @@ export interface SessionOptions {
   providerHost?: string;
   /** Last part of the endpoint's host name (`AUTH_PROVIDER_DOMAIN`). */
   providerDomain?: string;
-  /** The wire words (`AUTH_PROVIDER`). Default: `aws` on a host that ends in `.amazonaws.com`, else `vendor`. */
+  /** Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends in `.amazonaws.com`, else `vendor`. */
   provider?: "vendor" | "aws" | ProviderWords;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;

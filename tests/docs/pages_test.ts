@@ -117,6 +117,22 @@ Deno.test("the table of what can change in a session is whole, and has at most 1
   assert(rows.length <= 16, `${rows.length} fields`);
 });
 
+Deno.test("every file that the architecture names is there", () => {
+  const named = [...documentText("docs/architecture.md").matchAll(/`([\w/]+\.ts)`/g)]
+    .map(([, path = ""]) => path);
+  assert(named.length > 30, `${named.length} files`);
+  const isThere = (path: string) => {
+    try {
+      return Deno.statSync(new URL(path, ROOT)).isFile;
+    } catch {
+      return false;
+    }
+  };
+  const missing = named.filter((path) => !isThere(path) && !isThere(`src/${path}`));
+  // Named beside the one file in its folder.
+  assertEquals(missing.filter((path) => !isThere(`src/display/${path}`)), []);
+});
+
 Deno.test("every setting in an example of the documents is one that the module or Deno reads", () => {
   const known = new Set([
     ...[...source("src/settings/settings.ts").matchAll(/: "([A-Z_]+)",/g)].map(([, name]) => name),

@@ -269,7 +269,7 @@ deskTest("in a terminal login() takes a portal string of several lines", async (
 });
 
 deskTest(
-  "in a terminal login() takes user name and password, which can be mended",
+  "in a terminal login() takes user name and password, which can be corrected",
   async (desk) => {
     const seen = await typed(desk, LOGIN, [
       [FIRST, "\r"],

@@ -93,7 +93,7 @@ Deno.test("without ExpiresIn the lifetime is exp - iat, whatever the clocks say"
   }
 });
 
-Deno.test("a token that tells no end is unknown and refreshed only after a 401", async () => {
+Deno.test("a token of unknown expiry is refreshed only after a 401", async () => {
   for (const token of ["opaque", jwt({}), jwt({ exp: 4_000_000_000 }), "a.b.c"]) {
     let good = token;
     await using world = portless({
@@ -211,7 +211,7 @@ Deno.test("an expired token that cannot be refreshed fails before any request", 
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("an early refresh that fails uses the good token, says so, and rests", async () => {
+Deno.test("an early refresh that fails uses the good token, says so, and is not repeated at once", async () => {
   await using world = portless();
   await world.session.login();
   const token = await world.session.accessToken();
@@ -224,7 +224,7 @@ Deno.test("an early refresh that fails uses the good token, says so, and rests",
   assert(warnings.some((it) => it.includes("still good")), warnings.join());
   world.clock.advance(20);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.refreshes(), tried, "it rests");
+  assertEquals(world.refreshes(), tried, "it is not repeated at once");
   world.clock.advance(15);
   world.sandbox.failures.length = 0;
   await world.session.accessToken();

@@ -248,7 +248,7 @@ Deno.test("aborting a login changes nothing", async () => {
   assertEquals(world.logins(), 1);
 });
 
-Deno.test("the wire words of the other deployment are spoken when they are set", async () => {
+Deno.test("the header names and content type of the other deployment are sent when they are set", async () => {
   await using world = portless({ sandbox: { words: "aws" } });
   assertEquals(world.options.provider, "aws");
   assertEquals((await world.session.login()).state, "valid");

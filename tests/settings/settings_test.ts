@@ -99,7 +99,7 @@ Deno.test("an option wins over the environment, the environment over the .env", 
   });
 });
 
-Deno.test("wire words that are given as an object are told to come from the options", async () => {
+Deno.test("a provider that is given as an object is told to come from the options", async () => {
   const provider = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
   await withEnvironment({ ...UNSET, AUTH_PROVIDER: "aws" }, () => {
     const { settings } = createSession({ provider }).status();

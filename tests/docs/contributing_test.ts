@@ -45,8 +45,10 @@ Deno.test("CONTRIBUTING.md tells of each folder of tests that src/ does not have
 
 for (const command of commandsIn(PAGE).filter((line) => line.startsWith("deno test "))) {
   Deno.test(`CONTRIBUTING.md: ${command}`, async () => {
-    const [, ...args] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, a, b]) => a ?? b ?? "");
-    await runDeno(...args);
+    const [, task = "", ...args] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, a, b]) =>
+      a ?? b ?? ""
+    );
+    await runDeno(task, "--no-check", ...args);
   });
 }
 

@@ -254,3 +254,10 @@ Deno.test("the header names and content type of the other deployment are sent wh
   assertEquals((await world.session.login()).state, "valid");
   assertEquals((await world.session.refresh()).state, "valid");
 });
+
+Deno.test("a strategy that is none is refused, naming those that are, and the option", async () => {
+  await using world = portless();
+  const strategy = "magic" as "auto";
+  const { message } = await rejection(world.session.login({ strategy }));
+  assertMatch(message, /auto, portal, password, environment as "strategy"/);
+});

@@ -281,3 +281,23 @@ Deno.test("after a logout elsewhere the error says that it happened elsewhere", 
   assertEquals(error.code, "NO_SESSION");
   assert(/outside this process, by a logout/.test(error.message), error.message);
 });
+
+Deno.test("without locks, what another program saves while a session gives up stays", async () => {
+  for (let round = 0; round < 16; round++) {
+    await using world = shared();
+    await world.session.login();
+    Deno.removeSync(`${world.envFile}.lock`);
+    Deno.mkdirSync(`${world.envFile}.lock`);
+    world.clock.advance(EXPIRED);
+    world.sandbox.revokeRefreshTokens();
+    const held = world.hold();
+    const refresh = Promise.allSettled([world.session.accessToken()]);
+    await held.arrived;
+    held.release();
+    // Somewhere in the middle of giving up.
+    for (let turn = 0; turn < round; turn++) await (turn < 8 ? Promise.resolve() : sleep());
+    writeTokens(world, "saved-meanwhile");
+    await refresh;
+    assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "saved-meanwhile", `round ${round}`);
+  }
+});

@@ -147,6 +147,7 @@ Deno.test("a save that fails keeps the tokens in memory, with a warning, without
     assertEquals(status.state, "valid");
     assertMatch(status.warnings.join("\n"), /kept in memory only.*/);
     assert(status.warnings.join("\n").includes(envFile));
+    assertEquals(status.envFile, undefined);
     assertEquals((await session.authFetch("/v1/whoami")).status, 200);
     assertEquals((await session.refresh()).state, "valid");
   }

@@ -75,9 +75,9 @@ export function statusOf(
     }),
     canRefresh: tokens?.refreshToken !== undefined,
     source: tokens?.source ?? "none",
-    ...(envFile !== undefined && { envFile }),
+    ...(envFile !== undefined && notices.get("save") === undefined && { envFile }),
     settings: originsOf(settings),
-    warnings: warningsOf(configuration, notices, tokens),
+    warnings: warningsOf(configuration, notices, holding),
     ...(notices.notes.length > 0 && { notes: notices.notes }),
     asOf: new Date(world.now()),
   };
@@ -128,13 +128,15 @@ function originsOf(settings: Settings): Record<string, SettingOrigin> {
 function warningsOf(
   { isDefault, settings, world }: Configuration,
   notices: Notices,
-  tokens: Tokens | undefined,
+  holding: Holding,
 ): string[] {
+  const tokens = tokensOf(holding);
   const warnings = [...settings.notes, ...notices.warnings];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
     warnings.push("the environment could not be read; to use it, run with --allow-env");
   }
-  if (tokens?.source === "portal") {
+  const isRefused = holding.kind === "access-only" && holding.rejected;
+  if (tokens?.source === "portal" && !isRefused) {
     const remaining = remainingMs(tokens, world);
     if (remaining !== undefined && remaining <= 0) return warnings;
     const span = remaining === undefined

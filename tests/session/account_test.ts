@@ -121,7 +121,12 @@ Deno.test("a portal token that the API rejected is known as such, and login() do
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
-  assertEquals(world.session.status().state, "rejected");
+  const { state, warnings } = world.session.status();
+  assertEquals(
+    [state, warnings],
+    ["rejected", []],
+    "no word of minutes for which it is still good",
+  );
   world.clock.advance(1);
   assertEquals((await world.session.login()).source, "password");
   assertEquals(world.session.status().state, "valid");

@@ -29,10 +29,12 @@ const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FIL
 
 /** What a child sees of this process's environment. */
 export function neededVariables(): Record<string, string> {
-  return Object.fromEntries(NEEDED.flatMap((name) => {
+  const variables = NEEDED.flatMap((name) => {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];
-  }));
+  });
+  // Else Deno asks for its latest version once a day, through any proxy that a test sets.
+  return { ...Object.fromEntries(variables), DENO_NO_UPDATE_CHECK: "1" };
 }
 
 /** Writes the script into the working folder and runs it, without a prompt and without colors. */

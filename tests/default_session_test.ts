@@ -191,7 +191,9 @@ Deno.test("a foreign token in the environment is no session of its own where set
   await withDefault({ file: true }, {}, async (world) => {
     await withEnvironment({ ACCESS_TOKEN: "ghp_0123456789abcdefghij" }, async () => {
       assertEquals(auth.status().state, "none");
-      assertEquals((await rejection(auth.authFetch("/v1/whoami"))).code, "NO_SESSION");
+      const { code, message } = await rejection(auth.authFetch("/v1/whoami"));
+      assertEquals(code, "NO_SESSION");
+      assertMatch(message, /no session \(.*app client.*unset ACCESS_TOKEN.*run login\(\)/);
       await auth.login();
       assertEquals((await auth.authFetch("/v1/whoami")).status, 200);
       assertEquals(world.called.length, 1);

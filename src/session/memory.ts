@@ -102,7 +102,9 @@ export class SessionMemory implements RefreshingSession {
   whyNot(): AuthError {
     const { settings, world } = this.#configuration;
     const { problem } = settings.file;
-    const note = problem ? sentenceOf(problem) : this.notices.get("stored");
+    const note = problem
+      ? sentenceOf(problem)
+      : this.notices.get("stored") ?? this.notices.get("environment");
     return whyNot(this.peek(), world, note);
   }
 

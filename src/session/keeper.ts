@@ -113,7 +113,7 @@ export class TokenKeeper {
   /**
    * Other tokens than those that the API just rejected; `undefined` if there are none to be had now.
    *
-   * @throws {AuthError} If the provider refused the refresh token for good: the session is over.
+   * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const { world } = this;
@@ -124,7 +124,8 @@ export class TokenKeeper {
       if (tokens && !sameAccess(tokens, rejected)) {
         return isGoodFor(tokens, world, 0) ? tokens : undefined;
       }
-      if (holding.kind !== "renewable") return undefined;
+      if (holding.kind === "none") throw this.#memory.whyNot();
+      if (holding.kind === "access-only") return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, world)) return undefined;
       this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, world);
     }

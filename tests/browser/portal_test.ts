@@ -46,7 +46,10 @@ chromiumTest(
     await answer.body?.cancel();
     assertEquals(answer.status, 200);
     const said = await page.getByRole("status").textContent();
-    assertMatch(said ?? "", /^Copied to the clipboard\. Good until .*\d:\d\d.*, 30 minutes left\.$/);
+    assertMatch(
+      said ?? "",
+      /^Copied to the clipboard\. Good until .*\d:\d\d.*, 30 minutes left\.$/,
+    );
     assertMatch(await text(page, "#token"), /Copied to the clipboard Good until .*30 minutes left/);
     assert(!(await page.content()).includes(copied.slice("bearer ".length)));
     assertEquals(problems, []);

@@ -114,8 +114,8 @@ export class SessionModel {
     const used = memory.held;
     if (!this.dead.has(used?.access ?? "")) return "200";
     if (this.#replaceRejected(memory, used)) return "200";
-    // A session that is refused for good is told as such, anything else as the API's own answer.
-    return memory.held === undefined ? memory.ended ?? "401" : "401";
+    // A session that is over is told as such, a passing failure as the API's own answer.
+    return memory.held === undefined ? memory.ended ?? "NO_SESSION" : "401";
   }
 
   stateOf(session: number): string {

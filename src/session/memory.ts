@@ -1,5 +1,4 @@
 import { type AuthError, sentenceOf } from "../values/errors.ts";
-import { tokensOf } from "./state.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvStore } from "./env_store.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
@@ -7,7 +6,7 @@ import { Notices } from "./notices.ts";
 import { whyNot } from "./plan.ts";
 import type { RefreshingSession } from "./refresh.ts";
 import { MEMORY_ONLY, type SharedStore, type StoreLock } from "./shared_store.ts";
-import { afterNews, type Ending, type Holding, holdingOf } from "./state.ts";
+import { afterNews, type Ending, type Holding, holdingOf, tokensOf } from "./state.ts";
 
 /** What a session holds. Memory comes first; the store and the process environment follow it. */
 export class SessionMemory implements RefreshingSession {

@@ -1,7 +1,9 @@
 /** Several sessions on one store: what was written last counts, whatever the times in the tokens. */
 import { assert, assertEquals } from "@std/assert";
+import type { Session } from "../../mod.ts";
 import {
   errorAnswer,
+  type Held,
   jwt,
   linesOf,
   type Portless,
@@ -26,6 +28,20 @@ function lockOf(world: Portless): Deno.FsFile {
   });
   file.lockSync(true);
   return file;
+}
+
+/** Two sessions on a login that expired; the answer to the refresh of the first is held back. */
+async function slowRefresh(
+  world: Portless,
+): Promise<{ other: Session; held: Held; first: Promise<string> }> {
+  await world.session.login();
+  const other = world.another();
+  other.status();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const first = world.session.accessToken();
+  await held.arrived;
+  return { other, held, first };
 }
 
 /** What another program writes, which knows no lock. */
@@ -207,14 +223,8 @@ Deno.test("a login during the session's own rotating refresh loses nobody's sess
   for (const way of ["portal", "password"]) {
     for (let round = 0; round < 10; round++) {
       await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
-      await world.session.login();
-      const other = world.another();
-      other.status();
-      world.clock.advance(EXPIRED);
+      const { other, held, first } = await slowRefresh(world);
       const portalToken = await world.sandbox.portalToken();
-      const held = world.hold();
-      const first = world.session.accessToken();
-      await held.arrived;
       const second = other.authFetch("/v1/whoami");
       await sleep();
       const login = world.session.login(way === "portal" ? { portalToken } : { force: true });
@@ -233,13 +243,7 @@ Deno.test("a login during the session's own rotating refresh loses nobody's sess
 Deno.test("a refresh elsewhere between the two saves of a login is not written over", async () => {
   for (let round = 0; round < 10; round++) {
     await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
-    await world.session.login();
-    const other = world.another();
-    other.status();
-    world.clock.advance(EXPIRED);
-    const held = world.hold();
-    const first = world.session.accessToken();
-    await held.arrived;
+    const { other, held, first } = await slowRefresh(world);
     const second = other.refresh();
     await sleep();
     const login = world.session.login({ force: true });
@@ -253,13 +257,7 @@ Deno.test("a refresh elsewhere between the two saves of a login is not written o
 
 Deno.test("a refusal that is met without the lock leaves the store to the holder of the lock", async () => {
   await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
-  await world.session.login();
-  const other = world.another();
-  other.status();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const slow = world.session.accessToken();
-  await held.arrived;
+  const { other, held, first } = await slowRefresh(world);
   // The holder is stopped for longer than anybody waits for it.
   const impatient = rejection(other.accessToken());
   await sleep();
@@ -267,7 +265,7 @@ Deno.test("a refusal that is met without the lock leaves the store to the holder
   await sleep();
   held.release();
   assertEquals((await impatient).code, "REFRESH_REJECTED");
-  const token = await slow;
+  const token = await first;
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
   assertEquals(await other.accessToken(), token);
 });

@@ -226,13 +226,15 @@ Deno.test("a login during the session's own rotating refresh loses nobody's sess
       const { other, held, first } = await slowRefresh(world);
       const portalToken = await world.sandbox.portalToken();
       const second = other.authFetch("/v1/whoami");
-      await sleep();
+      // By then the other one waits for the lock.
+      for (let turn = 0; turn < 10; turn++) await sleep();
       const login = world.session.login(way === "portal" ? { portalToken } : { force: true });
       for (let turn = 0; turn < round; turn++) await sleep();
       held.release();
       await login;
       await first;
       assertEquals((await second).status, 200, `${way}, round ${round}`);
+      assertEquals(world.refreshes(), 1, `${way}, round ${round}: a request with a spent token`);
       const kept = linesOf(world.envFile).ACCESS_TOKEN;
       assertEquals(await world.session.accessToken(), kept);
       assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
@@ -256,18 +258,32 @@ Deno.test("a refresh elsewhere between the two saves of a login is not written o
 });
 
 Deno.test("a refusal that is met without the lock leaves the store to the holder of the lock", async () => {
-  await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
-  const { other, held, first } = await slowRefresh(world);
-  // The holder is stopped for longer than anybody waits for it.
+  const late = Promise.withResolvers<void>();
+  await using world = shared({
+    provider: async ({ flow }, count) => {
+      if (flow === "USER_PASSWORD_AUTH") {
+        return tokenAnswer({ AccessToken: "a1", RefreshToken: "r1", ExpiresIn: 1_800 });
+      }
+      if (count > 2) return errorAnswer("NotAuthorizedException", "Refresh Token has been revoked");
+      await late.promise;
+      return tokenAnswer({ AccessToken: "a2", RefreshToken: "r2", ExpiresIn: 1_800 });
+    },
+  });
+  await world.session.login();
+  const other = world.another();
+  other.status();
+  world.clock.advance(EXPIRED);
+  const slow = world.session.accessToken();
+  while (world.sent.length < 2) await sleep();
   const impatient = rejection(other.accessToken());
-  await sleep();
+  for (let turn = 0; turn < 10; turn++) await sleep();
+  // The holder is stopped for longer than anybody waits for it.
   world.clock.advance(60);
-  await sleep();
-  held.release();
   assertEquals((await impatient).code, "REFRESH_REJECTED");
-  const token = await first;
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
-  assertEquals(await other.accessToken(), token);
+  late.resolve();
+  assertEquals(await slow, "a2");
+  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, "r2");
+  assertEquals(await other.accessToken(), "a2");
 });
 
 Deno.test("after a logout elsewhere the error says that it happened elsewhere", async () => {

@@ -88,10 +88,6 @@ for (const path of SOAK > 0 ? await listNotebooks() : []) {
     for (const part of ["mod.ts", "src"]) {
       await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
     }
-    // With the versions of the packages that the project runs with.
-    for (const part of ["deno.json", "deno.lock"]) {
-      await Deno.copyFile(new URL(part, root), `${home.folder}/../${part}`);
-    }
     await nbconvert(home, name);
     const executed = await readNotebook(`${home.folder}/${name}`);
     assert(codeCells(executed).every(({ cell }) => cell.execution_count !== null));

@@ -12,8 +12,8 @@ const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
 /** The emulator of the real provider, and what a process that runs it needs as flags. */
 export const COGNITO_LOCAL = {
   entry: "npm:cognito-local@5.3.0/lib/bin/start.js",
-  // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a lock file of their own: an entry
-  // in the project's deno.lock would be downloaded by everyone who runs anything in a clone.
+  // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a lock file of their own: all that
+  // a lock file lists is downloaded before the first test starts, also where the emulator cannot run.
   flags: ["--no-config", `--lock=${ROOT}tests/data/cognito_local.lock`, "--frozen"],
 };
 
@@ -29,17 +29,31 @@ async function fetched(...args: string[]): Promise<boolean> {
   return success;
 }
 
+/** The packages that the notebooks import. */
+async function notebookPackages(): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { name } of Deno.readDirSync(`${ROOT}notebooks`)) {
+    if (!name.endsWith(".ipynb")) continue;
+    const text = await Deno.readTextFile(`${ROOT}notebooks/${name}`);
+    for (const [, specifier] of text.matchAll(/\\"(npm:[^"\\]+)\\"/g)) found.add(specifier ?? "");
+  }
+  return [...found];
+}
+
 /** Fetches the emulator if need be. */
 export function hasCognitoLocal(): Promise<boolean> {
   return fetched("--quiet", ...COGNITO_LOCAL.flags, COGNITO_LOCAL.entry);
 }
 
 if (import.meta.main) {
-  // With the lock file, for what runs in the clone: its first package brings all that it lists.
-  const locked = await fetched(...ENTRIES);
-  // Without it, for scripts and notebooks elsewhere, and with the clients of the recipes.
   const recipes = ["npm:ky@^1", "npm:openapi-fetch@^0.14"];
-  const free = await fetched("--no-config", "--no-lock", ...ENTRIES, ...recipes);
-  if (!locked || !free) throw new Error("Cannot fetch the packages that the tests need");
+  const all = [
+    await fetched("--lock=deno.lock", ...ENTRIES),
+    // As scripts and notebooks have them: without a lock file.
+    await fetched("--no-config", "--no-lock", ...ENTRIES, ...recipes, ...await notebookPackages()),
+    // A lock file's packages all come with the first of them.
+    await fetched("--lock=tests/deno.lock", "tests/support/property.ts"),
+  ];
+  if (all.includes(false)) throw new Error("Cannot fetch the packages that the tests need");
   if (!await hasCognitoLocal()) console.warn("cognito-local is missing: its tests are ignored");
 }

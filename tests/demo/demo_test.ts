@@ -4,13 +4,14 @@ import { fileURLToPath } from "node:url";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { denoConfig } from "../support/documented_flags.ts";
 
-const DEMO = fileURLToPath(new URL("../../src/demo/main.ts", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DEMO = `${ROOT}src/demo/main.ts`;
 const STEPS = ["portal", "login", "calls", "expiry", "refresh", "resume", "logout"];
-/** The flags of `deno task demo`; the shell puts in the path of the program that runs the task. */
-const PERMISSIONS = (denoConfig().tasks["demo"] ?? "")
+/** The flags of `deno task demo`, which runs at the root; the shell puts in the path of the program that runs it. */
+const FLAGS = (denoConfig().tasks["demo"] ?? "")
   .replace(/"\$\(deno eval --print 'Deno\.execPath\(\)'\)"/, "EXEC_PATH")
   .split(" ").filter((word) => word.startsWith("--"))
-  .map((flag) => flag.replace("EXEC_PATH", Deno.execPath()));
+  .map((flag) => flag.replace("EXEC_PATH", Deno.execPath()).replace("--lock=", `--lock=${ROOT}`));
 // Nothing listens on the discard port: what goes through this proxy fails.
 const NO_WAY_OUT = "http://127.0.0.1:9";
 const HOSTILE = {
@@ -71,7 +72,7 @@ class Place implements Disposable {
 
 async function runDemo(
   args: string[] = [],
-  { flags = PERMISSIONS, env = {} }: { flags?: string[]; env?: Record<string, string> } = {},
+  { flags = FLAGS, env = {} }: { flags?: string[]; env?: Record<string, string> } = {},
 ): Promise<{ code: number; out: string; err: string }> {
   using place = new Place();
   const { code, stdout, stderr } = await place.command(flags, args, env).output();
@@ -130,7 +131,7 @@ Deno.test("deno task demo runs all steps when no program named deno is on the pa
   assertPassed({ code, out, err });
 });
 
-for (const [name, flags] of [["its task", PERMISSIONS], ["-A", ["-A"]]] as const) {
+for (const [name, flags] of [["its task", FLAGS], ["-A", ["-A"]]] as const) {
   Deno.test(`the demo with the permissions of ${name} ignores the user's environment`, async () => {
     const run = await runDemo([], { flags: [...flags], env: HOSTILE });
     assertPassed(run);
@@ -190,7 +191,7 @@ Deno.test({
   ignore: Deno.build.os === "windows",
   async fn() {
     using place = new Place();
-    await using process = place.command(PERMISSIONS, []).spawn();
+    await using process = place.command(FLAGS, []).spawn();
     const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     while (!text.includes("the session will be saved in")) {

@@ -1,3 +1,5 @@
+import { checkChallenges } from "./challenges.ts";
+
 /** A user to add to the sandbox. */
 export interface NewUser {
   /** Name to log in with, except with `aliasSignIn`. */
@@ -6,12 +8,26 @@ export interface NewUser {
   password: string;
   /** The name to log in with, if the sandbox has `aliasSignIn`. */
   email?: string;
-  /** `"unconfirmed"` and `"reset-required"` users cannot log in. Default `"confirmed"`. */
+  /** Where codes by phone go, such as `+15555550100`. */
+  phone?: string;
+  /**
+   * `"unconfirmed"` and `"reset-required"` users cannot log in; a `"new-password-required"` one, as
+   * an administrator makes them, sets a password at the first login. Default `"confirmed"`.
+   */
   status?: UserStatus;
+  /** The steps of this user's logins, in place of those of the sandbox's option `challenge`. */
+  challenge?: string | readonly string[];
 }
 
 /** State of a user in the pool. */
-export type UserStatus = "confirmed" | "unconfirmed" | "reset-required";
+export type UserStatus =
+  | "confirmed"
+  | "unconfirmed"
+  | "reset-required"
+  | "new-password-required";
+
+/** What a user's record may say beside the name. */
+export type UserAttribute = "email" | "phone";
 
 /** A user as the provider knows it. */
 export interface Account {
@@ -19,7 +35,10 @@ export interface Account {
   readonly username: string;
   readonly sub: string;
   readonly email: string | undefined;
+  readonly phone: string | undefined;
   readonly status: UserStatus;
+  /** What a login asks after the password, in order. */
+  readonly challenges: readonly string[];
 }
 
 /** Result of a check of name and password. */
@@ -29,22 +48,38 @@ export type PasswordCheck =
   | { outcome: "locked"; seconds: number };
 
 interface Entry {
-  account: Account;
+  account: { -readonly [Name in keyof Account]: Account[Name] };
   password: string;
+  earlierPasswords: string[];
   failures: number;
   lockedUntil: number;
 }
 
 const LONGEST_LOCK_SECONDS = 900;
 
+/** How the pool treats its users. */
+export interface AccountOptions {
+  readonly aliasSignIn: boolean;
+  readonly lockoutAfter: number | undefined;
+  readonly challenge: readonly string[];
+  readonly now: () => number;
+}
+
+/** What a new password must have, with the provider's words for what is missing. */
+const PASSWORD_POLICY: readonly (readonly [RegExp, string])[] = [
+  [/^.{8,256}$/s, "Password not long enough"],
+  [/[A-Z]/, "Password must have uppercase characters"],
+  [/[a-z]/, "Password must have lowercase characters"],
+  [/[0-9]/, "Password must have numeric characters"],
+  [/[^A-Za-z0-9]/, "Password must have symbol characters"],
+];
+
 /** The users of the pool, their passwords and their lockout. */
 export class Accounts {
   #byLoginName = new Map<string, Entry>();
-  #options: { aliasSignIn: boolean; lockoutAfter: number | undefined; now: () => number };
+  #options: AccountOptions;
 
-  constructor(
-    options: { aliasSignIn: boolean; lockoutAfter: number | undefined; now: () => number },
-  ) {
+  constructor(options: AccountOptions) {
     this.#options = options;
   }
 
@@ -72,14 +107,22 @@ export class Accounts {
       username: alias ? sub : user.username,
       sub,
       email: user.email,
+      phone: user.phone,
       status: user.status ?? "confirmed",
+      challenges: challengesOf(user, this.#options.challenge),
     };
     const loginNames = alias ? [sub, user.email ?? sub] : [user.username];
     const taken = loginNames.find((name) => this.#byLoginName.has(name));
     if (taken !== undefined) {
       throw new TypeError(`Cannot add the user: the name "${taken}" is taken; choose another one`);
     }
-    const entry = { account, password: user.password, failures: 0, lockedUntil: 0 };
+    const entry = {
+      account,
+      password: user.password,
+      earlierPasswords: [],
+      failures: 0,
+      lockedUntil: 0,
+    };
     for (const name of loginNames) this.#byLoginName.set(name, entry);
     return account;
   }
@@ -90,8 +133,36 @@ export class Accounts {
    * @throws {TypeError} There is no such user.
    */
   find(name: string): Account {
+    return this.#entry(name).account;
+  }
+
+  /**
+   * Sets the password that the user chose, and asks for no new one from then on.
+   *
+   * @returns Why the password is refused: the words of the policy, or `"used"`.
+   */
+  setPassword({ username }: Account, password: string): string | undefined {
+    const entry = this.#entry(username);
+    const broken = PASSWORD_POLICY.find(([rule]) => !rule.test(password));
+    if (broken !== undefined) return broken[1];
+    if (password === entry.password || entry.earlierPasswords.includes(password)) return "used";
+    entry.earlierPasswords.push(entry.password);
+    entry.password = password;
+    entry.account.challenges = entry.account.challenges.filter((name) =>
+      name !== "NEW_PASSWORD_REQUIRED"
+    );
+    if (entry.account.status === "new-password-required") entry.account.status = "confirmed";
+    return undefined;
+  }
+
+  /** Sets a part of the user's record that had no value yet. */
+  setAttribute({ username }: Account, name: UserAttribute, value: string): void {
+    this.#entry(username).account[name] = value;
+  }
+
+  #entry(name: string): Entry {
     const entry = this.#byLoginName.get(name);
-    if (entry !== undefined) return entry.account;
+    if (entry !== undefined) return entry;
     throw new TypeError(`Cannot find the user "${name}": add it first with addUser()`);
   }
 
@@ -115,4 +186,19 @@ export class Accounts {
     }
     return { outcome: "wrong" };
   }
+}
+
+/** @throws {TypeError} A code could not be sent to this user. */
+function challengesOf(user: NewUser, byDefault: readonly string[]): readonly string[] {
+  const own = user.challenge === undefined
+    ? byDefault
+    : checkChallenges(user.challenge, 'Cannot add the user: "challenge"');
+  for (const [name, field] of [["EMAIL", "email"], ["SMS", "phone"]] as const) {
+    const step = own.find((each) => each.startsWith(`${name}_`));
+    if (step !== undefined && user[field] === undefined) {
+      throw new TypeError(`Cannot add the user: ${step} sends a code; give "${field}"`);
+    }
+  }
+  const first = "NEW_PASSWORD_REQUIRED";
+  return user.status !== "new-password-required" || own.includes(first) ? own : [first, ...own];
 }

@@ -12,4 +12,6 @@ export type { Origins, SandboxSettings } from "./settings.ts";
 export type { SandboxOptions, StartSandboxOptions, Words } from "./options.ts";
 export type { NewUser, UserStatus } from "./accounts.ts";
 export type { Failure } from "./failures.ts";
+export type { SentCode } from "./identity_provider/challenges/sent_codes.ts";
+export type { Device } from "./identity_provider/devices.ts";
 export type { ApiRequest, TokenRequest } from "./records.ts";

@@ -1,3 +1,4 @@
+import { checkChallenges } from "./challenges.ts";
 import { checkFailure, type Failure } from "./failures.ts";
 
 /** Whose header names and content type the token endpoint uses. */
@@ -34,8 +35,21 @@ export interface SandboxOptions {
   lockoutAfter?: number;
   /** Requests that the token endpoint answers in one second. Default: no limit. */
   throttlePerSecond?: number;
-  /** Name of the challenge that answers each login with a right password. Default: none. */
-  challenge?: string;
+  /**
+   * The steps that each login with a right password has to pass, in order. Default: none.
+   * NEW_PASSWORD_REQUIRED is asked once for a user. So is MFA_SETUP: later logins are asked for
+   * SOFTWARE_TOKEN_MFA in its place. `totp()` and `codes` of the sandbox have the codes. Steps that
+   * need SRP or a browser, such as WEB_AUTHN, are reported only.
+   */
+  challenge?: string | readonly string[];
+  /**
+   * Whether a login answers with a device, whose key each refresh must then have. The device must
+   * be confirmed first. `"ask"`: the same, and the answer to ConfirmDevice says that the user may
+   * choose to have the device remembered. Default false.
+   */
+  trackDevices?: boolean | "ask";
+  /** Whether RevokeToken works and tokens have `origin_jti`. Default true. */
+  revocation?: boolean;
   /** Whether a refresh may, must or must not have SECRET_HASH. Default `"optional"`. */
   refreshSecretHash?: "optional" | "required" | "forbidden";
   /** `false`: a public client, without secret and SECRET_HASH. Default: a fixed secret. */
@@ -64,7 +78,9 @@ export interface SandboxConfig {
   readonly aliasSignIn: boolean;
   readonly lockoutAfter: number | undefined;
   readonly throttlePerSecond: number | undefined;
-  readonly challenge: string | undefined;
+  readonly challenge: readonly string[];
+  readonly trackDevices: boolean | "ask";
+  readonly revocation: boolean;
   readonly refreshSecretHash: "optional" | "required" | "forbidden";
   readonly clientSecret: string | undefined;
   readonly now: () => number;
@@ -87,6 +103,8 @@ const NAMES: readonly (keyof SandboxOptions)[] = [
   "lockoutAfter",
   "throttlePerSecond",
   "challenge",
+  "trackDevices",
+  "revocation",
   "refreshSecretHash",
   "clientSecret",
   "now",
@@ -126,7 +144,12 @@ export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
     throttlePerSecond: options.throttlePerSecond === undefined
       ? undefined
       : wholeNumber("throttlePerSecond", options.throttlePerSecond, 1, 1_000_000),
-    challenge: options.challenge === undefined ? undefined : challengeName(options.challenge),
+    challenge: checkChallenges(
+      options.challenge ?? [],
+      'Cannot start the sandbox: option "challenge"',
+    ),
+    trackDevices: oneOf("trackDevices", options.trackDevices ?? false, [false, true, "ask"]),
+    revocation: oneOf("revocation", options.revocation ?? true, [true, false]),
     refreshSecretHash: oneOf("refreshSecretHash", options.refreshSecretHash ?? "optional", [
       "optional",
       "required",
@@ -186,16 +209,6 @@ function rotation(
   const allowed = [false, true, "initiate-auth", "get-tokens"] as const;
   const checked = oneOf("rotateRefreshTokens", value, allowed);
   return checked === false ? "off" : checked === true ? "initiate-auth" : checked;
-}
-
-function challengeName(value: string): string {
-  if (typeof value !== "string" || !/^[A-Z][A-Z0-9_]{2,40}$/.test(value)) {
-    throw new TypeError(
-      'Cannot start the sandbox: option "challenge" must be a challenge name such as ' +
-        `"NEW_PASSWORD_REQUIRED", got ${JSON.stringify(value)}`,
-    );
-  }
-  return value;
 }
 
 function secret(value: string | false): string | undefined {

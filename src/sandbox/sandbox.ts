@@ -7,7 +7,9 @@ import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./op
 import { createPortal, type PortalBackend } from "./portal/portal.ts";
 import { PortalSessions } from "./portal/sessions.ts";
 import type { ApiRequest, TokenRequest } from "./records.ts";
-import { RefreshTokens } from "./identity_provider/refresh_tokens.ts";
+import type { SentCode } from "./identity_provider/challenges/sent_codes.ts";
+import type { Device } from "./identity_provider/devices.ts";
+import { createParts } from "./identity_provider/parts.ts";
 import { TokenIssuer } from "./identity_provider/tokens.ts";
 import { type Origins, type SandboxSettings, settingsFor, USER } from "./settings.ts";
 
@@ -31,6 +33,24 @@ export interface Sandbox extends AsyncDisposable {
   handle(request: Request): Promise<Response>;
   /** What "Copy Token" in the portal gives: `bearer <ACCESS_TOKEN>` (section 2.3). */
   portalToken(): Promise<string>;
+  /** What was sent by mail and phone: the newest 10,000, oldest first. */
+  readonly codes: readonly Readonly<SentCode>[];
+  /** The devices of logins with `trackDevices`: the newest 10,000, oldest first. */
+  readonly devices: readonly Readonly<Device>[];
+  /**
+   * The code that the authenticator of a user shows now. A code is good once, and 30 seconds longer
+   * than it is shown.
+   *
+   * @param username Any name that the user can log in with. Default: the user in the settings.
+   * @throws {TypeError} There is no such user, or the user has no authenticator.
+   *
+   * @example
+   * ```ts
+   * await using sandbox = createSandbox({ challenge: "SOFTWARE_TOKEN_MFA" });
+   * console.log((await sandbox.totp()).length); // 6
+   * ```
+   */
+  totp(username?: string): Promise<string>;
   /** Adds a user beside the one in the settings. */
   addUser(user: NewUser): void;
   /** The provider refuses all refresh tokens issued so far. */
@@ -96,24 +116,14 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     accessTokenSeconds: config.accessTokenSeconds,
     now,
   });
-  const refreshTokens = new RefreshTokens({
-    lifetimeMs: config.refreshDays * 86_400_000,
-    graceMs: config.graceSeconds * 1000,
-    now,
-  });
+  const parts = createParts({ config, accounts, tokens, platformName: PLATFORM_NAME });
+  const { refreshTokens, authenticators, sentCodes, devices } = parts;
   const requests: TokenRequest[] = [];
   const apiRequests: ApiRequest[] = [];
   const closing = new AbortController();
   const { failures } = config;
 
-  const provider = createIdentityProvider({
-    config,
-    accounts,
-    tokens,
-    refreshTokens,
-    failures,
-    requests,
-  });
+  const provider = createIdentityProvider({ ...parts, failures, requests });
   // On the portal's origin: a file store of its own would need one more port.
   const downloads = new Downloads(origins.portalUrl, now);
   const api = createDataApi({ config, tokens, downloads, failures, requests: apiRequests });
@@ -164,6 +174,8 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     requests,
     apiRequests,
     failures,
+    codes: sentCodes.list,
+    devices: devices.list,
     get settings() {
       if (settings === undefined) {
         folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
@@ -183,6 +195,15 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       const { accessToken } = await backend.issueAccessToken(student.username);
       return `bearer ${accessToken}`;
     },
+    totp: (username = student.username) =>
+      Promise.try(() => {
+        const code = authenticators.code(accounts.find(username));
+        if (code !== undefined) return code;
+        throw new TypeError(
+          `Cannot give a code: "${username}" has no authenticator; ` +
+            'use the challenge "SOFTWARE_TOKEN_MFA", or go on with the setup at "MFA_SETUP"',
+        );
+      }),
     addUser(user) {
       accounts.add(user);
     },

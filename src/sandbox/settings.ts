@@ -46,6 +46,7 @@ export const USER: NewUser = {
   username: "student",
   password: "Sandbox-Entry-1",
   email: "student@sandbox.example",
+  phone: "+15555550100",
 };
 
 /** The settings with which a client uses the sandbox at these origins. */

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } from "npm:jose@^6";
 import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
-import { callApi, logIn, sandboxAt } from "./requests.ts";
+import { ACCOUNT, callApi, logIn, sandboxAt } from "./requests.ts";
 
 Deno.test("access token verifies against the served key set and carries the claims", async () => {
   const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 300 });
@@ -92,8 +92,7 @@ Deno.test("tokens of one process are signed with one key", async () => {
 Deno.test("TokenIssuer refuses tokens of another issuer or client, though the key is one", async () => {
   const now = (): number => Date.UTC(2025, 5, 1);
   const options = { issuer: "https://a", clientId: "one", accessTokenSeconds: 60, now };
-  const account = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
-  const { accessToken } = await new TokenIssuer(options).issue(account, now(), "origin");
+  const { accessToken } = await new TokenIssuer(options).issue(ACCOUNT, now(), "origin");
   assertEquals((await new TokenIssuer(options).verify(accessToken)).username, "u");
   const otherIssuer = new TokenIssuer({ ...options, issuer: "https://b" });
   await assertRejects(() => otherIssuer.verify(accessToken), TokenRefused, "claim iss");

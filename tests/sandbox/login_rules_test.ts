@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
 import { fault, hash, logIn, loginBody, refreshBody, sandboxAt, send } from "./requests.ts";
 
@@ -60,19 +60,6 @@ Deno.test("throttlePerSecond refuses what is over the limit in any one second", 
   assertEquals(await refresh(), "200");
   assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
 });
-
-for (const challenge of ["NEW_PASSWORD_REQUIRED", "SOFTWARE_TOKEN_MFA", "SMS_MFA"]) {
-  Deno.test(`challenge ${challenge} gives a session and no tokens`, async () => {
-    const { sandbox } = sandboxAt({ challenge });
-    await using _ = sandbox;
-    const { status, body } = await send(sandbox, loginBody(sandbox));
-    assertEquals(status, 200);
-    assertEquals(Object.keys(body).sort(), ["ChallengeName", "ChallengeParameters", "Session"]);
-    assertEquals(body.ChallengeName, challenge);
-    assert(String(body.Session).length > 100);
-    assertEquals(await attempt(sandbox, "no"), WRONG);
-  });
-}
 
 Deno.test("addUser adds users who can log in, or are refused by their status", async () => {
   const { sandbox } = sandboxAt();

@@ -3,6 +3,7 @@ import { createSandbox } from "../../src/sandbox/mod.ts";
 import { RefreshTokens } from "../../src/sandbox/identity_provider/refresh_tokens.ts";
 import { PortalSessions } from "../../src/sandbox/portal/sessions.ts";
 import { addEntry, addRecord } from "../../src/sandbox/records.ts";
+import { ACCOUNT } from "./requests.ts";
 
 /** As the docstrings of `requests` and `apiRequests` say. */
 const KEPT = 10_000;
@@ -36,7 +37,6 @@ Deno.test("100,000 records and entries leave the newest 10,000", () => {
   assertEquals([entries.size, entries.has("89999"), entries.has("90000")], [KEPT, false, true]);
 });
 
-const ACCOUNT = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
 const GRANT = { account: ACCOUNT, authenticatedAt: TIME, originJti: "o" };
 
 Deno.test("RefreshTokens knows the newest 10,000 tokens, rotated ones included", () => {

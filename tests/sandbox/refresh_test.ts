@@ -209,7 +209,7 @@ Deno.test('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshTok
   );
   assertMatch(
     fault(await getTokens(sandbox, RefreshToken, { ClientSecret: undefined })),
-    /ClientSecret was not received/,
+    /configured for secret but secret was not received/,
   );
   const { status, body, result } = await getTokens(sandbox, RefreshToken);
   assertEquals([status, Object.keys(body)], [200, ["AuthenticationResult"]]);

@@ -1,6 +1,16 @@
 import { createHmac } from "node:crypto";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
+/** A user as the provider knows it. */
+export const ACCOUNT = {
+  username: "u",
+  sub: "s",
+  email: undefined,
+  phone: undefined,
+  status: "confirmed" as const,
+  challenges: [],
+};
+
 /** A clock that stands until it is moved. */
 export class Clock {
   time = Date.UTC(2025, 5, 1, 12);
@@ -30,6 +40,14 @@ export function vendorHeaders(operation = "InitiateAuth"): Record<string, string
   return {
     "x-vendor-target": `VendorIdentityProviderService.${operation}`,
     "content-type": "application/x-vendor-json-1.1",
+  };
+}
+
+/** The words of the public protocol. */
+export function awsHeaders(operation = "InitiateAuth"): Record<string, string> {
+  return {
+    "x-amz-target": `AWSCognitoIdentityProviderService.${operation}`,
+    "content-type": "application/x-amz-json-1.1",
   };
 }
 

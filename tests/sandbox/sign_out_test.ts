@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
 import {
+  ACCOUNT,
   callApi,
   fault,
   hash,
@@ -81,13 +82,12 @@ for (const aliasSignIn of [false, true]) {
 Deno.test("TokenIssuer refuses a token that was being signed when its user was signed out", async () => {
   const now = (): number => Date.UTC(2025, 5, 1);
   const issuer = new TokenIssuer({ issuer: "i", clientId: "c", accessTokenSeconds: 60, now });
-  const account = { username: "u", sub: "s", email: undefined, status: "confirmed" as const };
-  const signing = issuer.issue(account, now(), "origin");
-  issuer.revoke(account);
+  const signing = issuer.issue(ACCOUNT, now(), "origin");
+  issuer.revoke(ACCOUNT);
   const { accessToken } = await signing;
   await assertRejects(() => issuer.verify(accessToken), TokenRefused, "no longer accepted");
   assertEquals(
-    (await issuer.verify((await issuer.issue(account, now(), "o")).accessToken)).sub,
+    (await issuer.verify((await issuer.issue(ACCOUNT, now(), "o")).accessToken)).sub,
     "s",
   );
 });

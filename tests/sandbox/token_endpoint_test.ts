@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import {
+  awsHeaders,
   type Body,
   fault,
   hash,
@@ -202,10 +203,7 @@ Deno.test("token endpoint with aws words wants those words and no user pool", as
   const { sandbox } = sandboxAt({ words: "aws" });
   await using _ = sandbox;
   assertEquals(sandbox.settings.provider, "aws");
-  const headers = {
-    "x-amz-target": "AWSCognitoIdentityProviderService.InitiateAuth",
-    "content-type": "application/x-amz-json-1.1",
-  };
+  const headers = awsHeaders();
   const body = { ...loginBody(sandbox), UserPoolId: undefined };
   const { status, headers: answered } = await send(sandbox, body, { headers });
   assertEquals([status, answered.get("content-type")], [200, "application/x-amz-json-1.1"]);

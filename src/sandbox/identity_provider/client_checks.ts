@@ -1,6 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { CLIENT_ID, type SandboxConfig } from "../options.ts";
-import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_format.ts";
+import {
+  type Fields,
+  notAuthorized,
+  optionalText,
+  requiredText,
+  ServiceError,
+} from "./wire_format.ts";
 
 /** SECRET_HASH as section 5.3 defines it. */
 export function secretHash(username: string, clientId: string, clientSecret: string): string {
@@ -41,5 +47,18 @@ export function checkSecretHash(
   const secret = config.clientSecret;
   if (secret === undefined || !sameText(sent, secretHash(username, CLIENT_ID, secret))) {
     throw notAuthorized(rule.mismatch);
+  }
+}
+
+/** Checks the client secret where a request carries it as it is. */
+export function checkClientSecret({ clientSecret }: SandboxConfig, body: Fields): void {
+  const sent = optionalText(body, "ClientSecret");
+  if (clientSecret !== undefined && sent === undefined) {
+    throw notAuthorized(
+      `Client ${CLIENT_ID} is configured for secret but secret was not received`,
+    );
+  }
+  if (sent !== undefined && (clientSecret === undefined || !sameText(sent, clientSecret))) {
+    throw notAuthorized(`Unable to verify secret for client ${CLIENT_ID}`);
   }
 }

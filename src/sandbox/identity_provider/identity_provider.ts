@@ -1,14 +1,18 @@
 /**
- * The identity provider of the sandbox: the token endpoint, its two flows, its tokens and its key
+ * The identity provider of the sandbox: the token endpoint, its operations, its tokens and its key
  * set. It may import the files of `src/sandbox/` that hold options, accounts, failures and records,
  * never the API or the portal.
  *
  * @module
  */
-import { type AuthFlowParts, getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
+import { confirmDevice, globalSignOut, revokeToken } from "./account_operations.ts";
+import { getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
+import { respondToAuthChallenge } from "./challenges/challenges.ts";
+import { associateSoftwareToken, verifySoftwareToken } from "./challenges/software_token.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { USER_POOL_ID } from "../options.ts";
 import { addRecord, type TokenRequest } from "../records.ts";
+import type { ProviderParts } from "./parts.ts";
 import {
   type Dialect,
   DIALECTS,
@@ -19,20 +23,26 @@ import {
   ServiceError,
 } from "./wire_format.ts";
 
-/** What the provider needs beside the flows. */
-export interface IdentityProviderParts extends AuthFlowParts {
+/** What the provider needs beside what its operations work with. */
+export interface IdentityProviderParts extends ProviderParts {
   readonly failures: Failure[];
   readonly requests: TokenRequest[];
 }
 
 type Operation = (
-  parts: AuthFlowParts,
+  parts: ProviderParts,
   body: Fields,
-) => Promise<Fields>;
+) => Fields | Promise<Fields>;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   InitiateAuth: initiateAuth,
   GetTokensFromRefreshToken: getTokensFromRefreshToken,
+  RespondToAuthChallenge: respondToAuthChallenge,
+  AssociateSoftwareToken: associateSoftwareToken,
+  VerifySoftwareToken: verifySoftwareToken,
+  ConfirmDevice: confirmDevice,
+  RevokeToken: revokeToken,
+  GlobalSignOut: globalSignOut,
 };
 
 const KEY_SET_PATHS = ["/.well-known/jwks.json", `/${USER_POOL_ID}/.well-known/jwks.json`];

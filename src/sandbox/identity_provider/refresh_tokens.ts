@@ -6,6 +6,8 @@ export interface Grant {
   readonly account: Account;
   readonly authenticatedAt: number;
   readonly originJti: string;
+  /** The device that the login came from, where devices are tracked. */
+  readonly deviceKey?: string | undefined;
 }
 
 /** Result of a check of a refresh token. */
@@ -13,9 +15,17 @@ export type RefreshCheck =
   | { ok: true; grant: Grant }
   | { ok: false; reason: "unknown" | "expired" | "revoked" | "replaced" };
 
-interface Entry {
+/** The refresh tokens of one login. */
+interface Family {
   readonly grant: Grant;
   revoked: boolean;
+  /** The first one and the one that was issued last. */
+  original: string;
+  newest: string;
+}
+
+interface Entry {
+  readonly family: Family;
   /** When the first successor was issued. */
   replacedAt?: number;
   /** The newest successor. */
@@ -27,6 +37,7 @@ interface Entry {
 /** The refresh tokens issued so far, with lifetime, revocation and rotation. */
 export class RefreshTokens {
   #entries = new Map<string, Entry>();
+  #families = new Map<string, Family>();
   #options: { lifetimeMs: number; graceMs: number; now: () => number };
 
   constructor(options: { lifetimeMs: number; graceMs: number; now: () => number }) {
@@ -35,18 +46,21 @@ export class RefreshTokens {
 
   /** Makes the refresh token of a login. Only the newest tokens are kept. */
   issue(grant: Grant): string {
-    return this.#add({ grant, revoked: false, outdated: false });
+    const family: Family = { grant, revoked: false, original: "", newest: "" };
+    addEntry(this.#families, grant.originJti, family);
+    return this.#add({ family, outdated: false });
   }
 
   check(token: string): RefreshCheck {
     const entry = this.#entries.get(token);
     const { lifetimeMs, graceMs, now } = this.#options;
     if (entry === undefined) return { ok: false, reason: "unknown" };
-    if (entry.revoked) return { ok: false, reason: "revoked" };
-    if (now() >= entry.grant.authenticatedAt + lifetimeMs) return { ok: false, reason: "expired" };
+    const { grant, revoked } = entry.family;
+    if (revoked) return { ok: false, reason: "revoked" };
+    if (now() >= grant.authenticatedAt + lifetimeMs) return { ok: false, reason: "expired" };
     const graceIsOver = entry.replacedAt !== undefined && now() >= entry.replacedAt + graceMs;
     if (entry.outdated || graceIsOver) return { ok: false, reason: "replaced" };
-    return { ok: true, grant: entry.grant };
+    return { ok: true, grant };
   }
 
   /**
@@ -54,25 +68,38 @@ export class RefreshTokens {
    * replaced before, within the grace, its earlier successors stop working.
    */
   rotate(token: string, grant: Grant): string {
-    const next: Entry = { grant, revoked: false, outdated: false };
     const entry = this.#entries.get(token);
-    if (entry !== undefined) {
-      for (let old = entry.successor; old !== undefined; old = old.successor) old.outdated = true;
-      entry.replacedAt ??= this.#options.now();
-      entry.successor = next;
-    }
+    if (entry === undefined) return this.issue(grant);
+    const next: Entry = { family: entry.family, outdated: false };
+    for (let old = entry.successor; old !== undefined; old = old.successor) old.outdated = true;
+    entry.replacedAt ??= this.#options.now();
+    entry.successor = next;
     return this.#add(next);
   }
 
   /** Revokes the tokens issued so far, of one account or of all. */
   revoke(account?: Account): void {
-    for (const entry of this.#entries.values()) {
-      if (account === undefined || entry.grant.account === account) entry.revoked = true;
+    for (const { family } of this.#entries.values()) {
+      if (account === undefined || family.grant.account === account) family.revoked = true;
     }
+  }
+
+  /** Ends a login by its first or its newest token; any other one changes nothing. */
+  revokeToken(token: string): void {
+    const family = this.#entries.get(token)?.family;
+    if (family === undefined) return;
+    if (token === family.original || token === family.newest) family.revoked = true;
+  }
+
+  /** Whether the login with this `origin_jti` was ended. */
+  isRevoked(originJti: unknown): boolean {
+    return typeof originJti === "string" && this.#families.get(originJti)?.revoked === true;
   }
 
   #add(entry: Entry): string {
     const token = crypto.getRandomValues(new Uint8Array(192)).toBase64({ alphabet: "base64url" });
+    entry.family.original ||= token;
+    entry.family.newest = token;
     addEntry(this.#entries, token, entry);
     return token;
   }

@@ -27,6 +27,12 @@ export class TokenRefused extends Error {
   override name = "TokenRefused";
 }
 
+/** What the tokens of every user may do. */
+const API_SCOPE = "platform.read platform.annotate";
+
+/** What a token needs for the operations on the user's own account; one of the portal has it not. */
+export const ACCOUNT_SCOPE = "aws.cognito.signin.user.admin";
+
 type KeyOfPair = Awaited<ReturnType<typeof generateKeyPair>>["privateKey"];
 
 interface SigningKey {
@@ -65,8 +71,18 @@ export class TokenIssuer {
     this.#options = options;
   }
 
-  /** Signs an access token and an identity token for a user who logged in at `authenticatedAt`. */
-  async issue(account: Account, authenticatedAt: number, originJti: string): Promise<IssuedTokens> {
+  /**
+   * Signs an access token and an identity token for a user who logged in at `authenticatedAt`.
+   *
+   * @param originJti Undefined if the tokens of this login cannot be revoked.
+   * @param scope What the access token is good for beside the API.
+   */
+  async issue(
+    account: Account,
+    authenticatedAt: number,
+    originJti: string | undefined,
+    scope?: typeof ACCOUNT_SCOPE,
+  ): Promise<IssuedTokens> {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
@@ -76,7 +92,7 @@ export class TokenIssuer {
     const shared = {
       sub: account.sub,
       iss: issuer,
-      origin_jti: originJti,
+      ...(originJti === undefined ? {} : { origin_jti: originJti }),
       auth_time: Math.floor(authenticatedAt / 1000),
       iat,
       exp,
@@ -86,7 +102,7 @@ export class TokenIssuer {
     const accessToken = await sign({
       ...shared,
       token_use: "access",
-      scope: "platform.read platform.annotate",
+      scope: scope === undefined ? API_SCOPE : `${API_SCOPE} ${scope}`,
       client_id: clientId,
       username: account.username,
       jti,

@@ -45,6 +45,11 @@ export function notAuthorized(message: string): ServiceError {
   return new ServiceError("NotAuthorizedException", message);
 }
 
+/** An error about a field or its value. */
+export function invalidParameter(message: string): ServiceError {
+  return new ServiceError("InvalidParameterException", message);
+}
+
 /** An answer with the provider's content type and request id. */
 export function serviceAnswer(
   dialect: Dialect,
@@ -74,9 +79,16 @@ export function errorAnswer(dialect: Dialect, error: ServiceError): Response {
 export function requiredText(fields: Fields, name: string): string {
   const value = fields[name];
   if (value === undefined || value === null || value === "") {
-    throw new ServiceError("InvalidParameterException", `Missing required parameter ${name}`);
+    throw invalidParameter(`Missing required parameter ${name}`);
   }
   return optionalText(fields, name) ?? "";
+}
+
+/** Reads a field that must be an object. */
+export function requiredFields(fields: Fields, name: string): Fields {
+  const value = fields[name];
+  if (isRecord(value)) return value;
+  throw invalidParameter(`Missing required parameter ${name}`);
 }
 
 /** Reads a field that may be missing, but must be a text when it is there. */

@@ -1,0 +1,73 @@
+import type { Account } from "../accounts.ts";
+import { checkClient, checkClientSecret } from "./client_checks.ts";
+import type { ProviderParts } from "./parts.ts";
+import { type AccessClaims, ACCOUNT_SCOPE, TokenRefused } from "./tokens.ts";
+import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_format.ts";
+
+/**
+ * ConfirmDevice: makes a device known, so that refreshes from it are accepted.
+ *
+ * @throws {ServiceError} The request is refused.
+ */
+export async function confirmDevice(parts: ProviderParts, body: Fields): Promise<Fields> {
+  return parts.devices.confirm(await accountOf(parts, body), body);
+}
+
+/**
+ * GlobalSignOut: ends all logins of a user. The API, which checks signatures only, takes the access
+ * tokens until they expire.
+ *
+ * @throws {ServiceError} The request is refused.
+ */
+export async function globalSignOut(parts: ProviderParts, body: Fields): Promise<Fields> {
+  parts.refreshTokens.revoke(await accountOf(parts, body));
+  return {};
+}
+
+/**
+ * RevokeToken: ends the login of a refresh token. A token that is not known, or that ended before,
+ * is no error.
+ *
+ * @throws {ServiceError} The request is refused.
+ */
+export function revokeToken({ config, refreshTokens }: ProviderParts, body: Fields): Fields {
+  checkClient(body);
+  const token = requiredText(body, "Token");
+  try {
+    checkClientSecret(config, body);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ServiceError("UnauthorizedException", error.message);
+  }
+  if (!config.revocation) {
+    throw new ServiceError(
+      "UnsupportedOperationException",
+      "Token revocation is not enabled for this client.",
+    );
+  }
+  // Access and identity tokens: three parts with points between.
+  if (token.split(".").length === 3) {
+    throw new ServiceError("UnsupportedTokenTypeException", "Unsupported token type");
+  }
+  refreshTokens.revokeToken(token);
+  return {};
+}
+
+/** The user of an access token that is good for operations on the user's own account. */
+async function accountOf(parts: ProviderParts, body: Fields): Promise<Account> {
+  let claims: AccessClaims;
+  try {
+    claims = await parts.tokens.verify(requiredText(body, "AccessToken"));
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error;
+    const expired = error.message.endsWith("expired");
+    throw notAuthorized(expired ? "Access Token has expired" : "Invalid Access Token");
+  }
+  if (parts.refreshTokens.isRevoked(claims.origin_jti)) {
+    throw notAuthorized("Access Token has been revoked");
+  }
+  if (!String(claims.scope).split(" ").includes(ACCOUNT_SCOPE)) {
+    throw notAuthorized("Access Token does not have required scopes");
+  }
+  return parts.accounts.find(claims.username);
+}

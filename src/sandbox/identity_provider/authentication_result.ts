@@ -1,0 +1,50 @@
+import type { Account } from "../accounts.ts";
+import type { ProviderParts } from "./parts.ts";
+import type { Grant } from "./refresh_tokens.ts";
+import { ACCOUNT_SCOPE } from "./tokens.ts";
+import type { Fields } from "./wire_format.ts";
+
+/** The tokens of a login or refresh, as both answer them (section 2.2). */
+export async function authenticationResult(
+  { config, tokens }: ProviderParts,
+  { account, authenticatedAt, originJti }: Grant,
+  refreshToken: string | undefined,
+): Promise<Fields> {
+  const origin = config.revocation ? originJti : undefined;
+  const issued = await tokens.issue(account, authenticatedAt, origin, ACCOUNT_SCOPE);
+  return {
+    AccessToken: issued.accessToken,
+    ExpiresIn: config.accessTokenSeconds,
+    IdToken: issued.idToken,
+    ...(refreshToken === undefined ? {} : { RefreshToken: refreshToken }),
+    TokenType: "Bearer",
+  };
+}
+
+/**
+ * The answer to a login that has passed all its steps.
+ *
+ * @throws {ServiceError} The login names a device that is not the user's.
+ */
+export async function loginAnswer(
+  parts: ProviderParts,
+  account: Account,
+  knownDevice: string | undefined,
+): Promise<Fields> {
+  const { config, devices, refreshTokens } = parts;
+  const device = devices.atLogin(account, knownDevice);
+  const grant: Grant = {
+    account,
+    authenticatedAt: config.now(),
+    originJti: crypto.randomUUID(),
+    deviceKey: device?.deviceKey,
+  };
+  const result = await authenticationResult(parts, grant, refreshTokens.issue(grant));
+  return {
+    AuthenticationResult: {
+      ...result,
+      ...(device?.metadata === undefined ? {} : { NewDeviceMetadata: device.metadata }),
+    },
+    ChallengeParameters: {},
+  };
+}

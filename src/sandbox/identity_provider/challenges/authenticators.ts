@@ -1,0 +1,70 @@
+import type { Account } from "../../accounts.ts";
+import { addEntry } from "../../records.ts";
+import { toBase32, totpCode, totpStep } from "./totp.ts";
+
+interface Authenticator {
+  readonly key: Uint8Array;
+  /** Whether the user has shown a code of it. */
+  verified: boolean;
+  /** The newest step whose code was used. */
+  usedStep: number;
+}
+
+/** Result of a check of a code. */
+export type CodeCheck = "ok" | "wrong" | "used";
+
+/** The authenticator app of each user: what the phone shows, and what the provider accepts. */
+export class Authenticators {
+  #byUsername = new Map<string, Authenticator>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether the user has an authenticator that is set up. */
+  has(account: Account): boolean {
+    return this.#of(account)?.verified === true;
+  }
+
+  /** Gives the user a new secret, in base32, in place of one that was not verified. */
+  associate(account: Account): string {
+    return toBase32(this.#add(account, false).key);
+  }
+
+  /** The code that the user's authenticator shows now. */
+  code(account: Account): string | undefined {
+    const key = this.#of(account)?.key;
+    return key && totpCode(key, totpStep(this.#now()));
+  }
+
+  /** Checks a code, one step of drift either way. A code is good once. */
+  check(account: Account, code: string): CodeCheck {
+    const authenticator = this.#of(account);
+    if (authenticator === undefined) return "wrong";
+    const now = totpStep(this.#now());
+    const step = [now, now - 1, now + 1].find((each) => totpCode(authenticator.key, each) === code);
+    if (step === undefined) return "wrong";
+    if (step <= authenticator.usedStep) return "used";
+    authenticator.usedStep = step;
+    authenticator.verified = true;
+    return "ok";
+  }
+
+  /** Users whose logins ask for a code without a setup before have had one since they were made. */
+  #of(account: Account): Authenticator | undefined {
+    const known = this.#byUsername.get(account.username);
+    const { challenges } = account;
+    const needed = challenges.includes("SOFTWARE_TOKEN_MFA") ||
+      challenges.includes("SELECT_MFA_TYPE");
+    if (known !== undefined || !needed || challenges.includes("MFA_SETUP")) return known;
+    return this.#add(account, true);
+  }
+
+  #add(account: Account, verified: boolean): Authenticator {
+    const key = crypto.getRandomValues(new Uint8Array(32));
+    const authenticator = { key, verified, usedStep: -1 };
+    addEntry(this.#byUsername, account.username, authenticator);
+    return authenticator;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The steps of a login after the password: what each asks and takes as its answer, the sessions
+ * between them, the users' authenticators, and the codes that are sent by mail and phone.
+ *
+ * @module
+ */
+import type { Account } from "../../accounts.ts";
+import { CLIENT_ID } from "../../options.ts";
+import { loginAnswer } from "../authentication_result.ts";
+import { checkClient, checkSecretHash } from "../client_checks.ts";
+import type { ProviderParts } from "../parts.ts";
+import {
+  type Fields,
+  invalidParameter,
+  notAuthorized,
+  optionalText,
+  requiredFields,
+  requiredText,
+  ServiceError,
+} from "../wire_format.ts";
+import { stepNamed } from "./challenge_steps.ts";
+import type { Login } from "./login_sessions.ts";
+
+/** Answers a right password: with the first step, or with tokens where there is none. */
+export async function startLogin(
+  parts: ProviderParts,
+  account: Account,
+  deviceKey: string | undefined,
+): Promise<Fields> {
+  const steps = stepsOf(parts, account);
+  const login = { account, steps, deviceKey, failures: 0, authenticatorVerified: false };
+  return await askNext(parts, login);
+}
+
+/**
+ * RespondToAuthChallenge: judges the answer to a step and asks the next one, or answers with tokens.
+ *
+ * @throws {ServiceError} The request is refused, or the answer is wrong.
+ */
+export async function respondToAuthChallenge(parts: ProviderParts, body: Fields): Promise<Fields> {
+  const { config, logins } = parts;
+  checkClient(body);
+  const name = requiredText(body, "ChallengeName");
+  const session = requiredText(body, "Session");
+  const responses = requiredFields(body, "ChallengeResponses");
+  const username = requiredText(responses, "USERNAME");
+  checkSecretHash(config, optionalText(responses, "SECRET_HASH"), username, {
+    required: config.clientSecret !== undefined,
+    mismatch: `Unable to verify secret hash for client ${CLIENT_ID}`,
+  });
+  const login = logins.find(session);
+  // The name that the challenge told, never another one that the user can log in with.
+  if (username !== login.account.username || name !== login.steps[0]) {
+    throw notAuthorized("Invalid session for the user.");
+  }
+  const step = stepNamed(name);
+  if (step === undefined) {
+    throw invalidParameter(`${name} needs SRP or a browser, which the sandbox has not`);
+  }
+  let verdict;
+  try {
+    verdict = step.judge(parts, login, responses);
+  } catch (error) {
+    if (error instanceof ServiceError && /^(CodeMismatch|ExpiredCode)Ex/.test(error.code)) {
+      logins.fail(session, login);
+    }
+    throw error;
+  }
+  logins.use(session);
+  if (verdict === "again") {
+    if (logins.fail(session, login)) throw notAuthorized("Incorrect username or password.");
+    return ask(parts, login, name);
+  }
+  const deviceKey = optionalText(responses, "DEVICE_KEY") ?? login.deviceKey;
+  const steps = [...verdict, ...login.steps.slice(1)];
+  // Nothing was awaited since the session was found, so that two answers at once cannot both count.
+  return await askNext(parts, { ...login, steps, deviceKey, failures: 0, sent: undefined });
+}
+
+/** The steps of a login now: what is set up already is not set up again. */
+function stepsOf({ authenticators }: ProviderParts, account: Account): readonly string[] {
+  const { challenges } = account;
+  if (!authenticators.has(account)) return challenges;
+  const code = "SOFTWARE_TOKEN_MFA";
+  return challenges.includes(code)
+    ? challenges.filter((name) => name !== "MFA_SETUP")
+    : challenges.map((name) => name === "MFA_SETUP" ? code : name);
+}
+
+async function askNext(parts: ProviderParts, login: Login): Promise<Fields> {
+  const [name] = login.steps;
+  if (name === undefined) return await loginAnswer(parts, login.account, login.deviceKey);
+  return ask(parts, login, name);
+}
+
+function ask(parts: ProviderParts, login: Login, name: string): Fields {
+  const step = stepNamed(name);
+  return {
+    ChallengeName: name,
+    ChallengeParameters: {
+      ...(name === "CUSTOM_CHALLENGE"
+        ? { USERNAME: login.account.username }
+        : { USER_ID_FOR_SRP: login.account.username }),
+      ...step?.ask(parts, login),
+    },
+    Session: parts.logins.open(login),
+  };
+}

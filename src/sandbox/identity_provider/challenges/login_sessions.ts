@@ -1,0 +1,78 @@
+import type { Account } from "../../accounts.ts";
+import { addEntry } from "../../records.ts";
+import type { SentCode } from "./sent_codes.ts";
+import { notAuthorized, ServiceError } from "../wire_format.ts";
+
+/** A login whose password was right and that has further steps to pass. */
+export interface Login {
+  readonly account: Account;
+  /** The steps still to pass; the first one is asked now. */
+  steps: readonly string[];
+  /** The device that the login came from, if it named one. */
+  readonly deviceKey: string | undefined;
+  /** The code that was sent for this step. */
+  sent?: SentCode | undefined;
+  /** Wrong answers to this step. */
+  failures: number;
+  /** Whether an authenticator was set up at this step. */
+  authenticatorVerified: boolean;
+}
+
+interface Entry {
+  readonly login: Login;
+  readonly expiresAt: number;
+  used: boolean;
+}
+
+const LIFETIME_MS = 180_000;
+const TRIES = 3;
+
+/** The sessions between the steps of a login. Each is good for one answer that is accepted. */
+export class LoginSessions {
+  #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Makes the session with which the next step is answered. */
+  open(login: Login): string {
+    const session = crypto.getRandomValues(new Uint8Array(96)).toBase64({ alphabet: "base64url" });
+    const expiresAt = this.#now() + LIFETIME_MS;
+    addEntry(this.#entries, session, { login, expiresAt, used: false });
+    return session;
+  }
+
+  /** @throws {ServiceError} There is no such session, or it is used or over. */
+  find(session: string): Login {
+    if (session.length < 20 || session.length > 2048) {
+      throw new ServiceError(
+        "InvalidParameterException",
+        "1 validation error detected: Value at 'session' failed to satisfy constraint: " +
+          "Member must have length between 20 and 2048",
+      );
+    }
+    const entry = this.#entries.get(session);
+    if (entry?.used) {
+      throw notAuthorized("Invalid session for the user, session can only be used once.");
+    }
+    if (entry === undefined || this.#now() >= entry.expiresAt) {
+      throw notAuthorized("Invalid session for the user, session is expired.");
+    }
+    return entry.login;
+  }
+
+  /** Takes note that a session was answered. */
+  use(session: string): void {
+    const entry = this.#entries.get(session);
+    if (entry !== undefined) entry.used = true;
+  }
+
+  /** Counts a wrong answer; the last try ends the session. Returns whether it was the last. */
+  fail(session: string, login: Login): boolean {
+    if (++login.failures < TRIES) return false;
+    this.#entries.delete(session);
+    return true;
+  }
+}

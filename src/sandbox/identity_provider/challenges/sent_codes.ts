@@ -1,0 +1,55 @@
+import type { Account } from "../../accounts.ts";
+import { addRecord } from "../../records.ts";
+
+/** A code that the provider sent by mail or phone. */
+export interface SentCode {
+  /** The provider's own name for the user. */
+  username: string;
+  /** By mail or by phone. */
+  medium: "EMAIL" | "SMS";
+  /** The whole address or number; the provider's answer has it masked. */
+  destination: string;
+  /** 8 digits by mail, 6 by phone. */
+  code: string;
+  /** When it was sent, by the clock of the sandbox. */
+  at: Date;
+}
+
+/** Digits of a code; those by mail were seen to be longer. */
+const DIGITS = { EMAIL: 8, SMS: 6 };
+
+/** What the provider sends by mail and phone. */
+export class SentCodes {
+  readonly list: SentCode[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Sends a code that was not sent to this user before. */
+  send({ username, email, phone }: Account, medium: SentCode["medium"]): SentCode {
+    const destination = (medium === "EMAIL" ? email : phone) ?? "";
+    let code: string;
+    do code = randomDigits(DIGITS[medium]); while (this.includes(username, code));
+    const sent = { username, medium, destination, code, at: new Date(this.#now()) };
+    addRecord(this.list, sent);
+    return sent;
+  }
+
+  includes(username: string, code: string): boolean {
+    return this.list.some((sent) => sent.username === username && sent.code === code);
+  }
+}
+
+/** How an answer shows where a code went. */
+export function maskedDestination({ medium, destination }: SentCode): string {
+  if (medium === "SMS") return `+*******${destination.slice(-4)}`;
+  const [name = "", host = ""] = destination.split("@");
+  return `${name.slice(0, 1)}***@${host.slice(0, 1)}***`;
+}
+
+function randomDigits(count: number): string {
+  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return String(random % 10 ** count).padStart(count, "0");
+}

@@ -1,0 +1,37 @@
+import { createHmac } from "node:crypto";
+
+/** How long a code is shown, in seconds. */
+export const TOTP_SECONDS = 30;
+
+/** The number of the 30 seconds that an instant is in. */
+export function totpStep(timeMs: number): number {
+  return Math.floor(timeMs / 1000 / TOTP_SECONDS);
+}
+
+/** The code of a step: RFC 6238 with SHA-1, over RFC 4226. */
+export function totpCode(key: Uint8Array, step: number, digits = 6): string {
+  const counter = new DataView(new ArrayBuffer(8));
+  counter.setBigUint64(0, BigInt(step));
+  const mac = createHmac("sha1", key).update(counter).digest();
+  const offset = (mac.at(-1) ?? 0) & 0xf;
+  const number = mac.readUInt32BE(offset) & 0x7fff_ffff;
+  return String(number % 10 ** digits).padStart(digits, "0");
+}
+
+const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** Base32 of RFC 4648 without padding: how authenticator apps take a secret. */
+export function toBase32(bytes: Uint8Array): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => BASE32[parseInt(five.padEnd(5, "0"), 2)]).join("");
+}
+
+/** Reads base32 as people paste it: in groups, in small letters, padded. */
+export function fromBase32(text: string): Uint8Array | undefined {
+  const letters = text.toUpperCase().replaceAll(/[\s-]|=+$/g, "");
+  if (!/^[A-Z2-7]{16,}$/.test(letters)) return undefined;
+  const bits = [...letters].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0"));
+  const bytes = bits.join("").match(/.{8}/g) ?? [];
+  return Uint8Array.from(bytes, (byte) => parseInt(byte, 2));
+}

@@ -1,0 +1,112 @@
+import type { Account } from "../accounts.ts";
+import { addRecord } from "../records.ts";
+import type { Grant } from "./refresh_tokens.ts";
+import {
+  type Fields,
+  invalidParameter,
+  requiredFields,
+  requiredText,
+  ServiceError,
+} from "./wire_format.ts";
+
+/** A device that a login came from. */
+export interface Device {
+  /** The provider's own name for the user. */
+  username: string;
+  /** What each refresh from this device must have. */
+  deviceKey: string;
+  /** The name that ConfirmDevice gave it. */
+  name?: string;
+  /** Whether ConfirmDevice was called for it; without it no refresh is accepted. */
+  confirmed: boolean;
+  /** What ConfirmDevice sent, both in base64, so that a test can check the arithmetic. */
+  verifier?: { passwordVerifier: string; salt: string };
+}
+
+/** What a login's answer tells about a new device. */
+interface DeviceMetadata {
+  DeviceKey: string;
+  DeviceGroupKey: string;
+}
+
+// A verifier is a number below the prime of 3072 bits: 384 bytes, one more with the sign of BigInteger, and
+// fewer only where it begins with zeros.
+const VERIFIER_BYTES = { least: 376, most: 385 };
+const SALT_BYTES = { least: 16, most: 64 };
+
+/** The devices of all users. */
+export class Devices {
+  readonly list: Device[] = [];
+  readonly #track: boolean | "ask";
+  readonly #group = `-${crypto.randomUUID().slice(0, 8)}`;
+
+  constructor(track: boolean | "ask") {
+    this.#track = track;
+  }
+
+  /**
+   * The device of a login: the one that it names, else a new one.
+   *
+   * @throws {ServiceError} The login names a device that is not the user's.
+   */
+  atLogin(
+    { username }: Account,
+    known: string | undefined,
+  ): { deviceKey: string; metadata?: DeviceMetadata } | undefined {
+    if (this.#track === false) return undefined;
+    if (known !== undefined) return this.#find(username, known);
+    const deviceKey = `sandbox-1_${crypto.randomUUID()}`;
+    addRecord(this.list, { username, deviceKey, confirmed: false });
+    return { deviceKey, metadata: { DeviceKey: deviceKey, DeviceGroupKey: this.#group } };
+  }
+
+  /** Whether a refresh comes from the device of its login, and that one is confirmed. */
+  allows({ account, deviceKey }: Grant, sent: string | undefined): boolean {
+    if (deviceKey === undefined) return true;
+    return sent === deviceKey && this.#find(account.username, deviceKey).confirmed;
+  }
+
+  /**
+   * ConfirmDevice, for a user who is known by an access token.
+   *
+   * @throws {ServiceError} There is no such device, or a field is not as it must be.
+   */
+  confirm({ username }: Account, body: Fields): Fields {
+    const device = this.#find(username, requiredText(body, "DeviceKey"));
+    const name = requiredText(body, "DeviceName");
+    const config = requiredFields(body, "DeviceSecretVerifierConfig");
+    const verifier = {
+      passwordVerifier: base64Field(config, "PasswordVerifier", VERIFIER_BYTES),
+      salt: base64Field(config, "Salt", SALT_BYTES),
+    };
+    if (device.confirmed) {
+      throw new ServiceError("DeviceKeyExistsException", "Device is already confirmed.");
+    }
+    Object.assign(device, { name, confirmed: true, verifier });
+    return { UserConfirmationNecessary: this.#track === "ask" };
+  }
+
+  #find(username: string, deviceKey: string): Device {
+    const device = this.list.find((each) =>
+      each.username === username && each.deviceKey === deviceKey
+    );
+    if (device !== undefined) return device;
+    throw new ServiceError("ResourceNotFoundException", "Device does not exist.");
+  }
+}
+
+function base64Field(
+  fields: Fields,
+  name: string,
+  { least, most }: { least: number; most: number },
+): string {
+  const text = requiredText(fields, name);
+  let length: number;
+  try {
+    length = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" }).length;
+  } catch {
+    throw invalidParameter(`${name} is not base64`);
+  }
+  if (length >= least && length <= most) return text;
+  throw invalidParameter(`${name} has ${length} bytes, not ${least} to ${most}`);
+}

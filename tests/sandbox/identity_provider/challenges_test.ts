@@ -1,0 +1,240 @@
+/** Operations of the sandbox's token endpoint beside login and refresh. */
+import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
+import { type Answer, type Body, fault, hash, sandboxAt } from "../requests.ts";
+import {
+  enter,
+  newestCode,
+  operate,
+  respond,
+  responseTo,
+  setUpAuthenticator,
+  told,
+} from "./steps.ts";
+
+const EXPIRED = "400 NotAuthorizedException: Invalid session for the user, session is expired.";
+const USED =
+  "400 NotAuthorizedException: Invalid session for the user, session can only be used once.";
+const NEW_PASSWORD = "Chosen-Entry-2";
+
+function assertSignedIn(answer: Answer): void {
+  assertEquals(answer.status, 200, fault(answer));
+  assertEquals(Object.keys(answer.body).sort(), ["AuthenticationResult", "ChallengeParameters"]);
+  assertMatch(String(answer.result.RefreshToken), /^[\w-]{200,}$/);
+}
+
+for (const words of ["vendor", "aws"] as const) {
+  Deno.test(`a user of an administrator sets password and authenticator once, ${words} words`, async () => {
+    const { sandbox, clock } = sandboxAt({ words });
+    await using _ = sandbox;
+    const ada = { username: "ada", password: "temporary", email: "ada@sandbox.example" };
+    sandbox.addUser({ ...ada, status: "new-password-required", challenge: "MFA_SETUP" });
+    const first = await enter(sandbox, ada);
+    assertEquals(first.body.ChallengeName, "NEW_PASSWORD_REQUIRED");
+    assertEquals(told(first), {
+      USER_ID_FOR_SRP: "ada",
+      requiredAttributes: "[]",
+      userAttributes: JSON.stringify({ email: ada.email, email_verified: "true" }),
+    });
+    const setup = await respond(sandbox, first, { NEW_PASSWORD });
+    assertEquals(told(setup).MFAS_CAN_SETUP, '["SOFTWARE_TOKEN_MFA"]');
+    assertSignedIn(await setUpAuthenticator(sandbox, setup, "ada"));
+
+    assertMatch(fault(await enter(sandbox, ada)), /Incorrect username or password/);
+    clock.advance(30);
+    const later = await enter(sandbox, { ...ada, password: NEW_PASSWORD });
+    assertEquals(later.body.ChallengeName, "SOFTWARE_TOKEN_MFA");
+    const code = await sandbox.totp("ada");
+    assertSignedIn(await respond(sandbox, later, { SOFTWARE_TOKEN_MFA_CODE: code }));
+    assertEquals(sandbox.requests.map(({ operation }) => operation).slice(0, 5), [
+      "InitiateAuth",
+      "RespondToAuthChallenge",
+      "AssociateSoftwareToken",
+      "VerifySoftwareToken",
+      "RespondToAuthChallenge",
+    ]);
+    const records = JSON.stringify(sandbox.requests);
+    for (const secret of [NEW_PASSWORD, code, setup.body.Session]) {
+      assertEquals(records.includes(String(secret)), false);
+    }
+  });
+}
+
+const SENT: [string, string, string, RegExp][] = [
+  ["SMS_MFA", "SMS", "+*******0100", /^\d{6}$/],
+  ["SMS_OTP", "SMS", "+*******0100", /^\d{6}$/],
+  ["EMAIL_OTP", "EMAIL", "s***@s***", /^\d{8}$/],
+];
+
+for (const [challenge, medium, masked, form] of SENT) {
+  Deno.test(`${challenge} takes the code that was sent, and an older one is expired`, async () => {
+    const { sandbox } = sandboxAt({ challenge });
+    await using _ = sandbox;
+    await enter(sandbox);
+    const older = newestCode(sandbox);
+    const asked = await enter(sandbox);
+    const { CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION } = told(asked);
+    assertEquals([CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION], [medium, masked]);
+    assertMatch(newestCode(sandbox), form);
+    const answer = (code: string) => respond(sandbox, asked, { [`${challenge}_CODE`]: code });
+    assertMatch(fault(await answer(older)), /^400 ExpiredCodeException: Invalid code provided/);
+    assertMatch(fault(await answer("1")), /^400 CodeMismatchException: Invalid code/);
+    assertSignedIn(await answer(newestCode(sandbox)));
+    assertEquals(fault(await answer(newestCode(sandbox))), USED);
+  });
+}
+
+Deno.test("SELECT_MFA_TYPE leads to the way that was chosen", async () => {
+  const { sandbox } = sandboxAt({ challenge: ["SELECT_MFA_TYPE", "CUSTOM_CHALLENGE"] });
+  await using _ = sandbox;
+  const asked = await enter(sandbox);
+  assertEquals(JSON.parse(told(asked).MFAS_CAN_CHOOSE ?? ""), [
+    "SOFTWARE_TOKEN_MFA",
+    "SMS_MFA",
+    "EMAIL_OTP",
+  ]);
+  assertMatch(fault(await respond(sandbox, asked, { ANSWER: "SMS_OTP" })), /must be one of/);
+  const code = await respond(sandbox, asked, { ANSWER: "EMAIL_OTP" });
+  assertEquals(code.body.ChallengeName, "EMAIL_OTP");
+  const question = await respond(sandbox, code, { EMAIL_OTP_CODE: newestCode(sandbox) });
+  assertEquals(told(question), {
+    USERNAME: "student",
+    question: "What is the name of the platform?",
+  });
+  assertSignedIn(await respond(sandbox, question, { ANSWER: "weather data platform" }));
+});
+
+Deno.test("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all", async () => {
+  const { sandbox } = sandboxAt({ challenge: "CUSTOM_CHALLENGE" });
+  await using _ = sandbox;
+  let asked = await enter(sandbox);
+  for (let wrong = 0; wrong < 2; wrong++) {
+    const again = await respond(sandbox, asked, { ANSWER: "no" });
+    assertEquals(again.body.ChallengeName, "CUSTOM_CHALLENGE");
+    assertNotEquals(again.body.Session, asked.body.Session);
+    asked = again;
+  }
+  assertMatch(fault(await respond(sandbox, asked, {})), /Incorrect username or password/);
+  assertEquals(fault(await respond(sandbox, asked, { ANSWER: "x" })), EXPIRED);
+});
+
+Deno.test("three wrong codes end the session, two do not", async () => {
+  const { sandbox } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
+  await using _ = sandbox;
+  const tries = async (wrong: number): Promise<string> => {
+    const asked = await enter(sandbox);
+    for (let count = 0; count < wrong; count++) {
+      const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: "x" });
+      assertMatch(fault(answer), /^400 CodeMismatchException: Invalid code/);
+    }
+    const code = await sandbox.totp();
+    const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: code });
+    return answer.status === 200 ? "200" : fault(answer);
+  };
+  assertEquals(await tries(3), EXPIRED);
+  assertEquals(await tries(2), "200");
+});
+
+Deno.test("a session lasts three minutes, and counts once even for two answers at once", async () => {
+  const { sandbox, clock } = sandboxAt({ challenge: "EMAIL_OTP" });
+  await using _ = sandbox;
+  const code = () => ({ EMAIL_OTP_CODE: newestCode(sandbox) });
+  const late = await enter(sandbox);
+  clock.advance(180);
+  assertEquals(fault(await respond(sandbox, late, code())), EXPIRED);
+  const asked = await enter(sandbox);
+  clock.advance(179);
+  const both = await Promise.all([1, 2].map(() => respond(sandbox, asked, code())));
+  assertEquals(both.map(({ status }) => status).sort(), [200, 400]);
+});
+
+Deno.test("a new password that is refused names the rule and may be tried again", async () => {
+  const { sandbox } = sandboxAt({ challenge: "NEW_PASSWORD_REQUIRED" });
+  await using _ = sandbox;
+  const asked = await enter(sandbox);
+  const answer = async (password: string) =>
+    fault(await respond(sandbox, asked, { NEW_PASSWORD: password }));
+  const policy = "400 InvalidPasswordException: Password did not conform with policy: ";
+  assertEquals(await answer("Short-1"), `${policy}Password not long enough`);
+  assertEquals(await answer("chosen-entry-2"), `${policy}Password must have uppercase characters`);
+  assertEquals(await answer("CHOSEN-ENTRY-2"), `${policy}Password must have lowercase characters`);
+  assertEquals(await answer("Chosen-Entry-"), `${policy}Password must have numeric characters`);
+  assertEquals(await answer("ChosenEntry2"), `${policy}Password must have symbol characters`);
+  assertMatch(
+    await answer(sandbox.settings.password),
+    /^400 PasswordHistoryPolicyViolationException/,
+  );
+  assertSignedIn(await respond(sandbox, asked, { NEW_PASSWORD }));
+  assertSignedIn(await enter(sandbox, { ...sandbox.settings, password: NEW_PASSWORD }));
+});
+
+Deno.test("NEW_PASSWORD_REQUIRED wants the attributes that have no value, and no others", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const ada = { username: "ada", password: "temporary", phone: "+15555550111" };
+  sandbox.addUser({ ...ada, status: "new-password-required" });
+  const asked = await enter(sandbox, ada);
+  assertEquals(told(asked).requiredAttributes, '["userAttributes.email"]');
+  const email = { "userAttributes.email": "ada@sandbox.example" };
+  const phone = { "userAttributes.phone_number": "+15555550122" };
+  const answer = (attributes: Body) => respond(sandbox, asked, { NEW_PASSWORD, ...attributes });
+  assertMatch(fault(await answer({})), /^400 InvalidParameterException: .*email is missing/);
+  assertMatch(fault(await answer({ ...email, ...phone })), /already provided phone_number/);
+  assertMatch(fault(await answer({ ...email, "userAttributes.toString": "x" })), /no attribute/);
+  assertSignedIn(await answer(email));
+});
+
+const FAULTS: [string, Body, Body, RegExp][] = [
+  ["another client", { ClientId: "other" }, {}, /ResourceNotFoundException/],
+  ["no session", { Session: undefined }, {}, /Missing required parameter Session/],
+  ["a short session", { Session: "x" }, {}, /InvalidParameterException: .*'session'/],
+  ["an unknown session", { Session: "x".repeat(20) }, {}, /session is expired/],
+  ["another challenge", { ChallengeName: "SMS_MFA" }, {}, /Invalid session for the user\./],
+  ["no responses", { ChallengeResponses: undefined }, {}, /Missing .* ChallengeResponses/],
+  ["no user name", {}, { USERNAME: undefined }, /Missing required parameter USERNAME/],
+  ["no hash", {}, { SECRET_HASH: undefined }, /SECRET_HASH was not received/],
+  ["a wrong hash", {}, { SECRET_HASH: "AAAA" }, /Unable to verify secret hash/],
+  ["no code", {}, { EMAIL_OTP_CODE: undefined }, /Missing required parameter EMAIL_OTP_CODE/],
+];
+
+for (const [what, fields, responses, expected] of FAULTS) {
+  Deno.test(`RespondToAuthChallenge refuses ${what}`, async () => {
+    const { sandbox } = sandboxAt({ challenge: "EMAIL_OTP" });
+    await using _ = sandbox;
+    const asked = await enter(sandbox);
+    const body = responseTo(sandbox, asked, { EMAIL_OTP_CODE: newestCode(sandbox), ...responses });
+    assertMatch(
+      fault(await operate(sandbox, "RespondToAuthChallenge", { ...body, ...fields })),
+      expected,
+    );
+  });
+}
+
+Deno.test("with aliasSignIn the answer has the provider's name, not the e-mail", async () => {
+  const { sandbox } = sandboxAt({ challenge: "EMAIL_OTP", aliasSignIn: true });
+  await using _ = sandbox;
+  const asked = await enter(sandbox);
+  const { username } = sandbox.settings;
+  const code = { EMAIL_OTP_CODE: newestCode(sandbox) };
+  const alias = { USERNAME: username, SECRET_HASH: hash(sandbox, username), ...code };
+  assertMatch(fault(await respond(sandbox, asked, alias)), /Invalid session for the user\./);
+  assertSignedIn(await respond(sandbox, asked, code));
+});
+
+for (const challenge of ["DEVICE_SRP_AUTH", "WEB_AUTHN", "SELECT_CHALLENGE"]) {
+  Deno.test(`${challenge} is reported, and an answer to it refused`, async () => {
+    const { sandbox } = sandboxAt({ challenge });
+    await using _ = sandbox;
+    const asked = await enter(sandbox);
+    assertEquals([asked.status, asked.body.ChallengeName], [200, challenge]);
+    assert(String(asked.body.Session).length > 100);
+    assertMatch(fault(await respond(sandbox, asked, { ANSWER: "x" })), /needs SRP or a browser/);
+  });
+}
+
+Deno.test("addUser() refuses a challenge whose code could not be sent", () => {
+  const { sandbox } = sandboxAt();
+  const user = { username: "ada", password: "x" };
+  assertThrows(() => sandbox.addUser({ ...user, challenge: "SMS_MFA" }), TypeError, '"phone"');
+  assertThrows(() => sandbox.addUser({ ...user, challenge: ["EMAIL_OTP"] }), TypeError, '"email"');
+  assertThrows(() => sandbox.addUser({ ...user, challenge: "sms" }), TypeError, "challenge name");
+});

@@ -1,0 +1,123 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Sandbox } from "../../../src/sandbox/mod.ts";
+import { type Answer, type Body, fault, refreshBody, sandboxAt, send } from "../requests.ts";
+import { enter, newestCode, operate, respond } from "./steps.ts";
+
+const INVALID = "400 NotAuthorizedException: Invalid Refresh Token";
+const base64 = (bytes: number): string => new Uint8Array(bytes).fill(255).toBase64();
+
+/** A login from a device that nobody knows yet. */
+async function newDevice(sandbox: Sandbox): Promise<{ login: Answer; deviceKey: string }> {
+  const login = await enter(sandbox);
+  const metadata = login.result.NewDeviceMetadata as unknown as Record<string, string>;
+  assertEquals(Object.keys(metadata), ["DeviceKey", "DeviceGroupKey"]);
+  return { login, deviceKey: metadata.DeviceKey ?? "" };
+}
+
+function confirm(
+  sandbox: Sandbox,
+  { login, deviceKey }: { login: Answer; deviceKey: string },
+  verifier: Body = {},
+  fields: Body = {},
+): Promise<Answer> {
+  return operate(sandbox, "ConfirmDevice", {
+    AccessToken: login.result.AccessToken,
+    DeviceKey: deviceKey,
+    DeviceName: "notebook of ada",
+    DeviceSecretVerifierConfig: { PasswordVerifier: base64(384), Salt: base64(16), ...verifier },
+    ...fields,
+  });
+}
+
+function refresh(sandbox: Sandbox, login: Answer, parameters: Body = {}): Promise<Answer> {
+  return send(sandbox, refreshBody(sandbox, login.result.RefreshToken, parameters));
+}
+
+Deno.test("trackDevices: a refresh has the key of a confirmed device, or is refused", async () => {
+  const { sandbox } = sandboxAt({ trackDevices: true });
+  await using _ = sandbox;
+  const device = await newDevice(sandbox);
+  const { login, deviceKey } = device;
+  assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), INVALID);
+  const confirmed = await confirm(sandbox, device);
+  assertEquals([confirmed.status, confirmed.body], [200, { UserConfirmationNecessary: false }]);
+  assertEquals([...sandbox.devices], [{
+    username: "student",
+    deviceKey,
+    name: "notebook of ada",
+    confirmed: true,
+    verifier: { passwordVerifier: base64(384), salt: base64(16) },
+  }]);
+  assertEquals(fault(await refresh(sandbox, login)), INVALID);
+  const other = await newDevice(sandbox);
+  await confirm(sandbox, other);
+  assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: other.deviceKey })), INVALID);
+  const answer = await refresh(sandbox, login, { DEVICE_KEY: deviceKey });
+  assertEquals([answer.status, "NewDeviceMetadata" in answer.result], [200, false]);
+  assertMatch(fault(await confirm(sandbox, device)), /^400 DeviceKeyExistsException/);
+});
+
+Deno.test("trackDevices: GetTokensFromRefreshToken has the key beside the token", async () => {
+  const { sandbox } = sandboxAt({ trackDevices: true, rotateRefreshTokens: "get-tokens" });
+  await using _ = sandbox;
+  const device = await newDevice(sandbox);
+  await confirm(sandbox, device);
+  const renew = (RefreshToken: unknown, fields: Body) =>
+    operate(sandbox, "GetTokensFromRefreshToken", {
+      RefreshToken,
+      ClientSecret: sandbox.settings.clientSecret,
+      ...fields,
+    });
+  const { RefreshToken } = device.login.result;
+  assertEquals(fault(await renew(RefreshToken, {})), INVALID);
+  const renewed = await renew(RefreshToken, { DeviceKey: device.deviceKey });
+  assertEquals(renewed.status, 200);
+  // The new token belongs to the same device.
+  assertEquals(fault(await renew(renewed.result.RefreshToken, {})), INVALID);
+});
+
+Deno.test('trackDevices "ask": the answer says that the user may choose', async () => {
+  const { sandbox } = sandboxAt({ trackDevices: "ask" });
+  await using _ = sandbox;
+  const device = await newDevice(sandbox);
+  assertEquals((await confirm(sandbox, device)).body, { UserConfirmationNecessary: true });
+  const { status } = await refresh(sandbox, device.login, { DEVICE_KEY: device.deviceKey });
+  assertEquals(status, 200);
+});
+
+Deno.test("a login from a known device gets no new one, an unknown device is refused", async () => {
+  const { sandbox } = sandboxAt({ trackDevices: true, challenge: "EMAIL_OTP" });
+  await using _ = sandbox;
+  const finish = async (responses: Body) => {
+    const asked = await enter(sandbox);
+    return await respond(sandbox, asked, { EMAIL_OTP_CODE: newestCode(sandbox), ...responses });
+  };
+  const login = await finish({});
+  const deviceKey = sandbox.devices[0]?.deviceKey ?? "";
+  await confirm(sandbox, { login, deviceKey });
+  const again = await finish({ DEVICE_KEY: deviceKey });
+  assertEquals(["NewDeviceMetadata" in again.result, sandbox.devices.length], [false, 1]);
+  assertEquals((await refresh(sandbox, again, { DEVICE_KEY: deviceKey })).status, 200);
+  assertMatch(fault(await finish({ DEVICE_KEY: "other" })), /ResourceNotFound.*Device does not/);
+});
+
+const FAULTS: [string, Body, Body, RegExp][] = [
+  ["a verifier in hexadecimal", { PasswordVerifier: "g".repeat(768) + "-" }, {}, /not base64/],
+  ["a short verifier", { PasswordVerifier: base64(32) }, {}, /has 32 bytes, not 376 to 385/],
+  ["a short salt", { Salt: base64(8) }, {}, /Salt has 8 bytes/],
+  ["no salt", { Salt: undefined }, {}, /Missing required parameter Salt/],
+  ["no verifier", {}, { DeviceSecretVerifierConfig: 1 }, /Missing .* DeviceSecretVerifierConfig/],
+  ["no name", {}, { DeviceName: "" }, /Missing required parameter DeviceName/],
+  ["another device", {}, { DeviceKey: "other" }, /ResourceNotFoundException/],
+  ["an access token that is none", {}, { AccessToken: "x" }, /Invalid Access Token/],
+];
+
+for (const [what, verifier, fields, expected] of FAULTS) {
+  Deno.test(`ConfirmDevice refuses ${what}`, async () => {
+    const { sandbox } = sandboxAt({ trackDevices: true });
+    await using _ = sandbox;
+    const device = await newDevice(sandbox);
+    assertMatch(fault(await confirm(sandbox, device, verifier, fields)), expected);
+    assertEquals(sandbox.devices[0]?.confirmed, false);
+  });
+}

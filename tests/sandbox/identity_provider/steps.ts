@@ -1,0 +1,70 @@
+import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
+import {
+  type Answer,
+  awsHeaders,
+  type Body,
+  hash,
+  loginBody,
+  send,
+  vendorHeaders,
+} from "../requests.ts";
+
+/** Sends an operation in the words of the sandbox. */
+export function operate(sandbox: Sandbox, operation: string, body: Body): Promise<Answer> {
+  const { provider, clientId } = sandbox.settings;
+  const headers = provider === "aws" ? awsHeaders(operation) : vendorHeaders(operation);
+  return send(sandbox, { ClientId: clientId, ...body }, { headers });
+}
+
+/** Sends name and password of a user, by default of the one in the settings. */
+export function enter(
+  sandbox: Sandbox,
+  { username, password }: Pick<NewUser, "username" | "password"> = sandbox.settings,
+): Promise<Answer> {
+  const SECRET_HASH = hash(sandbox, username);
+  const parameters = { USERNAME: username, PASSWORD: password, SECRET_HASH };
+  return operate(sandbox, "InitiateAuth", loginBody(sandbox, parameters));
+}
+
+/** What a step told. */
+export function told({ body }: Answer): Record<string, string> {
+  return body.ChallengeParameters as Record<string, string>;
+}
+
+/** The body that answers the step which the provider asked. */
+export function responseTo(sandbox: Sandbox, asked: Answer, responses: Body): Body {
+  const { USERNAME, USER_ID_FOR_SRP } = told(asked);
+  const username = USERNAME ?? USER_ID_FOR_SRP ?? "";
+  return {
+    ChallengeName: asked.body.ChallengeName,
+    Session: asked.body.Session,
+    ChallengeResponses: { USERNAME: username, SECRET_HASH: hash(sandbox, username), ...responses },
+  };
+}
+
+export function respond(sandbox: Sandbox, asked: Answer, responses: Body): Promise<Answer> {
+  return operate(sandbox, "RespondToAuthChallenge", responseTo(sandbox, asked, responses));
+}
+
+/** Sets an authenticator up and answers MFA_SETUP with it. */
+export async function setUpAuthenticator(
+  sandbox: Sandbox,
+  asked: Answer,
+  username?: string,
+): Promise<Answer> {
+  const { body } = await operate(sandbox, "AssociateSoftwareToken", {
+    Session: asked.body.Session,
+  });
+  const UserCode = await sandbox.totp(username);
+  const verified = await operate(sandbox, "VerifySoftwareToken", {
+    Session: body.Session,
+    UserCode,
+  });
+  const session = { ...asked, body: { ...asked.body, Session: verified.body.Session } };
+  return await respond(sandbox, session, {});
+}
+
+/** The newest code that was sent by mail or phone. */
+export function newestCode(sandbox: Sandbox): string {
+  return sandbox.codes.at(-1)?.code ?? "";
+}

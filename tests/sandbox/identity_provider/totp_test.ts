@@ -1,0 +1,120 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Authenticators } from "../../../src/sandbox/identity_provider/challenges/authenticators.ts";
+import {
+  fromBase32,
+  toBase32,
+  totpCode,
+  totpStep,
+} from "../../../src/sandbox/identity_provider/challenges/totp.ts";
+import { ACCOUNT, Clock, fault, sandboxAt } from "../requests.ts";
+import { enter, operate, respond } from "./steps.ts";
+
+// RFC 6238, appendix B, the column of SHA-1.
+const VECTORS: [number, string][] = [
+  [59, "94287082"],
+  [1111111109, "07081804"],
+  [1111111111, "14050471"],
+  [1234567890, "89005924"],
+  [2000000000, "69279037"],
+  [20000000000, "65353130"],
+];
+
+for (const [seconds, code] of VECTORS) {
+  Deno.test(`totpCode() at ${seconds} s is as RFC 6238 prints it`, () => {
+    const key = new TextEncoder().encode("12345678901234567890");
+    assertEquals(totpCode(key, totpStep(seconds * 1000), 8), code);
+    assertEquals(totpCode(key, totpStep(seconds * 1000)), code.slice(2));
+  });
+}
+
+Deno.test("base32 goes there and back, and is read as people paste it", () => {
+  // RFC 4648, section 10, without padding.
+  assertEquals(toBase32(new TextEncoder().encode("foobar")), "MZXW6YTBOI");
+  for (const length of [10, 11, 12, 13, 14, 32]) {
+    const bytes = Uint8Array.from({ length }, (_, index) => index * 37);
+    assertEquals(fromBase32(toBase32(bytes)), bytes);
+  }
+  const key = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+  assertEquals(fromBase32("gezd gnbv gy3t qojq gezd gnbv gy3t qojq"), fromBase32(key));
+  assertEquals(fromBase32(`${key}====`), fromBase32(key));
+  for (const text of ["", "GEZDGNBV", `${key}1`, `${key}!`]) {
+    assertEquals(fromBase32(text), undefined);
+  }
+});
+
+Deno.test("a code counts once, one step early or late", () => {
+  const clock = new Clock();
+  const account = { ...ACCOUNT, challenges: ["SOFTWARE_TOKEN_MFA"] };
+  const authenticators = new Authenticators(clock.now);
+  const outcomes = [-60, -30, 0, 30, 60].map((drift) => {
+    const phone = authenticators.code(account) ?? "";
+    clock.advance(drift);
+    const outcome = authenticators.check(account, phone);
+    // Far enough that no earlier code is in the way.
+    clock.advance(600);
+    return outcome;
+  });
+  assertEquals(outcomes, ["wrong", "ok", "ok", "ok", "wrong"]);
+  const code = authenticators.code(account) ?? "";
+  assertEquals([1, 2].map(() => authenticators.check(account, code)), ["ok", "used"]);
+});
+
+Deno.test("a code that was used is expired for the next login", async () => {
+  const { sandbox, clock } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
+  await using _ = sandbox;
+  const code = await sandbox.totp();
+  const first = await respond(sandbox, await enter(sandbox), { SOFTWARE_TOKEN_MFA_CODE: code });
+  assertEquals(first.status, 200);
+  const asked = await enter(sandbox);
+  assertMatch(
+    fault(await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: code })),
+    /^400 ExpiredCodeException: .* has already been used once\.$/,
+  );
+  clock.advance(30);
+  const next = { SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp() };
+  assertEquals((await respond(sandbox, asked, next)).status, 200);
+});
+
+Deno.test("MFA_SETUP gives a secret, and a wrong first code may be tried again", async () => {
+  const { sandbox, clock } = sandboxAt({ challenge: "MFA_SETUP" });
+  await using _ = sandbox;
+  await assertRejects(() => sandbox.totp(), TypeError, "has no authenticator");
+  const asked = await enter(sandbox);
+  assertMatch(fault(await respond(sandbox, asked, {})), /^400 SoftwareTokenMFANotFoundException/);
+  const { Session: used } = asked.body;
+  const { body } = await operate(sandbox, "AssociateSoftwareToken", { Session: used });
+  assertMatch(String(body.SecretCode), /^[A-Z2-7]{52}$/);
+  assertMatch(
+    fault(await operate(sandbox, "AssociateSoftwareToken", { Session: used })),
+    /session can only be used once/,
+  );
+  const verify = (UserCode: string) =>
+    operate(sandbox, "VerifySoftwareToken", { Session: body.Session, UserCode });
+  assertMatch(fault(await verify("000")), /^400 EnableSoftwareTokenMFAException: Code mismatch/);
+  // As a phone computes it from the secret.
+  const key = fromBase32(String(body.SecretCode)) ?? new Uint8Array();
+  const code = totpCode(key, totpStep(clock.time));
+  assertEquals(await sandbox.totp(), code);
+  const verified = await verify(code);
+  assertEquals(verified.body.Status, "SUCCESS");
+  const Session = verified.body.Session;
+  const answer = await respond(sandbox, { ...asked, body: { ...asked.body, Session } }, {});
+  assertEquals(answer.status, 200);
+  const later = await enter(sandbox);
+  assertEquals(later.body.ChallengeName, "SOFTWARE_TOKEN_MFA");
+  // The code of the setup is used.
+  assertMatch(
+    fault(await respond(sandbox, later, { SOFTWARE_TOKEN_MFA_CODE: code })),
+    /^400 ExpiredCodeException/,
+  );
+});
+
+Deno.test("a setup needs a login at MFA_SETUP", async () => {
+  const { sandbox } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
+  await using _ = sandbox;
+  const { Session } = (await enter(sandbox)).body;
+  for (const operation of ["AssociateSoftwareToken", "VerifySoftwareToken"]) {
+    const answer = await operate(sandbox, operation, { Session, UserCode: "123456" });
+    assertEquals(fault(answer), "400 NotAuthorizedException: Invalid session for the user.");
+  }
+});

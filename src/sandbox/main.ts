@@ -23,7 +23,11 @@ Usage: deno task sandbox [options]
   --public-client             an app client without secret
   --lockout-after N           lock a user after N wrong passwords
   --throttle-per-second N     refuse more than N requests a second to the token endpoint
-  --challenge NAME            answer each login with this challenge, such as SOFTWARE_TOKEN_MFA
+  --challenge NAME[,NAME...]  ask each login for these steps, such as NEW_PASSWORD_REQUIRED,MFA_SETUP;
+                              the portal has the codes, in "Authenticator" and "Messages"
+  --track-devices on|ask      each refresh must name the device of its login; ask: the user may
+                              choose to have a device remembered
+  --no-revocation             refuse RevokeToken
   --latency-ms N              wait before each answer
   --help                      print this text
 
@@ -42,6 +46,8 @@ const OPTIONS = {
   "lockout-after": { type: "string" },
   "throttle-per-second": { type: "string" },
   "challenge": { type: "string" },
+  "track-devices": { type: "string" },
+  "no-revocation": { type: "boolean" },
   "latency-ms": { type: "string" },
   "help": { type: "boolean", short: "h" },
 } as const;
@@ -76,7 +82,12 @@ export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefine
       "get-tokens",
     ]);
   }
-  if (challenge !== undefined) options.challenge = challenge;
+  if (challenge !== undefined) options.challenge = challenge.split(",");
+  const devices = values["track-devices"];
+  if (devices !== undefined) {
+    options.trackDevices = choice("track-devices", devices, ["on", "ask"]) === "ask" ? "ask" : true;
+  }
+  if (values["no-revocation"]) options.revocation = false;
   if (values.alias) options.aliasSignIn = true;
   if (values["public-client"]) options.clientSecret = false;
   return options;

@@ -7,6 +7,7 @@ import { checkOptions, CLIENT_ID, type SandboxOptions, USER_POOL_ID } from "./op
 import { createPortal, type PortalBackend } from "./portal/portal.ts";
 import { PortalSessions } from "./portal/sessions.ts";
 import type { ApiRequest, TokenRequest } from "./records.ts";
+import { totpSecondsLeft } from "./identity_provider/challenges/totp.ts";
 import type { SentCode } from "./identity_provider/challenges/sent_codes.ts";
 import type { Device } from "./identity_provider/devices.ts";
 import { createParts } from "./identity_provider/parts.ts";
@@ -141,6 +142,13 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       const account = accounts.find(username);
       const { accessToken, expiresAt } = await tokens.issue(account, now(), crypto.randomUUID());
       return { accessToken, expiresAt };
+    },
+    authenticatorCode(username, secret) {
+      const code = authenticators.shownCode(accounts.find(username), secret);
+      return code === undefined ? undefined : { code, secondsLeft: totpSecondsLeft(now()) };
+    },
+    messages(username) {
+      return sentCodes.list.filter((sent) => sent.username === username).reverse();
     },
     now,
     platformName: PLATFORM_NAME,

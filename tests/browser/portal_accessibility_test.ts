@@ -1,6 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
+import { ChallengeError, createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { chooseFromMenu, chromiumTest, openPage, setClipboard, signIn } from "./browser.ts";
 
@@ -22,7 +23,10 @@ for (const colorScheme of ["light", "dark"] as const) {
     chromiumTest(
       `axe-core finds nothing in any state of the portal, ${colorScheme}, ${width} px`,
       async (browser) => {
-        await using sandbox = await startSandbox();
+        // The clock stands, so that no code changes while it is looked at.
+        const time = Date.now();
+        const challenge = ["EMAIL_OTP", "SOFTWARE_TOKEN_MFA"];
+        await using sandbox = await startSandbox({ challenge, now: () => time });
         const { username, password } = sandbox.settings;
         const { page, problems } = await openPage(browser);
         // Colors are judged as they are, not in the middle of a transition.
@@ -54,6 +58,21 @@ for (const colorScheme of ["light", "dark"] as const) {
         await chooseFromMenu(page, "Copy Token");
         await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
         await check("copied");
+        await page.getByRole("link", { name: "Messages" }).click();
+        await page.getByText("Nothing was sent to you yet.").waitFor();
+        await check("no messages");
+        await assertRejects(() => createSession(sandbox.settings).login(), ChallengeError);
+        await page.getByRole("link", { name: "Look for new messages" }).click();
+        await page.getByText(sandbox.codes[0]?.code ?? "").waitFor();
+        await check("a message");
+        await page.getByRole("link", { name: "Authenticator" }).click();
+        await page.getByText(await sandbox.totp()).waitFor();
+        await check("authenticator");
+        await page.getByLabel("Secret, or otpauth address").fill("not a secret");
+        await page.getByRole("button", { name: "Set up" }).click();
+        await page.getByText("This is no secret of an authenticator").waitFor();
+        await check("not set up");
+        await page.getByRole("link", { name: "Data sets" }).click();
         await chooseFromMenu(page, "Sign out");
         await page.getByText("You are signed out.").waitFor();
         await check("signed out");

@@ -226,6 +226,28 @@ chromiumTest("a copied token counts down and says when it has expired", async (b
   assertEquals(problems, []);
 });
 
+chromiumTest(
+  "the authenticator page shows the next code when its time has come",
+  async (browser) => {
+    let time = Date.UTC(2026, 0, 1, 12);
+    await using sandbox = await startSandbox({ challenge: "SOFTWARE_TOKEN_MFA", now: () => time });
+    const { page, problems } = await openPage(browser);
+    await page.clock.install();
+    await page.goto(sandbox.portalUrl);
+    await enter(page, sandbox);
+    await page.getByRole("link", { name: "Authenticator" }).click();
+    const first = await sandbox.totp();
+    await page.getByText(first).waitFor();
+    await page.clock.runFor("00:20");
+    assertMatch(await text(page, "#code-detail"), /The next one comes in (9|10) s/);
+    assertEquals(await text(page, "#code"), first);
+    time += 30_000;
+    await page.clock.runFor("00:12");
+    await page.getByText(await sandbox.totp()).waitFor();
+    assertEquals(problems, []);
+  },
+);
+
 chromiumTest("login and sign-out work without script", async (browser) => {
   await using sandbox = await startSandbox();
   const { page, problems } = await openPage(browser, { javaScriptEnabled: false });

@@ -18,6 +18,14 @@ Deno.test("parseSandboxArgs() turns the command line into options", () => {
     aliasSignIn: true,
     clientSecret: false,
   });
+  const steps = "--challenge NEW_PASSWORD_REQUIRED,MFA_SETUP --track-devices ask --no-revocation";
+  assertEquals(parseSandboxArgs(steps.split(" ")), {
+    port: 8410,
+    challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"],
+    trackDevices: "ask",
+    revocation: false,
+  });
+  assertEquals(parseSandboxArgs(["--track-devices", "on"]), { port: 8410, trackDevices: true });
   assertEquals(parseSandboxArgs(["--help"]), undefined);
 });
 

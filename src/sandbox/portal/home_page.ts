@@ -1,5 +1,5 @@
 import { type Html, html } from "./html.ts";
-import { FOOTER, ICONS, layout, topBar } from "./layout.ts";
+import { accountNav, FOOTER, ICONS, layout, topBar } from "./layout.ts";
 import type { PortalSession } from "./sessions.ts";
 
 /** What the page after the sign-in shows. */
@@ -104,6 +104,7 @@ export function renderHome({ platformName, apiUrl, datasets, session }: HomeView
         <p class="lead">${count} ${count === 1
           ? "data set"
           : "data sets"} at <code>${apiUrl}</code></p>
+        ${accountNav("/")}
       </div>
       ${tokenCard(datasets[0]?.path ?? "/")}
       <section class="datasets" aria-label="Data sets"><ul class="card list">${list}</ul></section>

@@ -69,6 +69,16 @@ export function topBar(platformName: string, end?: Html): Html {
   `;
 }
 
+const PLACES = [["/", "Data sets"], ["/authenticator", "Authenticator"], ["/messages", "Messages"]];
+
+/** The ways between the pages of a user. */
+export function accountNav(current: string): Html {
+  const links = PLACES.map(([path, name]) =>
+    html`<a href="${path}" ${path === current && html`aria-current="page"`}>${name}</a>`
+  );
+  return html`<nav class="account-nav" aria-label="Pages">${links}</nav>`;
+}
+
 /** A whole page; the title says its state. */
 export function layout(title: string, platformName: string, bodyClass: string, body: Html): Html {
   return html`

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import account from "./assets/account.css" with { type: "text" };
 import backdrop from "./assets/backdrop.svg" with { type: "text" };
 import client from "./assets/client.js" with { type: "text" };
 import home from "./assets/home.css" with { type: "text" };
@@ -12,6 +13,12 @@ import login from "./assets/login.css" with { type: "text" };
 import mark from "./assets/mark.svg" with { type: "text" };
 import theme from "./assets/theme.css" with { type: "text" };
 import token from "./assets/token.css" with { type: "text" };
+import {
+  type PortalMessage,
+  renderAuthenticator,
+  renderMessages,
+  type ShownCode,
+} from "./account_pages.ts";
 import {
   assetAnswer,
   isSameOrigin,
@@ -35,6 +42,13 @@ export interface PortalBackend {
   ): Promise<{ ok: true; username: string } | { ok: false; lockedSeconds?: number }>;
   /** Issues a bare access token, without the word `bearer`, for a user that is signed in. */
   issueAccessToken(username: string): Promise<{ accessToken: string; expiresAt: Date }>;
+  /**
+   * The code of an authenticator: of the one with this secret, given in base32 or as otpauth
+   * address, else of the user's own. Undefined if there is none, or the text is no secret.
+   */
+  authenticatorCode(username: string, secret: string | undefined): ShownCode | undefined;
+  /** What was sent to a user, the newest first. */
+  messages(username: string): readonly PortalMessage[];
   /** Milliseconds since 1970, from the clock of the sandbox. */
   now(): number;
   /** Name of the platform, shown as the title of the pages. */
@@ -45,7 +59,7 @@ export interface PortalBackend {
   apiUrl: string;
 }
 
-const style = theme + login + home + token;
+const style = theme + login + home + token + account;
 
 /** Style sheet, script and pictures of the portal: path to text and content type. */
 const ASSETS: ReadonlyMap<string, { body: string; contentType: string }> = new Map([
@@ -128,12 +142,51 @@ export function createPortal(
     return refuse(422, { platformName, username, error });
   }
 
-  function showHome(request: Request): Response {
-    const session = currentSession(request);
-    if (session) return pageAnswer(renderHome({ platformName, apiUrl, datasets, session }));
-    const ended = readSessionCookie(request) !== undefined;
-    return redirectAnswer(ended ? "/login?notice=ended" : "/login");
+  /** A page that only somebody who is signed in sees. */
+  function own(render: (session: PortalSession) => Response): Handler {
+    return (request) => {
+      const session = currentSession(request);
+      if (session) return render(session);
+      const ended = readSessionCookie(request) !== undefined;
+      return redirectAnswer(ended ? "/login?notice=ended" : "/login");
+    };
   }
+
+  const showHome = own((session) =>
+    pageAnswer(renderHome({ platformName, apiUrl, datasets, session }))
+  );
+
+  function codeOf({ username, authenticatorSecret }: PortalSession): ShownCode | undefined {
+    return backend.authenticatorCode(username, authenticatorSecret);
+  }
+
+  const showAuthenticator = own((session) =>
+    pageAnswer(renderAuthenticator({ platformName, csrf: session.csrf, shown: codeOf(session) }))
+  );
+
+  async function setUpAuthenticator(request: Request): Promise<Response> {
+    const session = currentSession(request);
+    const form = await request.formData().catch(() => new FormData());
+    if (!session || field(form, "csrf") !== session.csrf) return forbidden();
+    const secret = field(form, "secret").trim();
+    if (backend.authenticatorCode(session.username, secret) !== undefined) {
+      session.authenticatorSecret = secret;
+      return redirectAnswer("/authenticator");
+    }
+    const error = "This is no secret of an authenticator. Copy the whole text that the login told.";
+    const view = { platformName, csrf: session.csrf, shown: codeOf(session), error };
+    return pageAnswer(renderAuthenticator(view), { status: 422 });
+  }
+
+  function tellCode(request: Request): Response {
+    const session = currentSession(request);
+    const shown = session && codeOf(session);
+    return shown ? jsonAnswer(shown) : jsonAnswer({ error: "no-code" }, { status: 401 });
+  }
+
+  const showMessages = own(({ username }) =>
+    pageAnswer(renderMessages(platformName, backend.messages(username)))
+  );
 
   async function logOut(request: Request): Promise<Response> {
     const session = currentSession(request);
@@ -163,6 +216,9 @@ export function createPortal(
     ["/login", { GET: showLogin, POST: logIn }],
     ["/logout", { POST: logOut }],
     ["/token", { POST: issueToken }],
+    ["/authenticator", { GET: showAuthenticator, POST: setUpAuthenticator }],
+    ["/authenticator/code", { GET: tellCode }],
+    ["/messages", { GET: showMessages }],
   ]);
   for (const [path, { body, contentType }] of ASSETS) {
     routes.set(path, { GET: () => assetAnswer(body, contentType) });

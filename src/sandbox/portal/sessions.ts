@@ -9,6 +9,8 @@ export interface PortalSession {
   displayName: string;
   /** Secret that the forms and the script of this session send with each POST. */
   csrf: string;
+  /** What was pasted into the authenticator page. */
+  authenticatorSecret?: string;
   expiresAt: number;
 }
 

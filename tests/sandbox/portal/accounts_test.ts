@@ -1,4 +1,3 @@
-/** The pages of the sandbox's portal, asked over HTTP. A browser opens them in `tests/browser`. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { callApi, sandboxAt, signIn } from "../requests.ts";
 

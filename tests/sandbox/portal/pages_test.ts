@@ -24,6 +24,9 @@ function setUp(
         accessToken: `token.for.${username}`,
         expiresAt: new Date(clock.now + 1800_000),
       }),
+    authenticatorCode: (_username, secret = "own") =>
+      secret === "bad" ? undefined : { code: `code of ${secret}`, secondsLeft: 12 },
+    messages: () => [],
     now: () => clock.now,
     platformName: "Harbor <Data>",
     datasets: [{ name: "Tides & waves", description: "Made-up tides", path: "/v1/tides" }],
@@ -77,6 +80,7 @@ Deno.test("every page of the portal forbids inline code, framing, sniffing and c
   const wrong = await post(portal, "/login", { username: "x", password: "y" });
   const answers = [await get(portal, "/login"), await get(portal, "/", cookie), wrong];
   answers.push(await get(portal, "/nowhere"), await get(portal, "/logout"));
+  answers.push(await get(portal, "/authenticator", cookie), await get(portal, "/messages", cookie));
   for (const answer of answers) {
     const policy = answer.headers.get("content-security-policy") ?? "";
     for (const rule of ["default-src 'none'", "form-action 'self'", "frame-ancestors 'none'"]) {

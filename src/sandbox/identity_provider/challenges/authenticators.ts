@@ -1,6 +1,6 @@
 import type { Account } from "../../accounts.ts";
 import { addEntry } from "../../records.ts";
-import { toBase32, totpCode, totpStep } from "./totp.ts";
+import { authenticatorKey, toBase32, totpCode, totpStep } from "./totp.ts";
 
 interface Authenticator {
   readonly key: Uint8Array;
@@ -35,6 +35,13 @@ export class Authenticators {
   /** The code that the user's authenticator shows now. */
   code(account: Account): string | undefined {
     const key = this.#of(account)?.key;
+    return key && totpCode(key, totpStep(this.#now()));
+  }
+
+  /** The code of an authenticator with this secret, else of the user's own when it is set up. */
+  shownCode(account: Account, secret: string | undefined): string | undefined {
+    if (secret === undefined) return this.has(account) ? this.code(account) : undefined;
+    const key = authenticatorKey(secret);
     return key && totpCode(key, totpStep(this.#now()));
   }
 

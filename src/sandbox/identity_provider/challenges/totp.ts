@@ -1,7 +1,12 @@
 import { createHmac } from "node:crypto";
 
 /** How long a code is shown, in seconds. */
-export const TOTP_SECONDS = 30;
+const TOTP_SECONDS = 30;
+
+/** How long until the next code, in whole seconds. */
+export function totpSecondsLeft(timeMs: number): number {
+  return Math.ceil(TOTP_SECONDS - timeMs / 1000 % TOTP_SECONDS);
+}
 
 /** The number of the 30 seconds that an instant is in. */
 export function totpStep(timeMs: number): number {
@@ -28,10 +33,21 @@ export function toBase32(bytes: Uint8Array): string {
 }
 
 /** Reads base32 as people paste it: in groups, in small letters, padded. */
-export function fromBase32(text: string): Uint8Array | undefined {
+function fromBase32(text: string): Uint8Array | undefined {
   const letters = text.toUpperCase().replaceAll(/[\s-]|=+$/g, "");
   if (!/^[A-Z2-7]{16,}$/.test(letters)) return undefined;
   const bits = [...letters].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0"));
   const bytes = bits.join("").match(/.{8}/g) ?? [];
   return Uint8Array.from(bytes, (byte) => parseInt(byte, 2));
+}
+
+/** Reads the secret of an authenticator app with the usual settings: base32, or otpauth address. */
+export function authenticatorKey(text: string): Uint8Array | undefined {
+  if (!/^otpauth:/i.test(text)) return fromBase32(text);
+  const address = URL.parse(text);
+  if (address?.host !== "totp") return undefined;
+  const parameters: Record<string, string> = Object.fromEntries(address.searchParams);
+  const { algorithm = "SHA1", digits = "6", period = "30", secret = "" } = parameters;
+  const usual = `${algorithm.toUpperCase()} ${digits} ${period}` === `SHA1 6 ${TOTP_SECONDS}`;
+  return usual ? fromBase32(secret) : undefined;
 }

@@ -26,6 +26,36 @@ if (document.getElementById("menu")) {
   setUpCopy();
 }
 
+if (document.getElementById("code")) setUpCode();
+
+/** Shows the next code when the time of one is over. */
+function setUpCode() {
+  const code = element("code", HTMLElement);
+  const detail = element("code-detail", HTMLElement);
+  const left = element("code-left", HTMLProgressElement);
+  let end = performance.now() + left.value * 1000;
+  let asking = false;
+
+  async function askNext() {
+    asking = true;
+    const response = await fetch("/authenticator/code").catch(() => undefined);
+    if (response?.status === 401) location.reload();
+    if (response?.ok) {
+      const next = await response.json();
+      code.textContent = next.code;
+      end = performance.now() + next.secondsLeft * 1000;
+    }
+    asking = false;
+  }
+
+  setInterval(() => {
+    const seconds = Math.max(0, Math.ceil((end - performance.now()) / 1000));
+    left.value = seconds;
+    detail.textContent = `The next one comes in ${seconds} s. Each code works once.`;
+    if (seconds === 0 && !asking) askNext();
+  }, 1000);
+}
+
 function setUpReveal() {
   const button = element("reveal", HTMLButtonElement);
   const password = element("password", HTMLInputElement);

@@ -50,7 +50,6 @@ export type PasswordCheck =
 interface Entry {
   account: { -readonly [Name in keyof Account]: Account[Name] };
   password: string;
-  earlierPasswords: string[];
   failures: number;
   lockedUntil: number;
 }
@@ -119,7 +118,7 @@ export class Accounts {
     const entry = {
       account,
       password: user.password,
-      earlierPasswords: [],
+
       failures: 0,
       lockedUntil: 0,
     };
@@ -145,8 +144,7 @@ export class Accounts {
     const entry = this.#entry(username);
     const broken = PASSWORD_POLICY.find(([rule]) => !rule.test(password));
     if (broken !== undefined) return broken[1];
-    if (password === entry.password || entry.earlierPasswords.includes(password)) return "used";
-    entry.earlierPasswords.push(entry.password);
+    if (password === entry.password) return "used";
     entry.password = password;
     entry.account.challenges = entry.account.challenges.filter((name) =>
       name !== "NEW_PASSWORD_REQUIRED"

@@ -7,7 +7,7 @@ import {
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
 import { ACCOUNT, Clock, fault, sandboxAt } from "../requests.ts";
-import { enter, operate, respond } from "./steps.ts";
+import { enter, operate, respond, setUpAuthenticator } from "./steps.ts";
 
 // RFC 6238, appendix B, the column of SHA-1.
 const VECTORS: [number, string][] = [
@@ -107,6 +107,19 @@ Deno.test("MFA_SETUP gives a secret, and a wrong first code may be tried again",
     fault(await respond(sandbox, later, { SOFTWARE_TOKEN_MFA_CODE: code })),
     /^400 ExpiredCodeException/,
   );
+});
+
+Deno.test("of two setups at once the first to end counts, and the other changes nothing", async () => {
+  const { sandbox, clock } = sandboxAt({ challenge: "MFA_SETUP" });
+  await using _ = sandbox;
+  const [first, second] = [await enter(sandbox), await enter(sandbox)];
+  assertEquals((await setUpAuthenticator(sandbox, first)).status, 200);
+  const { Session } = second.body;
+  const late = await operate(sandbox, "AssociateSoftwareToken", { Session });
+  assertEquals(fault(late), "400 NotAuthorizedException: Invalid session for the user.");
+  clock.advance(30);
+  const code = { SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp() };
+  assertEquals((await respond(sandbox, await enter(sandbox), code)).status, 200);
 });
 
 Deno.test("a setup needs a login at MFA_SETUP", async () => {

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { enter, respond } from "../identity_provider/steps.ts";
 import { callApi, sandboxAt, signIn } from "../requests.ts";
 
 for (const aliasSignIn of [false, true]) {
@@ -37,4 +38,16 @@ Deno.test("portal and token endpoint share passwords, states and lockout", async
   assertEquals([locked.status, locked.headers.get("retry-after")], [429, "1"]);
   clock.advance(1);
   assertEquals((await signIn(sandbox, username, password)).status, 303);
+});
+
+Deno.test("a user of an administrator enters the portal with the new password only", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const ada = { username: "ada", password: "temporary", email: "ada@sandbox.example" };
+  sandbox.addUser({ ...ada, status: "new-password-required" });
+  assertEquals((await signIn(sandbox, "ada", ada.password)).status, 422);
+  const asked = await enter(sandbox, ada);
+  await respond(sandbox, asked, { NEW_PASSWORD: "Chosen-Entry-2" });
+  assertEquals((await signIn(sandbox, "ada", ada.password)).status, 422);
+  assertEquals((await signIn(sandbox, "ada", "Chosen-Entry-2")).status, 303);
 });

@@ -17,7 +17,7 @@ Deno.test("each operation refuses odd values by name, and goes on working", asyn
   const { sandbox } = sandboxAt({ challenge: "MFA_SETUP", trackDevices: true });
   await using _ = sandbox;
   const { Session } = (await enter(sandbox)).body;
-  const odd = [null, 1, true, [], {}, { toString: 1 }, "", "x", "__proto__", "a.b.c"];
+  const odd: unknown[] = [null, 1, true, [], {}, { toString: 1 }, "", "x", "__proto__", "a.b.c"];
   for (const [operation, fields] of Object.entries(FIELDS)) {
     for (const value of odd) {
       const body = Object.fromEntries(fields.map((field) => [field, value]));

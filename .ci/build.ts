@@ -1,0 +1,206 @@
+/**
+ * Writes the files that are released: `deno task build [folder]`, into `dist/` unless a folder is given.
+ *
+ * Each entry point becomes one module with its declarations, so that an import is one request and needs
+ * no package. The same source gives the same bytes, wherever it lies.
+ */
+import { generateDtsBundle } from "dts-bundle-generator";
+import * as esbuild from "esbuild";
+import { basename, dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+/** What users import, and from which source it is made. */
+const ENTRIES = { mod: "mod.ts", sandbox: "src/sandbox/mod.ts", cli: "src/cli.ts" };
+
+/** The package of each `npm:` specifier in the source, as the lock file of the users pins it. */
+interface Packages {
+  /** Such as `npm:zod@^4/mini` -> `npm:/zod@4.6.7/mini`. */
+  redirects: Record<string, string>;
+  /** By name and version: where it lies in Deno's cache. */
+  npmPackages: Record<string, { name: string; localPath: string }>;
+}
+
+async function packages(): Promise<Packages> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    // The command line imports all that is imported anywhere.
+    args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
+    ...{ cwd: ROOT, stderr: "inherit" },
+  }).output();
+  if (!success) throw new Error("Cannot build: deno info does not list the packages");
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/**
+ * Resolves what esbuild does not know: packages in Deno's cache, and the modules of Node's. The latter
+ * are loaded by the code that needs them: the first one makes a start some milliseconds longer.
+ */
+function denoImports(modules: string, { redirects }: Packages): esbuild.Plugin {
+  return {
+    name: "deno-imports",
+    setup(build) {
+      build.onResolve({ filter: /^npm:/ }, ({ path, kind }) => {
+        const bare = /^npm:\/?(.+)@[^/@]+(\/.*)?$/.exec(redirects[path] ?? "");
+        if (bare === null) throw new Error(`Cannot build: deno.lock does not list ${path}`);
+        return build.resolve(`${bare[1]}${bare[2] ?? ""}`, { kind, resolveDir: modules });
+      });
+      build.onResolve({ filter: /^node:/ }, ({ path }) => ({
+        ...{ path: path.slice("node:".length), namespace: "node" },
+      }));
+      build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => ({
+        contents: `module.exports = process.getBuiltinModule("node:${path}");`,
+      }));
+      // Of the configuration only the version is used.
+      build.onLoad({ filter: /\/deno\.json$/ }, () => ({
+        contents: JSON.stringify({ version: VERSION }),
+        loader: "text",
+      }));
+    },
+  };
+}
+
+const read = (name: string): string => Deno.readTextFileSync(`${ROOT}${name}`);
+const found = (file: string, pattern: RegExp): string => {
+  const [, first] = pattern.exec(read(file)) ?? [];
+  if (first === undefined) throw new Error(`Cannot build: ${file} has no ${pattern}`);
+  return first;
+};
+
+const VERSION = found("deno.json", /^ {2}"version": "(.+)"/m);
+const NAME = found("deno.json", /^ {2}"name": "(.+)"/m);
+const OLDEST = found("README.md", /Deno from (\d+\.\d+\.\d+)/);
+
+/** The first lines of a module. Without Deno it would fail later, at a place that tells nobody why. */
+function head(entry: string): string {
+  return [
+    ...(entry === "cli" ? ["#!/usr/bin/env -S deno run -A"] : []),
+    `/* @ts-self-types="./${entry}.d.ts" */`,
+    `if (typeof Deno === "undefined") throw new Error("Cannot load ${NAME}: it needs Deno, and this ` +
+    `is another runtime; run your program with Deno ${OLDEST} or later (https://deno.com)");`,
+  ].join("\n");
+}
+
+async function writeModules(out: string, used: Packages): Promise<void> {
+  const scratch = await Deno.realPath(await Deno.makeTempDir());
+  const modules = `${scratch}/node_modules`;
+  try {
+    await Deno.mkdir(modules);
+    for (const { name, localPath } of Object.values(used.npmPackages)) {
+      await Deno.symlink(localPath, `${modules}/${name}`, { type: "dir" });
+    }
+    for (const [entry, source] of Object.entries(ENTRIES)) {
+      const { outputFiles } = await esbuild.build({
+        entryPoints: [`${ROOT}${source}`],
+        ...{ outfile: `${out}/${entry}.js`, absWorkingDir: ROOT, write: false, bundle: true },
+        ...{ format: "esm", platform: "neutral", conditions: ["deno"] },
+        // Import is faster from ASCII, which the runtime keeps in one byte a character. Shorter names gain
+        // nothing more, and would be seen in traces and profiles.
+        ...{ charset: "ascii", minifyWhitespace: true, minifySyntax: true, legalComments: "none" },
+        // What the oldest runtime that must at least understand the first lines can parse.
+        target: "node20",
+        ...{ sourcemap: "linked", preserveSymlinks: true },
+        banner: { js: head(entry) },
+        plugins: [denoImports(modules, used)],
+      });
+      for (const { path, text } of outputFiles) {
+        await Deno.writeTextFile(path, path.endsWith(".map") ? portable(text, out, used) : text);
+      }
+    }
+  } finally {
+    await esbuild.stop();
+    await Deno.remove(scratch, { recursive: true });
+  }
+}
+
+/** The source map with names that are the same on every machine. */
+function portable(text: string, out: string, { npmPackages }: Packages): string {
+  const map: { sources: string[] } = JSON.parse(text);
+  map.sources = map.sources.map((source) => {
+    if (source.startsWith("node:")) return source;
+    const path = resolve(out, source).replaceAll("\\", "/");
+    const [, name, rest] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)(\/.+)$/.exec(path) ?? [];
+    if (name === undefined) return path.startsWith(ROOT) ? path.slice(ROOT.length) : source;
+    const id = Object.keys(npmPackages).find((each) => npmPackages[each]?.name === name);
+    return `npm:${id}${rest}`;
+  });
+  return JSON.stringify(map);
+}
+
+/** The declarations of all that is exported, with their docstrings, one file for each module. */
+async function writeDeclarations(out: string): Promise<void> {
+  const config = await Deno.makeTempFile({ suffix: ".json" });
+  try {
+    // Types are checked by `deno task check`. Every exported name has its type written beside it.
+    const compilerOptions = {
+      ...{ noCheck: true, noEmit: true, strict: true, allowImportingTsExtensions: true },
+      ...{ target: "esnext", module: "esnext", moduleResolution: "bundler" },
+      ...{ lib: ["esnext", "webworker"], types: [] },
+    };
+    await Deno.writeTextFile(config, JSON.stringify({ compilerOptions }));
+    const output = { noBanner: true, exportReferencedTypes: false };
+    const bundles = generateDtsBundle(
+      Object.values(ENTRIES).map((source) => ({ filePath: `${ROOT}${source}`, output })),
+      { preferredConfigPath: config },
+    );
+    for (const [index, [entry, source]] of Object.entries(ENTRIES).entries()) {
+      const about = found(source, /^(\/\*\*[^]*?\*\/\n)/);
+      await Deno.writeTextFile(`${out}/${entry}.d.ts`, `${about}${bundles[index]}`);
+    }
+  } finally {
+    await Deno.remove(config);
+  }
+}
+
+/** What the registries of npm and JSR want to know, and what every copy must say. */
+async function writeRest(out: string, used: Packages): Promise<void> {
+  const exports = Object.keys(ENTRIES).map((entry) => ({
+    as: entry === "mod" ? "." : `./${entry}`,
+    ...{ types: `./${entry}.d.ts`, default: `./${entry}.js` },
+  }));
+  const common = { name: NAME, version: VERSION };
+  const license = found("deno.json", /^ {2}"license": "(.+)"/m);
+  const json = (name: string, value: unknown) =>
+    Deno.writeTextFile(`${out}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
+  await json("package.json", {
+    ...common,
+    description: found("mod.ts", /^\/\*\*\n \* (.+)\.\n/),
+    ...{ license, type: "module", sideEffects: false, engines: { deno: `>=${OLDEST}` } },
+    exports: Object.fromEntries(exports.map(({ as, ...files }) => [as, files])),
+    ...{ types: "./mod.d.ts", bin: { "platform-auth": "cli.js" } },
+    publishConfig: { access: "public" },
+  });
+  await json("deno.json", {
+    ...{ ...common, license },
+    exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
+    // This folder is ignored by git, and what git ignores is published only if it is named here.
+    publish: { exclude: ["!**/*"] },
+  });
+  for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) {
+    await Deno.copyFile(`${ROOT}${name}`, `${out}/${name}`);
+  }
+  const licenses = Object.entries(used.npmPackages).map(([id, { localPath }]) => {
+    const file = [...Deno.readDirSync(localPath)].find(({ name }) => /^licen[cs]e/i.test(name));
+    if (file === undefined) throw new Error(`Cannot build: ${id} has no license file`);
+    return `${id}\n\n${Deno.readTextFileSync(`${localPath}/${file.name}`).trim()}\n`;
+  });
+  const intro = "These packages are part of the modules here, under their own licenses.\n";
+  await Deno.writeTextFile(`${out}/NOTICE`, [intro, ...licenses].join("\n"));
+}
+
+if (import.meta.main) {
+  const out = resolve(Deno.args[0] ?? `${ROOT}dist`);
+  await Deno.mkdir(out, { recursive: true });
+  for (const { name } of Deno.readDirSync(out)) {
+    await Deno.remove(`${out}/${name}`, { recursive: true });
+  }
+  const used = await packages();
+  await writeModules(out, used);
+  await writeDeclarations(out);
+  await writeRest(out, used);
+  const sizes = Object.keys(ENTRIES).map((entry) => {
+    const kib = Deno.statSync(`${out}/${entry}.js`).size / 1024;
+    return `${entry}.js ${kib.toFixed(0)} KiB`;
+  });
+  console.log(`${basename(dirname(out))}/${basename(out)}: ${sizes.join(", ")}`);
+}

@@ -36,7 +36,11 @@ async function packages(): Promise<Packages> {
  * Resolves what esbuild does not know: packages in Deno's cache, and the modules of Node's. The latter
  * are loaded by the code that needs them: the first one makes a start some milliseconds longer.
  */
-function denoImports(modules: string, { redirects }: Packages): esbuild.Plugin {
+function denoImports(
+  entryPoint: string,
+  modules: string,
+  { redirects }: Packages,
+): esbuild.Plugin {
   return {
     name: "deno-imports",
     setup(build) {
@@ -51,6 +55,15 @@ function denoImports(modules: string, { redirects }: Packages): esbuild.Plugin {
       build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => ({
         contents: `module.exports = process.getBuiltinModule("node:${path}");`,
       }));
+      // In one file with others only the entry point is what the user started.
+      build.onLoad(
+        { filter: /\.ts$/ },
+        ({ path }) =>
+          resolve(ROOT, path) === entryPoint ? undefined : {
+            contents: Deno.readTextFileSync(path).replaceAll("import.meta.main", "false"),
+            loader: "ts",
+          },
+      );
       // Of the configuration only the version is used.
       build.onLoad({ filter: /\/deno\.json$/ }, () => ({
         contents: JSON.stringify({ version: VERSION }),
@@ -90,8 +103,9 @@ async function writeModules(out: string, used: Packages): Promise<void> {
       await Deno.symlink(localPath, `${modules}/${name}`, { type: "dir" });
     }
     for (const [entry, source] of Object.entries(ENTRIES)) {
+      const entryPoint = resolve(ROOT, source);
       const { outputFiles } = await esbuild.build({
-        entryPoints: [`${ROOT}${source}`],
+        entryPoints: [entryPoint],
         ...{ outfile: `${out}/${entry}.js`, absWorkingDir: ROOT, write: false, bundle: true },
         ...{ format: "esm", platform: "neutral", conditions: ["deno"] },
         // Import is faster from ASCII, which the runtime keeps in one byte a character. Shorter names gain
@@ -101,7 +115,7 @@ async function writeModules(out: string, used: Packages): Promise<void> {
         target: "node20",
         ...{ sourcemap: "linked", preserveSymlinks: true },
         banner: { js: head(entry) },
-        plugins: [denoImports(modules, used)],
+        plugins: [denoImports(entryPoint, modules, used)],
       });
       for (const { path, text } of outputFiles) {
         await Deno.writeTextFile(path, path.endsWith(".map") ? portable(text, out, used) : text);

@@ -325,7 +325,7 @@ Deno.test("AUTH_ENV_FILE names the file of the default session, an option wins",
 Deno.test("a kernel restart finds the session again, with mod.ts under any of its addresses", async () => {
   await using world = portless({ file: true });
   await world.session.login();
-  const mod = new URL("../mod.ts", import.meta.url).href;
+  const mod = import.meta.resolve("../mod.ts");
   const code = `
     const one = await import(${JSON.stringify(mod)});
     const two = await import(${JSON.stringify(mod + "?again")});

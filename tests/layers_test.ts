@@ -103,6 +103,7 @@ const FLOORS = [
   "src/values/",
   // Text that a command prints.
   "docs/",
+  "deno.json",
 ];
 
 /** The floors of the sandbox, from the top. */

@@ -27,8 +27,6 @@ import type { LoginOptions } from "../session/login.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { closest } from "../values/wording.ts";
 
-const VERSION = "0.1.0";
-
 type OptionsConfig = NonNullable<ParseArgsConfig["options"]>;
 
 const COMMON = {
@@ -67,7 +65,7 @@ const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number
 export async function runCommand(args: readonly string[]): Promise<number> {
   const [command = "--help", ...rest] = args;
   if (command === "--version" || command === "-V") {
-    await print(`platform-auth ${VERSION}`);
+    await print(`platform-auth ${await version()}`);
     return OK;
   }
   if (command === "--help" || command === "-h" || command === "help") {
@@ -91,6 +89,12 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const envFile = values["env-file"];
   if (typeof envFile === "string") configure({ envFile: envFile === "false" ? false : envFile });
   return await perform(command, positionals[0], values, values.json === true);
+}
+
+/** It stands in one place only. As text, because that file has comments. */
+async function version(): Promise<string> {
+  const { default: text } = await import("../../deno.json", { with: { type: "text" } });
+  return /"version": ?"([^"]+)"/.exec(text)?.[1] ?? "";
 }
 
 async function perform(

@@ -267,7 +267,7 @@ Deno.test("deno install makes a command that runs from any folder", () =>
   inCliWorld(async ({ folder, variables }) => {
     const root = await Deno.makeTempDir();
     try {
-      const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+      const cli = new URL(import.meta.resolve("../../src/cli.ts")).pathname;
       const options = ["-g", "-q", "-f", "-A", "--root", root, "-n", "platform-auth"];
       const installed = await new Deno.Command(Deno.execPath(), {
         args: ["install", ...options, cli],

@@ -24,7 +24,7 @@ interface Found {
 
 /** What status() says in a process of its own that works in that folder. */
 async function statusIn(folder: string, variables: Record<string, string> = {}): Promise<Found> {
-  const mod = new URL("../../mod.ts", import.meta.url).href;
+  const mod = import.meta.resolve("../../mod.ts");
   const code = `import { status } from ${JSON.stringify(mod)};
     const { envFile, clientId, warnings } = status();
     console.log(JSON.stringify({ envFile, clientId, warnings }));`;
@@ -143,7 +143,7 @@ Deno.test("AUTH_ENV_FILE names a file against the working folder, false means me
 Deno.test("the file is created in the working folder at the first save, not before", async () => {
   await withTree({ ".git": null, "here": null }, async (root) => {
     const modules = ["../../mod.ts", "../../src/sandbox/mod.ts"].map((path) =>
-      JSON.stringify(new URL(path, import.meta.url).href)
+      JSON.stringify(import.meta.resolve(path))
     );
     const code = `import { configure, login, status } from ${modules[0]};
       import { createSandbox } from ${modules[1]};
@@ -199,7 +199,7 @@ Deno.test({
   ),
 }, async () => {
   const code = `import { createSession, doctor, status } from ${
-    JSON.stringify(new URL("../../mod.ts", import.meta.url).href)
+    JSON.stringify(import.meta.resolve("../../mod.ts"))
   };
     const folder = Deno.makeTempDirSync();
     Deno.chdir(folder);

@@ -3,6 +3,7 @@
  * several processes share a `.env`, and that one that is killed harms nobody.
  */
 import { AuthError, createSession } from "../../mod.ts";
+import { IMPORT_FLAGS } from "../support/child_deno.ts";
 import { TextLineStream } from "./text_lines.ts";
 
 /** What a process that made its calls tells of them. */
@@ -38,7 +39,17 @@ export function startClient(
   calls = 0,
 ): ClientProcess {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "-A", import.meta.url, work, envFile, `${calls}`],
+    args: [
+      "run",
+      "--quiet",
+      "--no-prompt",
+      "-A",
+      ...IMPORT_FLAGS,
+      import.meta.url,
+      work,
+      envFile,
+      `${calls}`,
+    ],
     ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
   }).spawn();
   const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();

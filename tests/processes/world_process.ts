@@ -4,6 +4,7 @@ import {
   startSandbox,
   type StartSandboxOptions,
 } from "../../src/sandbox/mod.ts";
+import { IMPORT_FLAGS } from "../support/child_deno.ts";
 import { TextLineStream } from "./text_lines.ts";
 
 /** What the token endpoint of the other process was asked. */
@@ -23,7 +24,15 @@ export interface WorldProcess extends AsyncDisposable {
 /** Starts the sandbox in a process of its own. */
 export async function startWorldProcess(options: StartSandboxOptions = {}): Promise<WorldProcess> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "-A", import.meta.url, JSON.stringify(options)],
+    args: [
+      "run",
+      "--quiet",
+      "--no-prompt",
+      "-A",
+      ...IMPORT_FLAGS,
+      import.meta.url,
+      JSON.stringify(options),
+    ],
     ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
   }).spawn();
   const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();

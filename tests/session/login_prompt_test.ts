@@ -236,7 +236,7 @@ Deno.test("what is no portal string is told as such at the first question", asyn
 });
 
 Deno.test("without any front end to ask, login() lists what is missing", async () => {
-  const mod = new URL("../../mod.ts", import.meta.url).href;
+  const mod = import.meta.resolve("../../mod.ts");
   const code = `import { createSession } from ${JSON.stringify(mod)};
     await createSession({ envFile: false }).login().catch((e) => console.log(e.code, e.message));`;
   const cwd = Deno.makeTempDirSync();

@@ -2,10 +2,15 @@
 import { fileURLToPath } from "node:url";
 
 /** Address of the module's entry point. */
-export const MOD_URL: string = new URL("../../mod.ts", import.meta.url).href;
+export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 
 /** Its path. */
 export const MOD_PATH: string = fileURLToPath(MOD_URL);
+
+/** What a child of this process needs to import the released files, where this one imports them. */
+export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
+  ? [`--import-map=${fileURLToPath(new URL("../release/import_map.json", import.meta.url))}`]
+  : [];
 
 export interface ChildResult {
   readonly code: number;

@@ -6,7 +6,7 @@ import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
 import { variablesOf, writeEnv } from "./sandbox_env.ts";
 
 /** Path of the command line's entry point. */
-export const CLI_PATH: string = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+export const CLI_PATH: string = fileURLToPath(import.meta.resolve("../../src/cli.ts"));
 
 /** What every command is given, and what a test adds. */
 export function childEnvironment(more: Record<string, string> = {}): Record<string, string> {

@@ -6,7 +6,7 @@
  */
 import { generateDtsBundle } from "dts-bundle-generator";
 import * as esbuild from "esbuild";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, posix, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -32,6 +32,9 @@ async function packages(): Promise<Packages> {
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
+/** Names of packages are of this space, so that no path of this machine gets into what is written. */
+const PACKAGE = { namespace: "npm" };
+
 /**
  * Resolves what esbuild does not know: packages in Deno's cache, and the modules of Node's. The latter
  * are loaded by the code that needs them: the first one makes a start some milliseconds longer.
@@ -39,15 +42,38 @@ async function packages(): Promise<Packages> {
 function denoImports(
   entryPoint: string,
   modules: string,
-  { redirects }: Packages,
+  { redirects, npmPackages }: Packages,
 ): esbuild.Plugin {
   return {
     name: "deno-imports",
     setup(build) {
-      build.onResolve({ filter: /^npm:/ }, ({ path, kind }) => {
-        const bare = /^npm:\/?(.+)@[^/@]+(\/.*)?$/.exec(redirects[path] ?? "");
-        if (bare === null) throw new Error(`Cannot build: deno.lock does not list ${path}`);
-        return build.resolve(`${bare[1]}${bare[2] ?? ""}`, { kind, resolveDir: modules });
+      build.onResolve({ filter: /^npm:/ }, async ({ path, kind }) => {
+        const [, id = "", rest = ""] = /^npm:\/(.[^@]+@[^/]+)(.*)$/.exec(redirects[path] ?? "") ??
+          [];
+        const name = npmPackages[id]?.name;
+        if (name === undefined) throw new Error(`Cannot build: deno.lock does not list ${path}`);
+        const found = await build.resolve(`${name}${rest}`, { kind, resolveDir: modules });
+        const { errors, sideEffects } = found;
+        const inPackage = found.path.slice(`${modules}/${name}`.length);
+        return {
+          path: `${id}${inPackage}`,
+          ...PACKAGE,
+          errors,
+          sideEffects,
+          pluginData: sideEffects,
+        };
+      });
+      build.onResolve(
+        { filter: /^\./, ...PACKAGE },
+        ({ path, importer, pluginData: sideEffects }) => ({
+          ...{ path: posix.join(posix.dirname(importer), path), ...PACKAGE },
+          ...{ sideEffects, pluginData: sideEffects },
+        }),
+      );
+      build.onLoad({ filter: /./, ...PACKAGE }, ({ path, pluginData }) => {
+        const [id = ""] = /^.[^@]+@[^/]+/.exec(path) ?? [];
+        const file = `${npmPackages[id]?.localPath}${path.slice(id.length)}`;
+        return { contents: Deno.readTextFileSync(file), pluginData };
       });
       build.onResolve({ filter: /^node:/ }, ({ path }) => ({
         ...{ path: path.slice("node:".length), namespace: "node" },
@@ -118,7 +144,7 @@ async function writeModules(out: string, used: Packages): Promise<void> {
         plugins: [denoImports(entryPoint, modules, used)],
       });
       for (const { path, text } of outputFiles) {
-        await Deno.writeTextFile(path, path.endsWith(".map") ? portable(text, out, used) : text);
+        await Deno.writeTextFile(path, path.endsWith(".map") ? portable(text, out) : text);
       }
     }
   } finally {
@@ -127,17 +153,14 @@ async function writeModules(out: string, used: Packages): Promise<void> {
   }
 }
 
-/** The source map with names that are the same on every machine. */
-function portable(text: string, out: string, { npmPackages }: Packages): string {
+/** The source map with names that are the same wherever it is written. */
+function portable(text: string, out: string): string {
   const map: { sources: string[] } = JSON.parse(text);
-  map.sources = map.sources.map((source) => {
-    if (source.startsWith("node:")) return source;
-    const path = resolve(out, source).replaceAll("\\", "/");
-    const [, name, rest] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)(\/.+)$/.exec(path) ?? [];
-    if (name === undefined) return path.startsWith(ROOT) ? path.slice(ROOT.length) : source;
-    const id = Object.keys(npmPackages).find((each) => npmPackages[each]?.name === name);
-    return `npm:${id}${rest}`;
-  });
+  map.sources = map.sources.map((source) =>
+    /^(npm|node):/.test(source)
+      ? source
+      : relative(ROOT, resolve(out, source)).replaceAll("\\", "/")
+  );
   return JSON.stringify(map);
 }
 

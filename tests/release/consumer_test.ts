@@ -1,0 +1,87 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { lackOf, testNeeding } from "../support/needs.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+import { asConsumer, fromPath, fromRegistry, fromUrl, PACKAGE, type Source } from "./consumer.ts";
+import { hoverAt } from "./language_server.ts";
+
+/** The ways to import, and what is requested for the first import of the module. */
+const WAYS: [string, () => Source | Promise<Source>, string[]][] = [
+  ["by path", fromPath, []],
+  ["by URL", fromUrl, ["/mod.js"]],
+  ["from a registry", fromRegistry, [`/${PACKAGE.name}`, "/package.tgz"]],
+];
+const noNpm = await lackOf("npm", "--version");
+
+/** What the first import does: it asks for nothing but the module, and not for its source map later. */
+const FAILING = `
+  async function mine() {
+    await createSession({ envFile: false }).accessToken();
+  }
+  await mine().catch(({ stack }) => console.log(stack.match(/^ +at .*$/gm).length, stack));`;
+
+for (const [way, start, requests] of WAYS) {
+  const lack = start === fromRegistry ? noNpm : undefined;
+
+  testNeeding(lack, `an empty folder imports the module ${way}, and logs in`, async () => {
+    await using sandbox = await startSandbox();
+    await using source = await start();
+    await asConsumer(source, async ({ folder, run }) => {
+      const mod = JSON.stringify(source.specifiers.mod);
+      const first = await run(`import { createSession } from ${mod};${FAILING}`);
+      assertStringIncludes(first.stdout, "2 SessionExpiredError: There is no session");
+      assertEquals(source.requests, requests);
+      // From here on nothing of the module is fetched.
+      await source[Symbol.asyncDispose]();
+
+      await writeEnv(folder, variablesOf(sandbox.settings));
+      const hosts = [sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host);
+      const { stdout, stderr } = await run(
+        `import { authFetch, login } from ${mod};
+        console.log((await login()).state, (await authFetch("/v1/whoami")).status);`,
+        ...["--cached-only", "--allow-read=.", "--allow-write=.", "--allow-env"],
+        `--allow-net=${hosts}`,
+      );
+      assertEquals([stdout, stderr], ["valid 200\n", ""]);
+    });
+  });
+
+  testNeeding(lack, `the sandbox and the command line come ${way}, too`, async () => {
+    await using source = await start();
+    await asConsumer(source, async ({ deno }) => {
+      const { cli, mod, sandbox } = source.specifiers;
+      const script = `
+        import { configure, login } from ${JSON.stringify(mod)};
+        import { startSandbox } from ${JSON.stringify(sandbox)};
+        await using sandbox = await startSandbox();
+        configure(sandbox.settings);
+        console.log((await login()).state);`;
+      assertEquals((await deno(["run", "-A"], script)).stdout, "valid\n");
+      const { stdout } = await deno(["run", "-A", cli, "--version"]);
+      assertEquals(stdout, `platform-auth ${PACKAGE.version}\n`);
+    });
+  });
+
+  const where = start === fromRegistry ? `${way}, and in an editor` : way;
+  testNeeding(lack, `the types of the module are seen ${where}`, async () => {
+    await using source = await start();
+    await asConsumer(source, async ({ deno, env, folder }) => {
+      const { mod, sandbox } = source.specifiers;
+      const script = `
+        import { login } from ${JSON.stringify(mod)};
+        import { startSandbox } from ${JSON.stringify(sandbox)};
+        const length: number = (await startSandbox()).apiUrl.length;
+        const state: Date = (await login({ force: true })).canRefresh;
+        console.log(length, state);`;
+      const { stderr } = await deno(["check", ...source.flags], script);
+      assertEquals(stderr.match(/TS\d+ .*/g), [
+        "TS2322 [ERROR]: Type 'boolean' is not assignable to type 'Date'.",
+      ]);
+      // One way is enough: the server takes some seconds, and finds declarations as the check does.
+      if (start !== fromRegistry) return;
+      const hover = await hoverAt("login({", { folder, script, env });
+      assertStringIncludes(hover, "login(options?: LoginOptions): Promise<SessionStatus>");
+      assertStringIncludes(hover, "Gets tokens (section 5.2 of the API document)");
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import { assert, assertEquals } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { inFolder } from "../support/child_deno.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Module {
+  readonly specifier: string;
+  readonly npmPackage?: string;
+  readonly dependencies?: readonly {
+    readonly code?: { readonly specifier?: string };
+    readonly isDynamic?: boolean;
+  }[];
+}
+
+/** The names of the npm packages that a module brings along: all, and those that its import needs. */
+async function packagesOf(path: string): Promise<{ all: string[]; atImport: string[] }> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--quiet", "--json", "--no-lock", path],
+    ...{ cwd: ROOT, stdin: "null" },
+  }).output();
+  assert(success, path);
+  const info: {
+    roots: string[];
+    modules: Module[];
+    redirects: Record<string, string>;
+    npmPackages: Record<string, { name: string }>;
+  } = JSON.parse(new TextDecoder().decode(stdout));
+  const modules = new Map(info.modules.map((module) => [module.specifier, module]));
+  const seen = new Set<string>();
+  const visit = (specifier: string) => {
+    const target = info.redirects[specifier] ?? specifier;
+    if (seen.has(target)) return;
+    seen.add(target);
+    for (const { code, isDynamic } of modules.get(target)?.dependencies ?? []) {
+      if (code?.specifier !== undefined && !isDynamic) visit(code.specifier);
+    }
+  };
+  info.roots.forEach(visit);
+  const needed = [...seen].map((each) => modules.get(each)?.npmPackage ?? "");
+  return {
+    all: [...new Set(Object.values(info.npmPackages).map(({ name }) => name))].sort(),
+    atImport: needed.filter((id) => id !== "").map((id) => info.npmPackages[id]?.name ?? id).sort(),
+  };
+}
+
+const SANDBOX = ["hono", "jose"];
+const EXPECTED: Record<string, { all: string[]; atImport: string[] }> = {
+  "mod.ts": { all: ["zod"], atImport: [] },
+  "src/cli.ts": { all: [...SANDBOX, "zod"], atImport: [] },
+  "src/sandbox/mod.ts": { all: SANDBOX, atImport: SANDBOX },
+  "src/sandbox/main.ts": { all: SANDBOX, atImport: SANDBOX },
+  "src/demo/main.ts": { all: [...SANDBOX, "zod"], atImport: SANDBOX },
+  "dist/mod.js": { all: [], atImport: [] },
+  "dist/sandbox.js": { all: [], atImport: [] },
+  "dist/cli.js": { all: [], atImport: [] },
+};
+
+for (const [path, expected] of Object.entries(EXPECTED)) {
+  Deno.test(`${path} needs ${expected.all.join(", ") || "no package"}`, async () => {
+    assertEquals(await packagesOf(path), expected);
+  });
+}
+
+for (const name of ["01_portal_token", "02_login", "03_refresh"]) {
+  Deno.test(`notebook ${name} needs deno-std and what the module and the sandbox need`, async () => {
+    const { cells } = JSON.parse(Deno.readTextFileSync(`${ROOT}notebooks/${name}.ipynb`));
+    const code: string = cells.map(({ source }: { source: string[] }) => source.join("")).join(
+      "\n",
+    );
+    const specifiers = [...code.matchAll(/^ *import [^"]* from "([^"]+)";$/gm)]
+      .map(([, specifier = ""]) => specifier.replace(/^\.\.\//, `${ROOT}`));
+    assert(specifiers.length > 3);
+    await inFolder(async (folder) => {
+      const lines = specifiers.map((each) => `import ${JSON.stringify(each)};\n`);
+      await Deno.writeTextFile(`${folder}/cells.ts`, lines.join(""));
+      const { all } = await packagesOf(`${folder}/cells.ts`);
+      assertEquals(all, ["deno-std", ...SANDBOX, "zod"]);
+    });
+  });
+}
+
+Deno.test("the lock file of what users run lists what they run, and nothing else", () => {
+  const { npm } = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.lock`));
+  const names = Object.keys(npm).map((id) => id.replace(/(.)@.*/, "$1"));
+  assertEquals(names.sort(), [...SANDBOX, "zod"]);
+});

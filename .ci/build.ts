@@ -181,7 +181,7 @@ async function writeDeclarations(out: string): Promise<void> {
       { preferredConfigPath: config },
     );
     for (const [index, [entry, source]] of Object.entries(ENTRIES).entries()) {
-      const about = found(source, /^(\/\*\*[^]*?\*\/\n)/);
+      const about = found(source, /^(\/\*\*[^]*?\*\/\n)/).replaceAll('"./mod.ts"', `"${NAME}"`);
       await Deno.writeTextFile(`${out}/${entry}.d.ts`, `${about}${bundles[index]}`);
     }
   } finally {

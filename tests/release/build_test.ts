@@ -103,3 +103,14 @@ Deno.test("what is bundled is named with its license, and no source lies outside
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
 });
+
+Deno.test("the import map of the released files has all names that tests import", () => {
+  const importsOf = (path: string): Record<string, string> =>
+    JSON.parse(Deno.readTextFileSync(`${ROOT}tests/${path}`)).imports;
+  assertEquals(importsOf("release/import_map.json"), {
+    ...importsOf("imports.json"),
+    "../../mod.ts": "../../dist/mod.js",
+    "../../src/sandbox/mod.ts": "../../dist/sandbox.js",
+    "../../src/cli.ts": "../../dist/cli.js",
+  });
+});

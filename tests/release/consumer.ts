@@ -1,7 +1,7 @@
 /** A project of somebody else's: an empty folder, an empty cache, and the places it may import from. */
 import { assert } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { type ChildResult, inFolder, runScript } from "../support/child_deno.ts";
+import { type ChildResult, inFolder, neededVariables, runScript } from "../support/child_deno.ts";
 
 /** The folder that `deno task build` wrote. */
 export const DIST: string = fileURLToPath(new URL("../../dist/", import.meta.url));
@@ -121,7 +121,8 @@ export async function asConsumer(
           if (script !== undefined) await Deno.writeTextFile(`${folder}/main.ts`, script);
           const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
             args: [args[0] ?? "", "--quiet", ...args.slice(1), ...file],
-            ...{ cwd: folder, stdin: "null", env: { ...env, NO_COLOR: "1" } },
+            ...{ cwd: folder, stdin: "null", clearEnv: true },
+            env: { ...neededVariables(), ...env, NO_COLOR: "1" },
           }).output();
           const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
           return { code, stdout: out, stderr: err };

@@ -54,7 +54,7 @@ function denoImports(
         if (name === undefined) throw new Error(`Cannot build: deno.lock does not list ${path}`);
         const found = await build.resolve(`${name}${rest}`, { kind, resolveDir: modules });
         const { errors, sideEffects } = found;
-        const inPackage = found.path.slice(`${modules}/${name}`.length);
+        const inPackage = found.path.slice(`${modules}/${name}`.length).replaceAll("\\", "/");
         return {
           path: `${id}${inPackage}`,
           ...PACKAGE,

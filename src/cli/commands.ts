@@ -156,8 +156,20 @@ function unknownOption(command: string, given: string, known: readonly string[])
     : `${command} has no option --${given} (did you mean --${meant}?)`;
 }
 
+/** Words of other programs for what a command does. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  ...{ signin: "login", authenticate: "login", check: "doctor", diagnose: "doctor" },
+  ...{ whoami: "status", info: "status", get: "fetch", curl: "fetch", call: "fetch" },
+  ...{ signout: "logout", revoke: "logout" },
+};
+
 function unknownCommand(given: string): UsageError {
-  const meant = closest(given, [...Object.keys(COMMANDS), "sandbox", "help"]);
+  if (given.startsWith("-")) {
+    return new UsageError("Options stand behind the command, as in: platform-auth status --json");
+  }
+  const plain = given.toLowerCase().replaceAll(/[-_]/g, "");
+  const known = [...Object.keys(COMMANDS), "sandbox", "help"];
+  const meant = Object.hasOwn(OTHER_WORDS, plain) ? OTHER_WORDS[plain] : closest(plain, known);
   return new UsageError(
     `There is no such command${
       meant ? ` (did you mean ${meant}?)` : ""

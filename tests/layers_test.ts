@@ -104,6 +104,7 @@ const FLOORS = [
   // Text that a command prints.
   "docs/",
   "deno.json",
+  ".env.example",
 ];
 
 /** The floors of the sandbox, from the top. */

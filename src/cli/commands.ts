@@ -10,6 +10,7 @@ import {
   LOGIN_NEEDED,
   OK,
   print,
+  printDiagnosis,
   printJson,
   say,
   UsageError,
@@ -51,6 +52,7 @@ const FETCH = {
 
 /** The options of each command, and how many words it takes beside them. */
 const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number, number] }>> = {
+  init: { options: { from: { type: "string" } }, words: [0, 0] },
   login: { options: LOGIN, words: [0, 0] },
   status: { options: {}, words: [0, 0] },
   token: { options: { "min-valid": { type: "string" } }, words: [0, 0] },
@@ -104,6 +106,10 @@ async function perform(
   json: boolean,
 ): Promise<number> {
   switch (command) {
+    case "init": {
+      const { "env-file": envFile, from } = values as Record<string, string | undefined>;
+      return await (await import("./init.ts")).runInit(envFile, from, json);
+    }
     case "login":
       return await runLogin(values, json);
     case "refresh":
@@ -158,9 +164,9 @@ function unknownOption(command: string, given: string, known: readonly string[])
 
 /** Words of other programs for what a command does. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
-  ...{ signin: "login", authenticate: "login", check: "doctor", diagnose: "doctor" },
+  ...{ setup: "init", configure: "init", config: "init", signin: "login", authenticate: "login" },
   ...{ whoami: "status", info: "status", get: "fetch", curl: "fetch", call: "fetch" },
-  ...{ signout: "logout", revoke: "logout" },
+  ...{ signout: "logout", revoke: "logout", check: "doctor", diagnose: "doctor" },
 };
 
 function unknownCommand(given: string): UsageError {
@@ -205,11 +211,7 @@ async function readSecret(): Promise<string> {
 
 async function runDoctor(alsoLogin: boolean, json: boolean): Promise<number> {
   const diagnosis = await doctor({ login: alsoLogin });
-  if (json) await printJson(diagnosis);
-  else {
-    const { diagnosisText } = await import("../display/status_text.ts");
-    await print(colored(asCommands(diagnosisText(diagnosis))));
-  }
+  await (json ? printJson(diagnosis) : printDiagnosis(diagnosis));
   return diagnosis.ok ? OK : FAILED;
 }
 

@@ -1,3 +1,4 @@
+import type { Diagnosis } from "../display/diagnosis.ts";
 import { AuthError, SessionExpiredError } from "../values/errors.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
@@ -80,6 +81,12 @@ export function colored(text: string): string {
     /^(\s*)([●✓◐!○✗])/gm,
     (_, space, mark) => `${space}\u001b[${codes[mark]}m${mark}\u001b[0m`,
   );
+}
+
+/** Prints what a doctor found. */
+export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
+  const { diagnosisText } = await import("../display/status_text.ts");
+  await print(colored(asCommands(diagnosisText(diagnosis))));
 }
 
 /** Says what went wrong. @returns The exit status. */

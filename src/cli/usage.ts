@@ -4,6 +4,7 @@ export const HELP: Readonly<Record<string, string>> = {
 
 Usage: platform-auth <command> [options]
 
+  init      write the settings of your account into a .env
   login     get tokens: portal string, or user name and password
   status    who is signed in, until when, where it is kept
   token     print a current access token and nothing else
@@ -21,6 +22,20 @@ Options of all commands:
 
 Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.
 Settings come from the .env and the environment; see .env.example.`,
+
+  init:
+    `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
+It finds the settings in the reply of your subscription's support channel, in whatever form
+that is. Nothing of the reply is shown, and no value that is there is replaced unasked. In a git
+work tree, .gitignore gets the lines that keep the .env out of it.
+
+Usage: platform-auth init [--from <file>] [--json]
+
+  --from <file>   the reply as a text file; - standard input. Default: you paste it
+
+Examples:
+  platform-auth init
+  platform-auth init --from reply.txt`,
 
   login: `Gets tokens and keeps them in the .env. A session that is still valid is kept.
 

@@ -54,6 +54,7 @@ export function readEnvFile(path: string): EnvSnapshot {
  *
  * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
  * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
+ * @param template What a file that is empty or not there yet begins with.
  * @returns The permission bits that the file had before; `undefined` if there was none.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
  */
@@ -62,6 +63,7 @@ export async function updateEnvFile(
   changes: ReadonlyMap<string, string | undefined>,
   locked: boolean,
   accept?: (values: ReadonlyMap<string, string>) => boolean,
+  template = "",
 ): Promise<number | undefined> {
   const missing = missingWritePermission(path);
   if (missing) throw missing;
@@ -72,7 +74,7 @@ export async function updateEnvFile(
       const { text, info } = readCurrent(target);
       const mode = info?.mode ?? undefined;
       if (info !== undefined && accept?.(parseEnvText(text)) === false) return mode;
-      const edited = editEnvText(text, changes);
+      const edited = editEnvText(text === "" ? template : text, changes);
       if (edited === undefined) {
         throw new ConfigError(
           "ENV_FILE",

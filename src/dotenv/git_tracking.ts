@@ -50,11 +50,38 @@ export function gitIgnores(path: string): boolean | undefined {
 
 /** What to do so that git ignores a `.env`, and all that this module puts beside it. */
 export function ignoreAdvice(path: string): string {
+  const lines = ignoreLines(path);
+  return `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
+}
+
+/**
+ * Adds these lines to the `.gitignore` beside a `.env` in a work tree, unless git ignores it already.
+ *
+ * @returns The lines that were added. None also where the file cannot be written: nothing is thrown.
+ */
+export function ignoreInGit(path: string): string[] {
+  if (gitTracking(path) === "outside" || gitIgnores(path)) return [];
+  const ignoreFile = `${folderOf(secretFiles(path)[0])}.gitignore`;
+  try {
+    const found = lookAt(ignoreFile, Deno.lstatSync);
+    // A link of the project may lead out of it.
+    if (found && !found.isFile) return [];
+    const text = found ? Deno.readTextFileSync(ignoreFile) : "";
+    const there = text.split(/\r?\n/);
+    const added = ignoreLines(path).filter((line) => !there.includes(line));
+    if (added.length === 0) return [];
+    const joint = text === "" || text.endsWith("\n") ? "" : "\n";
+    Deno.writeTextFileSync(ignoreFile, `${joint}${added.join("\n")}\n`, { append: true });
+    return added;
+  } catch {
+    return [];
+  }
+}
+
+function ignoreLines(path: string): string[] {
   const [file] = secretFiles(path);
   const name = file.slice(folderOf(file).length);
-  return name.startsWith(".env")
-    ? "add the lines .env* and !.env.example to .gitignore"
-    : `add the line ${name}* to .gitignore`;
+  return name.startsWith(".env") ? [".env*", "!.env.example"] : [`${name}*`];
 }
 
 /** The command after which git tracks neither a `.env` nor the temporary file beside it. */

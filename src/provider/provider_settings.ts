@@ -145,7 +145,8 @@ function missingSettings(
     "MISSING_SETTINGS",
     `Cannot ${doing}: missing ${
       missing.join(", ")
-    }${unread}${unreadable}; set them in ${place}, in the environment or as options${ticket}`,
+    }${unread}${unreadable}; set them in ${place} (platform-auth init does), in the environment or ` +
+      `as options${ticket}`,
   );
 }
 

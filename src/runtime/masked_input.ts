@@ -15,22 +15,26 @@ const MAX_STARS = 24;
  * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. However the
  * script ends meanwhile, the terminal is left as it was.
  *
+ * @param options.lines Whether it may have several lines. It then ends with an empty one. Default `false`.
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
  */
-export async function readMasked(message: string): Promise<string | null> {
+export async function readMasked(
+  message: string,
+  { lines = false }: { lines?: boolean } = {},
+): Promise<string | null> {
   using _ = cleanUpAtExit(restore);
   // Before the question, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
   write(`${message} ${PASTE_MARKS_ON}`);
   try {
-    return await readLine();
+    return await readText(lines);
   } finally {
     restore();
   }
 }
 
 /** Does not block the thread: signals could not be heard. */
-async function readLine(): Promise<string | null> {
+async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
   let text = "";
@@ -49,8 +53,12 @@ async function readLine(): Promise<string | null> {
       else if (piece === PASTE_ENDS) pasting = false;
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text = grow(text, piece);
-      else if (piece === "\r" || piece === "\n") return text;
-      // Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal.
+      else if (piece === "\r" || piece === "\n") {
+        // Terminals that mark no paste: an empty line inside a paste is one with more behind it.
+        const isLast = text === "" || /[\r\n]$/.test(text);
+        if (!lines || (isLast && pending === "")) return text;
+        text = grow(text, piece);
+      } // Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal.
       else if (piece === "\u0003") Deno.exit(130);
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
@@ -61,7 +69,8 @@ async function readLine(): Promise<string | null> {
 }
 
 function grow(text: string, piece: string): string {
-  if ([...text].length < MAX_STARS) write("*");
+  // Characters outside the basic plane take two units. A long paste is not counted again and again.
+  if (text.length < 2 * MAX_STARS && [...text].length < MAX_STARS) write("*");
   return text + piece;
 }
 

@@ -3,7 +3,8 @@ import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
 
 const COMMANDS = [
-  ...["login", "status", "token", "fetch", "refresh", "logout", "doctor", "explain", "sandbox"],
+  ...["init", "login", "status", "token", "fetch", "refresh", "logout", "doctor"],
+  ...["explain", "sandbox"],
 ];
 
 const misuse: [string[], RegExp][] = [
@@ -21,6 +22,8 @@ const misuse: [string[], RegExp][] = [
   [["login", "--usernme", "x"], /login has no option --usernme \(did you mean --username\?\)/],
   [["login", "--user", "x"], /login has no option --user \(did you mean --username\?\)/],
   [["doctor", "--JSON"], /doctor has no option --JSON \(did you mean --json\?\)/],
+  [["init", "--form", "x"], /init has no option --form \(did you mean --from\?\)/],
+  [["init", "hunter2-hunter2"], /init takes no words/],
   [["login", "hunter2-hunter2"], /login takes no words/],
   [["status", "--json=hunter2"], /--json/],
   [["token", "--min-valid", "soon"], /--min-valid takes a number/],

@@ -90,8 +90,8 @@ for (const command of COMMAND_FLAGS.keys()) {
       await prepare();
       const { code, stdout, stderr } = await run(args);
       assertEquals([code, stderr], [0, ""]);
-      // Nothing is said to be missing; only doctor tells the flags all the same.
-      assertEquals(stdout.includes("--allow-"), command === "doctor", stdout);
+      // Nothing is said to be missing; only the doctor tells the flags all the same.
+      assertEquals(stdout.includes("--allow-"), ["doctor", "init"].includes(command), stdout);
       for (const flag of flagsOf(command)) {
         await prepare();
         const flags = flagsOf(command).filter((each) => each !== flag);

@@ -1,0 +1,207 @@
+import { FAILED, OK, print, printDiagnosis, printJson, UsageError } from "./output.ts";
+import { readReply } from "./reply.ts";
+import { saveSettings } from "./settings_file.ts";
+import { doctor } from "../default_session.ts";
+import { missingWritePermission } from "../dotenv/file.ts";
+import { displayPath } from "../runtime/file_paths.ts";
+import { readMasked } from "../runtime/masked_input.ts";
+import { isSafeTransport } from "../runtime/transport.ts";
+import { resolveSettings } from "../settings/settings.ts";
+import { ConfigError } from "../values/errors.ts";
+import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
+
+const PASTE =
+  "Paste the reply of your subscription's support channel, and end with an empty line " +
+  "(it is not shown; an empty line alone: you are asked for each setting):";
+const NO_SECRET = "none";
+
+/** What a login or a call needs, and the question for it. */
+interface Needed {
+  readonly name: string;
+  readonly question: string;
+  /** Calls with a whole URL need no base address. */
+  readonly optional?: boolean;
+  /** What is wrong with an answer. */
+  check(answer: string): string | undefined;
+}
+
+const NEEDED: readonly Needed[] = [
+  {
+    name: "AUTH_URL",
+    question: "Address of the token endpoint, https://…:",
+    check: addressProblem,
+  },
+  { name: "APP_CLIENT_ID", question: "App client id:", check: wordProblem },
+  {
+    name: "APP_CLIENT_SECRET",
+    question: `App client secret (masked; "${NO_SECRET}" if the client has none):`,
+    check: wordProblem,
+  },
+  { name: "USER_POOL_ID", question: "User pool id:", check: wordProblem },
+  {
+    name: "API_BASE_URL",
+    question: "Base address of the data platform API, https://… (Enter: later):",
+    optional: true,
+    check: addressProblem,
+  },
+];
+
+/** What became of the settings. Names only: a value may be a secret in the wrong place. */
+interface Outcome {
+  readonly file: string;
+  readonly written: readonly string[];
+  /** Those with another value in the reply. */
+  readonly kept: readonly string[];
+  readonly missing: readonly string[];
+  /** The lines that `.gitignore` got. */
+  readonly ignored: readonly string[];
+  /** The host that will get the password, if it is new. */
+  readonly passwordHost?: string | undefined;
+  /** The host that will get the token, if it is new. */
+  readonly tokenHost?: string | undefined;
+}
+
+/**
+ * Writes the settings into the `.env`, and checks them.
+ *
+ * @param envFile The `.env`. Default: the one that a login uses.
+ * @param from The file of the reply; `-`: standard input. Default: it is pasted, where there is a terminal.
+ * @returns The exit status.
+ * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and nobody can be asked: nothing is written.
+ */
+export async function runInit(
+  envFile: string | undefined,
+  from: string | undefined,
+  json: boolean,
+): Promise<number> {
+  const outcome = await writeSettings(envFile, from, !json);
+  if (!json) await printOutcome(outcome);
+  const diagnosis = await doctor();
+  await (json ? printJson({ ...outcome, diagnosis }) : printDiagnosis(diagnosis));
+  return diagnosis.ok ? OK : FAILED;
+}
+
+/**
+ * Takes the settings from the reply and, where that may be, from answers of the user. A value that is
+ * there is replaced only if the user says so.
+ */
+async function writeSettings(
+  envFile: string | undefined,
+  from: string | undefined,
+  mayAsk: boolean,
+): Promise<Outcome> {
+  const options = envFile === undefined ? {} : { envFile };
+  const { envFile: file, file: found } = resolveSettings(options, true);
+  if (file === undefined) throw new UsageError("init writes a .env; name one with --env-file");
+  const problem = found.problem ?? missingWritePermission(file);
+  if (problem) throw problem;
+
+  const asks = mayAsk && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  const reply = await replyFrom(from, asks && missingIn(found.values).length > 0);
+  const changes = new Map<string, string>();
+  const kept: string[] = [];
+  for (const [name, secret] of readReply(reply)) {
+    const value = secret.reveal();
+    const before = found.values.get(name) ?? "";
+    if (before === value && found.values.has(name)) continue;
+    const replaces = before === "" ||
+      (asks && confirm(`${name} is set in ${displayPath(file)} and differs. Replace it?`));
+    if (replaces) changes.set(name, value);
+    else kept.push(name);
+  }
+  const missing: string[] = [];
+  for (const needed of missingIn(new Map([...found.values, ...changes]))) {
+    const answer = asks ? await askFor(needed) : undefined;
+    if (answer === undefined) missing.push(needed.name);
+    else changes.set(needed.name, answer.reveal());
+  }
+  if (!asks) refuseWithout(missing, file);
+  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
+  const [passwordHost, tokenHost] = ["AUTH_URL", "API_BASE_URL"]
+    .map((name) => URL.parse(changes.get(name) ?? "")?.host);
+  return { file, written: [...changes.keys()], kept, missing, ignored, passwordHost, tokenHost };
+}
+
+async function printOutcome(outcome: Outcome): Promise<void> {
+  const { file, written, kept, missing, ignored, passwordHost, tokenHost } = outcome;
+  const place = displayPath(file);
+  await print(
+    written.length === 0 ? `${place} is as it was` : `Wrote ${place}: ${written.join(", ")}`,
+  );
+  // Whoever wrote the reply chose them.
+  if (passwordHost) {
+    await print(`The password will go to ${passwordHost}: make sure that it is right`);
+  }
+  if (tokenHost) await print(`The token will go to ${tokenHost}: make sure that it is right`);
+  for (const name of kept) {
+    await print(
+      `! ${name} is kept, the reply has another; remove that line and run platform-auth init again`,
+    );
+  }
+  for (const name of missing) await print(`! ${name} is not set yet; run platform-auth init again`);
+  if (ignored.length > 0) await print(`Added to .gitignore: ${ignored.join(", ")}`);
+  await print("");
+}
+
+async function replyFrom(from: string | undefined, mayPaste: boolean): Promise<string> {
+  const typed = from === "-" && Deno.stdin.isTerminal();
+  if (typed || (from === undefined && mayPaste)) {
+    return await readMasked(PASTE, { lines: true }) ?? "";
+  }
+  if (from === undefined) return "";
+  if (from === "-") return await new Response(Deno.stdin.readable).text();
+  try {
+    return await Deno.readTextFile(from);
+  } catch {
+    throw new ConfigError("INVALID_SETTING", `Cannot read ${from}; check the path`);
+  }
+}
+
+function missingIn(values: ReadonlyMap<string, string>): Needed[] {
+  const has = (name: string) => Boolean(values.get(name)?.trim());
+  // The other ways to name the token endpoint.
+  const isNamed = has("AUTH_REGION") && (values.get("AUTH_PROVIDER") === "aws" ||
+    (has("AUTH_PROVIDER_HOST") && has("AUTH_PROVIDER_DOMAIN")));
+  return NEEDED.filter(({ name }) => {
+    if (name === "AUTH_URL" && isNamed) return false;
+    // Explicitly empty: a client without a secret.
+    return name === "APP_CLIENT_SECRET" ? !values.has(name) : !has(name);
+  });
+}
+
+/** Asks until the answer can be used. `undefined`: the user does not have it yet. */
+async function askFor({ name, question, check }: Needed): Promise<Secret | undefined> {
+  const isSecret = name === "APP_CLIENT_SECRET";
+  for (let refused = "";;) {
+    const asked = `${refused}${question}`;
+    const answer = (isSecret ? await readMasked(asked) : prompt(asked))?.trim() ?? "";
+    if (answer === "") return undefined;
+    if (isSecret && answer.toLowerCase() === NO_SECRET) return new Secret("");
+    const wrong = check(answer);
+    if (wrong === undefined) return new Secret(answer);
+    refused = `This cannot be used: ${wrong}. `;
+  }
+}
+
+function addressProblem(answer: string): string | undefined {
+  const url = URL.parse(answer);
+  if (url === null) return "it is no address, such as https://api.example.com";
+  return isSafeTransport(url) ? undefined : "it must begin with https:";
+}
+
+function wordProblem(answer: string): string | undefined {
+  return VISIBLE_ASCII.test(answer) ? undefined : "it holds a blank or an unusual character";
+}
+
+function refuseWithout(missing: readonly string[], file: string): void {
+  const needed = missing.filter((name) => NEEDED.some((it) => it.name === name && !it.optional));
+  if (needed.length === 0) return;
+  throw new ConfigError(
+    "MISSING_SETTINGS",
+    `Cannot write ${displayPath(file)}: ${needed.join(", ")} ${
+      needed.length > 1 ? "were" : "was"
+    } not found, and nobody can be asked here; run platform-auth init in a terminal, or add ${
+      needed.map((name) => `${name}=…`).join(", ")
+    } to the reply, one a line`,
+  );
+}

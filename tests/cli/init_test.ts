@@ -1,0 +1,204 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parseEnv } from "node:util";
+import { repeatedPart } from "../support/canaries.ts";
+import type { ChildResult } from "../support/child_deno.ts";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { lackOf, testNeeding } from "../support/needs.ts";
+import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { repliesWith } from "./replies.ts";
+
+/** With a digit, as providers make them. */
+const SECRET = crypto.randomUUID();
+
+interface Desk extends CliWorld {
+  readonly replies: Readonly<Record<string, string>>;
+  /** The settings of the sandbox, without user and password. */
+  readonly settings: Record<string, string>;
+}
+
+/** A folder without a `.env`, and replies with the settings of a sandbox. */
+async function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
+  await inCliWorld(async (world) => {
+    await Deno.remove(world.envFile);
+    const { USERNAME: _, PASSWORD: __, AUTH_PROVIDER: ___, ...settings } = world.variables;
+    const replies = repliesWith(world.sandbox.settings);
+    await use({ ...world, replies, settings });
+  }, { clientSecret: SECRET });
+}
+
+function assertHides({ stdout, stderr }: ChildResult): void {
+  assertEquals(repeatedPart(stdout + stderr, [SECRET]), undefined);
+}
+
+/** What the `.env` says, as the runtime reads it. */
+function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
+  return parseEnv(Deno.readTextFileSync(envFile));
+}
+
+const FORMS = ["a table", "prose", "JSON", "an e-mail with quote marks"];
+
+for (const form of FORMS) {
+  Deno.test(`init --from - makes the .env out of ${form}, and a login takes it`, () =>
+    atDesk(async (desk) => {
+      const init = await desk.run(["init", "--from", "-"], { stdin: desk.replies[form] ?? "" });
+      assertEquals([init.code, init.stderr], [0, ""], init.stdout);
+      assertHides(init);
+      assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*\n/);
+      const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
+      assertMatch(init.stdout, new RegExp(`^The password will go to ${host}: make sure`, "m"));
+      assertMatch(init.stdout, /✓ settings: AUTH_URL \(file\)/);
+      assertEquals(settingsIn(desk), desk.settings);
+      const text = await Deno.readTextFile(desk.envFile);
+      assertMatch(text, /^# Keep secret\. .*\n# .*\nAPP_CLIENT_SECRET=/m);
+      const login = ["login", "--username", "student", "--stdin"];
+      assertEquals((await desk.run(login, { stdin: desk.variables.PASSWORD ?? "" })).code, 0);
+    }));
+}
+
+Deno.test("init names what the reply lacks where nobody can be asked, and writes nothing", () =>
+  atDesk(async (desk) => {
+    const stdin = desk.replies["one without the secret"] ?? "";
+    const init = await desk.run(["init", "--from", "-"], { stdin });
+    assertEquals([init.code, init.stdout], [1, ""]);
+    assertMatch(init.stderr, /: APP_CLIENT_SECRET was not found, and nobody can be asked here; /);
+    assertEquals([...Deno.readDirSync(desk.folder)], []);
+    const all = await desk.run(["init"]);
+    assertMatch(all.stderr, /AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID were not/);
+    assertEquals((await desk.run(["init", "--from", "nowhere.txt"])).code, 1);
+    assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
+  }));
+
+Deno.test("init adds to a .env and leaves what is there byte for byte", () =>
+  atDesk(async (desk) => {
+    const own = `# mine\r\nexport USER_POOL_ID="another-1_Pool" # old\r\nEDITOR=vi\r\n`;
+    await Deno.writeTextFile(desk.envFile, own);
+    await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies["a table"] ?? "");
+    const init = await desk.run(["init", "--from", "reply.txt"]);
+    assertMatch(init.stdout, /^! USER_POOL_ID is kept, the reply has another; /m);
+    const text = await Deno.readTextFile(desk.envFile);
+    assert(text.startsWith(own));
+    assertEquals(text.slice(own.length).split("\n").map((line) => line.split("=")[0]).sort(), [
+      ...["", "API_BASE_URL", "APP_CLIENT_ID", "APP_CLIENT_SECRET", "AUTH_URL"],
+    ]);
+    // A second time there is nothing to do.
+    assertMatch((await desk.run(["init"])).stdout, /^\.env is as it was\n/);
+    assertEquals(await Deno.readTextFile(desk.envFile), text);
+  }));
+
+Deno.test("init --json tells names, and no value", () =>
+  atDesk(async (desk) => {
+    const stdin = desk.replies["JSON"] ?? "";
+    const { code, stdout } = await desk.run(["init", "--from", "-", "--json"], { stdin });
+    const { file, written, kept, missing, ignored, diagnosis, passwordHost } = JSON.parse(stdout);
+    assertEquals([code, file, kept, missing, ignored], [0, desk.envFile, [], [], []]);
+    assertEquals(`http://${passwordHost}`, desk.settings.AUTH_URL);
+    assertEquals(written.toSorted(), Object.keys(desk.settings).sort());
+    assertEquals(diagnosis.ok, true);
+    assertEquals(repeatedPart(stdout, [SECRET]), undefined);
+  }));
+
+testNeeding(
+  await lackOf("git", "--version"),
+  "init keeps the .env out of git",
+  () =>
+    atDesk(async (desk) => {
+      const git = (...args: string[]) =>
+        new Deno.Command("git", { args, cwd: desk.folder, stdout: "piped" }).output();
+      await git("init", "--quiet");
+      await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
+      const stdin = desk.replies["prose"] ?? "";
+      const init = await desk.run(["init", "--from", "-"], { stdin });
+      assertMatch(init.stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
+      const { stdout } = await git("status", "--porcelain", "--untracked-files=all");
+      assertEquals(new TextDecoder().decode(stdout), "?? .gitignore\n");
+      const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
+      assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
+      await Deno.remove(desk.envFile);
+      assertEquals((await desk.run(["init", "--from", "-"], { stdin })).code, 0);
+      assertEquals(await Deno.readTextFile(`${desk.folder}/.gitignore`), ignored);
+    }),
+);
+
+const PASTE = "asked for each setting):";
+const PASTE_BEGINS = "\u001b[200~";
+const PASTE_ENDS = "\u001b[201~";
+
+function type(desk: Desk, dialog: [string, string][]): Promise<Seen> {
+  return inTerminal(desk.commandLine(["init"]), dialog, {
+    cwd: desk.folder,
+    env: childEnvironment({ USERNAME: "", PASSWORD: "" }),
+  });
+}
+
+for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plain", "", ""]]) {
+  terminalTest(
+    `init takes a reply that is pasted (${how}), and shows nothing of it`,
+    () =>
+      atDesk(async (desk) => {
+        // Terminals send a carriage return for each end of a line.
+        const reply = (desk.replies["a table"] ?? "").replaceAll("\n", "\r");
+        const seen = await type(desk, [[PASTE, `${before}${reply}${after}`], ["***", "\r\r"]]);
+        assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
+        const { clientId, userPoolId } = desk.sandbox.settings;
+        const [head = ""] = seen.screen.split("Wrote .env");
+        assertEquals(repeatedPart(head, [clientId, userPoolId, "Hello Ada"]), undefined);
+        assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
+        assertEquals(settingsIn(desk), desk.settings);
+      }),
+  );
+}
+
+terminalTest("init asks for the secret that the reply lacks, masked", () =>
+  atDesk(async (desk) => {
+    const reply = desk.replies["one without the secret"] ?? "";
+    const seen = await type(desk, [
+      [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}\r\r`],
+      ["App client secret (masked", `${SECRET}\r`],
+    ]);
+    assertEquals([seen.code, seen.left], [0, 0], seen.screen);
+    assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
+    assertEquals(settingsIn(desk), desk.settings);
+  }));
+
+terminalTest(
+  "init asks for each setting, and again for one that cannot be used",
+  () =>
+    atDesk(async (desk) => {
+      const { AUTH_URL = "", APP_CLIENT_ID = "", USER_POOL_ID = "" } = desk.settings;
+      const seen = await type(desk, [
+        [PASTE, "\r"],
+        ["token endpoint", "http://provider.example\r"],
+        ["must begin with https:", `${AUTH_URL}\r`],
+        ["App client id:", `${APP_CLIENT_ID}\r`],
+        ["App client secret (masked", "none\r"],
+        ["User pool id:", `${USER_POOL_ID}\r`],
+        ["Base address", "\r"],
+      ]);
+      assertEquals(seen.left, 0, seen.screen);
+      assertMatch(seen.screen, /! API_BASE_URL is not set yet/);
+      assertEquals(settingsIn(desk), {
+        ...{ AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET: "", USER_POOL_ID },
+      });
+    }),
+);
+
+terminalTest("init replaces a value only if the user says so", () =>
+  atDesk(async (desk) => {
+    const pasted = `${PASTE_BEGINS}${desk.replies["prose"]}${PASTE_ENDS}\r\r`;
+    for (const [answer, pool] of [["n", "old-1_Pool"], ["y", desk.settings.USER_POOL_ID]]) {
+      await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
+      const seen = await type(desk, [[PASTE, pasted], ["Replace it?", `${answer}\r`]]);
+      assertEquals([seen.code, seen.left], [0, 0], seen.screen);
+      assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
+    }
+  }));
+
+terminalTest(
+  "Ctrl-C at the paste leaves the terminal sane and writes nothing",
+  () =>
+    atDesk(async (desk) => {
+      const seen = await type(desk, [[PASTE, "Client secret: abc\r\x03"]]);
+      assertEquals([seen.left, seen.sane], [0, true]);
+      assertEquals([...Deno.readDirSync(desk.folder)], []);
+    }),
+);

@@ -1,0 +1,82 @@
+/** Made-up replies of support channels: the same settings, in the forms that people send them in. */
+
+/** What a reply tells. */
+export interface Told {
+  readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly userPoolId: string;
+  readonly apiBaseUrl: string;
+}
+
+/** The replies by their form. The last one lacks the secret. */
+export function repliesWith(told: Told): Readonly<Record<string, string>> {
+  const { authUrl, clientId, clientSecret, userPoolId, apiBaseUrl } = told;
+  return {
+    "a table": `Hello Ada,
+
+here is what you asked for in REQ-2026-0000123456.
+
+| What                            | Value                    |
+|---------------------------------|--------------------------|
+| App client id (APP_CLIENT_ID)   | \`${clientId}\` |
+| App client secret               | \`${clientSecret}\` |
+| User pool id                    | ${userPoolId} |
+| Token endpoint (InitiateAuth)   | ${authUrl}/ |
+| API base URL                    | ${apiBaseUrl} |
+| API documentation               | https://docs.example.com/v1 |
+| Flow USER_PASSWORD_AUTH allowed | yes, tokens can be refreshed for 30 days |
+`,
+    "prose": `Dear Ada,\r
+\r
+your app client was set up yesterday. Please use ${clientId} as the client id, and the\r
+app client secret is\r
+${clientSecret}\r
+Keep the secret safe. REQ-2026-0000123456 will be closed. Your users are in the user pool\r
+“${userPoolId}”. Log in to the portal at https://portal.example.com first. The address of the\r
+token endpoint for your region is ${authUrl}, and the base address of the API is ${apiBaseUrl}.\r
+\r
+Kind regards\r
+`,
+    "JSON": `Please find the configuration below:
+
+${
+      JSON.stringify({
+        subscription: "ada-2026",
+        appClient: { id: clientId, secret: clientSecret },
+        "user_pool_id": userPoolId,
+        endpoints: {
+          tokenEndpoint: authUrl,
+          apiBaseUrl,
+          documentation: "https://docs.example.com",
+        },
+        flows: ["USER_PASSWORD_AUTH"],
+        refreshDays: 30,
+      }).replaceAll("/", "\\/")
+    }
+`,
+    "an e-mail with quote marks": `On Monday, support@example.com wrote:
+> > Please send me:
+> > 1. the app client id (APP_CLIENT_ID), the app client secret (APP_CLIENT_SECRET) and the
+> >    user pool id;
+> > 2. the address of the token endpoint (InitiateAuth) for the region of our deployment;
+>
+> App client id: ${clientId}
+> App client secret: ${clientSecret}
+>
+> User pool: ${userPoolId}
+>\u00a0Token endpoint:
+> <${authUrl}>
+> Data platform API: ${apiBaseUrl}
+>
+> -- 
+> Support, https://support.example.com/tickets/20260000123456
+`,
+    "one without the secret": `Client ID: ${clientId}
+Client secret: follows by text message, reference REQ-2026-0000123456
+User pool id: ${userPoolId}
+Token endpoint: ${authUrl}
+API: ${apiBaseUrl}
+`,
+  };
+}

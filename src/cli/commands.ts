@@ -74,7 +74,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     if (rest[0] === "sandbox") return await runCommand(["sandbox", "--help"]);
     return await printHelp(rest[0] ?? "");
   }
-  if (command === "sandbox") return await (await import("../sandbox/main.ts")).runSandbox(rest);
+  if (command === "sandbox") return await runSandboxCommand(rest);
   const own = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
   if (own === undefined) throw unknownCommand(command);
   const { values, positionals } = parse(command, rest, { ...COMMON, ...own.options });
@@ -97,6 +97,16 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 async function version(): Promise<string> {
   const { default: text } = await import("../../deno.json", { with: { type: "text" } });
   return /"version": ?"([^"]+)"/.exec(text)?.[1] ?? "";
+}
+
+/** The sandbox imports nothing of the client, so it is given what it uses of it. */
+async function runSandboxCommand(args: string[]): Promise<number> {
+  const { runSandbox } = await import("../sandbox/main.ts");
+  return await runSandbox(args, {
+    closest,
+    saveSettings: async (folder, settings) =>
+      await (await import("./settings_file.ts")).saveSandboxSettings(folder, settings),
+  });
 }
 
 async function perform(

@@ -1,7 +1,11 @@
-import { missingWritePermission, updateEnvFile } from "../dotenv/file.ts";
+import { missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
 import { ignoreInGit } from "../dotenv/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
+import { filePath, fileUrl } from "../runtime/file_paths.ts";
+import { isLoopback } from "../runtime/transport.ts";
 import { worldOf } from "../runtime/world.ts";
+import { ConfigError } from "../values/errors.ts";
+import { TOKEN_KEYS } from "../values/stored_tokens.ts";
 
 /** Longer than another process needs for a refresh that it saves. */
 const LOCK_MS = 5_000;
@@ -34,4 +38,36 @@ export async function saveSettings(
     lock.release();
   }
   return ignored;
+}
+
+/**
+ * Writes the settings of a sandbox into the `.env` of a folder. What an earlier sandbox left there is
+ * replaced, its tokens are taken out. The settings of a real account are left alone.
+ *
+ * @returns The path of the file.
+ * @throws {ConfigError} `INVALID_SETTING` if the file has other settings, `ENV_FILE`, `PERMISSION`.
+ */
+export async function saveSandboxSettings(
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  const path = filePath(fileUrl(`${folder || "."}/.env`));
+  const { values, problem } = readEnvFile(path);
+  if (problem) throw problem;
+  const others = [...Object.keys(settings), "AUTH_REGION", ...TOKEN_KEYS]
+    .filter((name) => values.get(name));
+  const { hostname = "" } = URL.parse(values.get("AUTH_URL") ?? "") ?? {};
+  if (others.length > 0 && !isLoopback(hostname)) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot write ${path}: it has settings of another account (${others.join(", ")}); name ` +
+        "another folder",
+    );
+  }
+  const over = TOKEN_KEYS.map((key) => [key, undefined] as const);
+  await saveSettings(
+    path,
+    new Map<string, string | undefined>([...Object.entries(settings), ...over]),
+  );
+  return path;
 }

@@ -29,6 +29,7 @@ Usage: deno task sandbox [options]
                               choose to have a device remembered
   --no-revocation             refuse RevokeToken
   --latency-ms N              wait before each answer
+  --write-env DIR             write the settings into DIR/.env instead of printing them
   --help                      print this text
 
 Ctrl+C stops it.
@@ -49,13 +50,28 @@ const OPTIONS = {
   "track-devices": { type: "string" },
   "no-revocation": { type: "boolean" },
   "latency-ms": { type: "string" },
+  "write-env": { type: "string" },
   "help": { type: "boolean", short: "h" },
 } as const;
 
+/** What the command line of the client lends to the sandbox, which imports nothing of it. */
+export interface ClientTools {
+  /** Writes settings into the `.env` of a folder. @returns The path of the file. */
+  saveSettings(folder: string, settings: Readonly<Record<string, string>>): Promise<string>;
+  /** The known word that a mistyped one was meant to be. */
+  closest(word: string, known: readonly string[]): string | undefined;
+}
+
 /** Reads the command line; `undefined` if it asks for the help text. */
-export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefined {
-  const values = parse(args);
+export function parseSandboxArgs(
+  args: string[],
+  tools?: ClientTools,
+): StartSandboxOptions | undefined {
+  const values = parse(args, tools);
   if (values.help) return undefined;
+  if (values["write-env"] !== undefined && tools === undefined) {
+    throw new TypeError("Cannot start the sandbox: --write-env needs deno task sandbox");
+  }
   const { words, rotate, challenge } = values;
   const options: StartSandboxOptions = { port: FIRST_PORT };
   const numbers = {
@@ -93,48 +109,70 @@ export function parseSandboxArgs(args: string[]): StartSandboxOptions | undefine
   return options;
 }
 
-function parse(args: string[]) {
+function parse(args: string[], tools?: ClientTools) {
   try {
     return parseArgs({ args, options: OPTIONS }).values;
   } catch (error) {
     const message = error instanceof Error ? error.message : "";
     // The parser quotes what it does not know, which may be a secret in the wrong place.
-    const unknown = /^(Unknown option|Unexpected argument)/.test(message);
+    const [unknown, option = ""] = /^(?:Unknown option '-*([^']*)|Unexpected argument)/
+      .exec(message) ?? [];
+    const meant = tools?.closest(option, Object.keys(OPTIONS));
+    const hint = meant === undefined ? "" : ` (did you mean --${meant}?)`;
     throw new TypeError(
-      unknown ? "Cannot start the sandbox: there is no such option" : message.split("\n")[0],
+      unknown === undefined
+        ? message.split("\n")[0]
+        : `Cannot start the sandbox: there is no such option${hint}`,
     );
   }
 }
 
-/** What is printed at the start: the addresses, and the lines for a `.env`. */
-export function describeSandbox({ settings, portalUrl, authUrl, apiUrl }: Sandbox): string {
+/** The settings by the names that they have in a `.env`. */
+function variablesOf({ settings }: Sandbox): Record<string, string> {
+  return {
+    AUTH_URL: settings.authUrl,
+    AUTH_PROVIDER: settings.provider,
+    APP_CLIENT_ID: settings.clientId,
+    APP_CLIENT_SECRET: settings.clientSecret,
+    USER_POOL_ID: settings.userPoolId,
+    USERNAME: settings.username,
+    PASSWORD: settings.password,
+    API_BASE_URL: settings.apiBaseUrl,
+  };
+}
+
+/**
+ * What is printed at the start: the addresses, and the lines for a `.env`.
+ *
+ * @param envFile The file in which the lines are already.
+ */
+export function describeSandbox(sandbox: Sandbox, envFile?: string): string {
+  const { portalUrl, authUrl, apiUrl } = sandbox;
+  const lines = Object.entries(variablesOf(sandbox)).map(([name, value]) => `${name}=${value}`);
+  const settings = envFile === undefined
+    ? `Put these lines into a .env. The secrets are shown because they work with this sandbox only; never
+print those of a real account. USERNAME and PASSWORD also open the portal.
+
+${lines.join("\n")}`
+    : `The settings are in ${envFile}
+USERNAME and PASSWORD also open the portal.`;
   return `The sandbox is running.
 
   identity provider  ${authUrl}
   portal             ${portalUrl}
   data platform API  ${apiUrl}
 
-Put these lines into a .env. The secrets are shown because they work with this sandbox only; never
-print those of a real account. USERNAME and PASSWORD also open the portal.
-
-AUTH_URL=${settings.authUrl}
-AUTH_PROVIDER=${settings.provider}
-APP_CLIENT_ID=${settings.clientId}
-APP_CLIENT_SECRET=${settings.clientSecret}
-USER_POOL_ID=${settings.userPoolId}
-USERNAME=${settings.username}
-PASSWORD=${settings.password}
-API_BASE_URL=${settings.apiBaseUrl}
+${settings}
 
 Ctrl+C stops the sandbox; its tokens then no longer work.
 `;
 }
 
 /** Runs the sandbox until Ctrl+C. Returns the exit status: 0, 1 it failed, 2 wrong usage. */
-export async function runSandbox(args: string[]): Promise<number> {
+export async function runSandbox(args: string[], tools?: ClientTools): Promise<number> {
   let sandbox: Sandbox;
   try {
-    const options = parseSandboxArgs(args);
+    const options = parseSandboxArgs(args, tools);
     if (options === undefined) {
       console.log(HELP);
       return 0;
@@ -147,10 +185,14 @@ export async function runSandbox(args: string[]): Promise<number> {
     return usage ? 2 : 1;
   }
   await using _ = sandbox;
+  const folder = parse(args)["write-env"];
+  const envFile = folder === undefined
+    ? undefined
+    : await tools?.saveSettings(folder, variablesOf(sandbox));
   const stopped = Promise.withResolvers<void>();
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);
-  console.log(describeSandbox(sandbox));
+  console.log(describeSandbox(sandbox, envFile));
   await stopped.promise;
   for (const signal of signals) Deno.removeSignalListener(signal, stopped.resolve);
   return 0;

@@ -1,0 +1,83 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parseEnv } from "node:util";
+import { inFolder, neededVariables } from "../support/child_deno.ts";
+import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
+import { COMMAND_FLAGS } from "../support/documented_flags.ts";
+
+function command(cwd: string, ...args: string[]): Deno.Command {
+  const [name = ""] = args;
+  const flags = name === "sandbox" ? COMMAND_FLAGS.get(name) ?? [] : ["-A"];
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "--no-lock", ...flags, CLI_PATH, ...args],
+    ...{ cwd, clearEnv: true, env: { ...neededVariables(), ...childEnvironment() } },
+    ...{ stdin: "null", stdout: "piped", stderr: "piped" },
+  });
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly printed: string;
+  readonly error: string;
+}
+
+/** Runs the sandbox; if it starts, does the work and stops it. */
+async function withSandbox(cwd: string, work?: () => Promise<void>): Promise<Outcome> {
+  const args = ["sandbox", "--port", "0", "--write-env", "."];
+  await using sandbox = command(cwd, ...args).spawn();
+  const error = new Response(sandbox.stderr).text();
+  let printed = "";
+  for await (const text of sandbox.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += text;
+    if (!printed.includes("Ctrl+C")) continue;
+    await work?.();
+    sandbox.kill("SIGINT");
+  }
+  return { code: (await sandbox.status).code, printed, error: await error };
+}
+
+Deno.test("sandbox --write-env writes settings with which a login and a call work", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/.env`, "# mine\nEDITOR=vi\n");
+    const answers: [number, string][] = [];
+    const call = async () => {
+      const { code, stdout } = await command(folder, "login").output();
+      assertEquals(code, 0);
+      const fetched = await command(folder, "fetch", "/v1/whoami").output();
+      answers.push([fetched.code, JSON.parse(new TextDecoder().decode(fetched.stdout)).username]);
+      assert(stdout.length > 0);
+    };
+    const { code, printed } = await withSandbox(folder, call);
+    assertEquals(code, 0);
+    const first = await Deno.readTextFile(`${folder}/.env`);
+    assertMatch(first, /^# mine\nEDITOR=vi\nAUTH_URL=http:\/\/127\.0\.0\.1:\d+\n/);
+    const secret = parseEnv(first).APP_CLIENT_SECRET ?? "";
+    assert(secret !== "" && !printed.includes(secret));
+    // Another sandbox, other ports: the tokens of the first would be refused.
+    await withSandbox(folder, call);
+    assertEquals(answers, [[0, "student"], [0, "student"]]);
+    assert(
+      parseEnv(await Deno.readTextFile(`${folder}/.env`)).AUTH_URL !== parseEnv(first).AUTH_URL,
+    );
+  }));
+
+Deno.test("sandbox --write-env leaves the settings of a real account alone", () =>
+  inFolder(async (folder) => {
+    for (const line of ["AUTH_URL=https://provider.example\n", "ACCESS_TOKEN=a\n"]) {
+      await Deno.writeTextFile(`${folder}/.env`, line);
+      const { code, error } = await withSandbox(folder);
+      assertEquals(code, 1);
+      assertMatch(error, /has settings of another account \(A[A-Z_]+\); name another folder/);
+      assertEquals(await Deno.readTextFile(`${folder}/.env`), line);
+    }
+  }));
+
+Deno.test("sandbox knows which option was meant", () =>
+  inFolder(async (folder) => {
+    const outcome = async (...args: string[]) => {
+      const { code, stderr } = await command(folder, "sandbox", ...args).output();
+      return [code, new TextDecoder().decode(stderr).split("\n")[0]];
+    };
+    const none = "Cannot start the sandbox: there is no such option";
+    assertEquals(await outcome("--prot=1"), [2, `${none} (did you mean --port?)`]);
+    assertEquals(await outcome("--hunter2-hunter2"), [2, none]);
+  }));

@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number
   refresh: { options: {}, words: [0, 0] },
   logout: { options: {}, words: [0, 0] },
   doctor: { options: { login: { type: "boolean" } }, words: [0, 0] },
+  notebook: { options: {}, words: [0, 1] },
   explain: { options: {}, words: [0, 1] },
 };
 
@@ -84,7 +85,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     const takes = least === 1
       ? "takes one path or URL"
       : most === 1
-      ? "takes one code"
+      ? `takes one ${command === "explain" ? "code" : "file"}`
       : "takes no words beside its options";
     throw new UsageError(`${command} ${takes}; see: platform-auth ${command} --help`);
   }
@@ -120,6 +121,9 @@ async function perform(
       const { "env-file": envFile, from } = values as Record<string, string | undefined>;
       return await (await import("./init.ts")).runInit(envFile, from, json);
     }
+    case "notebook":
+      await (await import("./notebook.ts")).writeNotebook(word, json);
+      return OK;
     case "login":
       return await runLogin(values, json);
     case "refresh":
@@ -176,7 +180,7 @@ function unknownOption(command: string, given: string, known: readonly string[])
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   ...{ setup: "init", configure: "init", config: "init", signin: "login", authenticate: "login" },
   ...{ whoami: "status", info: "status", get: "fetch", curl: "fetch", call: "fetch" },
-  ...{ signout: "logout", revoke: "logout", check: "doctor", diagnose: "doctor" },
+  ...{ signout: "logout", revoke: "logout", check: "doctor", diagnose: "doctor", new: "notebook" },
 };
 
 function unknownCommand(given: string): UsageError {

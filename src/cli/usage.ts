@@ -12,6 +12,7 @@ Usage: platform-auth <command> [options]
   refresh   refresh now (rarely needed)
   logout    forget the tokens
   doctor    check settings, file, clock, provider, API and token
+  notebook  write a notebook that signs in and calls the API
   explain   what an error code means, and what to do
   sandbox   run an identity provider, portal and API on this computer
 
@@ -98,6 +99,16 @@ Usage: platform-auth logout
 
 Example:
   platform-auth logout`,
+
+  notebook:
+    `Writes a notebook that signs in and calls the API, with the import that fits its folder. A file
+that is there already is left as it is.
+
+Usage: platform-auth notebook [file] [--json]
+
+Examples:
+  platform-auth notebook
+  platform-auth notebook analysis/wind.ipynb`,
 
   explain:
     `Explains an error code: symptom, cause and fix. Works offline. Without a code it lists them all.

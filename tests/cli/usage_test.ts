@@ -3,7 +3,7 @@ import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
 
 const COMMANDS = [
-  ...["init", "login", "status", "token", "fetch", "refresh", "logout", "doctor"],
+  ...["init", "login", "status", "token", "fetch", "refresh", "logout", "doctor", "notebook"],
   ...["explain", "sandbox"],
 ];
 
@@ -12,6 +12,7 @@ const misuse: [string[], RegExp][] = [
   [["hunter2-hunter2"], /no such command;/],
   [["__proto__"], /no such command;/],
   [["lgoin"], /no such command \(did you mean login\?\)/],
+  [["note"], /no such command \(did you mean notebook\?\)/],
   [["Sign-In"], /no such command \(did you mean login\?\)/],
   [["--json", "status"], /Options stand behind the command, as in: platform-auth status --json/],
   [["--hunter2-hunter2"], /Options stand behind the command/],
@@ -24,6 +25,8 @@ const misuse: [string[], RegExp][] = [
   [["doctor", "--JSON"], /doctor has no option --JSON \(did you mean --json\?\)/],
   [["init", "--form", "x"], /init has no option --form \(did you mean --from\?\)/],
   [["init", "hunter2-hunter2"], /init takes no words/],
+  [["notebook", "a", "b"], /notebook takes one file/],
+  [["notebook", "hunter2"], /notebook takes a file that ends in \.ipynb/],
   [["login", "hunter2-hunter2"], /login takes no words/],
   [["status", "--json=hunter2"], /--json/],
   [["token", "--min-valid", "soon"], /--min-valid takes a number/],

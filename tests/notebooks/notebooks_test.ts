@@ -1,7 +1,14 @@
 import { assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Notebook, readNotebook, writeNotebook } from "./notebook.ts";
+import { inCliWorld } from "../support/cli_world.ts";
+import {
+  codeCells,
+  describeOutputs,
+  type Notebook,
+  readNotebook,
+  writeNotebook,
+} from "./notebook.ts";
 import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./main.ts";
@@ -210,3 +217,17 @@ Deno.test("every notebook shows again what its file holds", async (t) => {
     });
   }
 });
+
+Deno.test("a notebook that the command line wrote runs, with the .env of its project", () =>
+  inCliWorld(async ({ run, folder }) => {
+    await Deno.writeTextFile(`${folder}/deno.json`, "{}");
+    await Deno.mkdir(`${folder}/a b`);
+    assertEquals((await run(["notebook", "a b/new.ipynb"])).code, 0);
+    const path = `${folder}/a b/new.ipynb`;
+    const { problems, updated } = await runNotebook(path, { update: true });
+    assertEquals([problems, updated], [[], true]);
+    const [login = "", call = ""] = codeCells(await readNotebook(path))
+      .map(({ cell }) => describeOutputs(cell.outputs));
+    assertStringIncludes(login, "Signed in as student");
+    assertStringIncludes(call, "Gull Harbor");
+  }));

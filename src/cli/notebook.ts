@@ -1,0 +1,112 @@
+import { relative } from "node:path";
+import { print, printJson, UsageError } from "./output.ts";
+import { filePath, fileUrl, folderOf } from "../runtime/file_paths.ts";
+import { ConfigError } from "../values/errors.ts";
+
+const DEFAULT_FILE = "notebook.ipynb";
+
+/** Where this code is: in the folder of the source, or in the one file of a release. */
+const HERE = import.meta.url;
+
+/**
+ * Writes a notebook with a login and a first call. Nothing is overwritten.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` if the file is there already or cannot be written, `PERMISSION`.
+ */
+export async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> {
+  if (!file.endsWith(".ipynb")) throw new UsageError("notebook takes a file that ends in .ipynb");
+  const specifier = await create(file);
+  if (json) return await printJson({ file: filePath(fileUrl(file)), import: specifier });
+  await print(
+    `Wrote ${file}, which imports ${specifier}\n` +
+      "Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).\n" +
+      "It takes its settings from the .env, which platform-auth init writes.",
+  );
+}
+
+/** @returns What the notebook imports. */
+async function create(file: string): Promise<string> {
+  try {
+    // The kernel runs in the real folder, whatever links lead to it.
+    const specifier = moduleSpecifier(HERE, await Deno.realPath(folderOf(file)));
+    await Deno.writeTextFile(file, notebookText(specifier), { createNew: true });
+    return specifier;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) {
+      const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
+      const flags = `--allow-read=${folder} --allow-write=${folder}`;
+      throw new ConfigError(
+        "PERMISSION",
+        `Cannot write ${file}: the permission is missing; run with ${flags}`,
+      );
+    }
+    const next = error instanceof Deno.errors.AlreadyExists
+      ? ": it is there already, and is left as it is; give another name"
+      : "; check the path";
+    throw new ConfigError("INVALID_SETTING", `Cannot write ${file}${next}`);
+  }
+}
+
+/**
+ * The name by which a notebook imports this module.
+ *
+ * @param here Address of a module of the command line.
+ * @param folder Absolute path of the notebook's folder.
+ */
+export function moduleSpecifier(here: string, folder: string): string {
+  // A released file has the module beside it.
+  const isSource = here.endsWith("/src/cli/notebook.ts");
+  const module = new URL(isSource ? "../../mod.ts" : "./mod.js", here);
+  if (module.protocol !== "file:") return module.href;
+  // Deno's cache has the version in the path, a node_modules folder has not.
+  const [, name, version] =
+    /\/(?:node_modules|npm\/[^/]+)\/(@[^/]+\/[^/]+)\/(?:(\d[^/]*)\/)?mod\.js$/.exec(module.href) ??
+      [];
+  if (name !== undefined) return `npm:${name}${version ? `@^${version}` : ""}`;
+  const path = relative(folder, filePath(module)).replaceAll("\\", "/");
+  // On another drive of Windows nothing relative leads there.
+  if (/^[A-Za-z]:/.test(path)) return module.href;
+  const address = path.split("/").map(encodeURIComponent).join("/");
+  return address.startsWith("../") ? address : `./${address}`;
+}
+
+function notebookText(specifier: string): string {
+  const cells = [
+    text(
+      "# A notebook with the data platform",
+      "",
+      "`login()` takes the settings from the `.env` and asks for what is missing. A session that is",
+      "good is kept, so this cell may run again at any time.",
+    ),
+    code(`import { authFetch, login } from ${JSON.stringify(specifier)};`, "", "await login();"),
+    text(
+      "`authFetch` is `fetch` with the token added, kept current. `/v1/stations` is a path of the",
+      "sandbox: with an account of your own, put a path of your API in its place.",
+    ),
+    code(
+      'const answer = await authFetch("/v1/stations");',
+      "if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`);",
+      "const rows = await answer.json();",
+      "console.table(rows);",
+    ),
+  ];
+  const notebook = {
+    cells: cells.map((cell, at) => ({ ...cell, id: `cell-${at + 1}` })),
+    metadata: {
+      kernelspec: { display_name: "Deno", language: "typescript", name: "deno" },
+      language_info: { file_extension: ".ts", mimetype: "text/x.typescript", name: "typescript" },
+    },
+    nbformat: 4,
+    nbformat_minor: 5,
+  };
+  return `${JSON.stringify(notebook, null, 1)}\n`;
+}
+
+function text(...lines: string[]) {
+  return { cell_type: "markdown", metadata: {}, source: lines.join("\n") };
+}
+
+function code(...lines: string[]) {
+  const source = lines.join("\n");
+  return { cell_type: "code", execution_count: null, metadata: {}, outputs: [], source };
+}

@@ -1,0 +1,51 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { moduleSpecifier } from "../../src/cli/notebook.ts";
+import { inCliWorld } from "../support/cli_world.ts";
+
+const places: [where: string, here: string, specifier: string][] = [
+  ["a clone beside it", "file:///home/ada/clone/src/cli/notebook.ts", "../clone/mod.ts"],
+  ["a clone around it", "file:///home/ada/src/cli/notebook.ts", "../mod.ts"],
+  ["a clone in it", "file:///home/ada/work/a%20%23b/src/cli/notebook.ts", "./a%20%23b/mod.ts"],
+  [
+    "the source at a URL",
+    "https://code.example/v1/src/cli/notebook.ts",
+    "https://code.example/v1/mod.ts",
+  ],
+  ["a released file", "file:///home/ada/work/cli.js", "./mod.js"],
+  ["a released file at a URL", "https://code.example/v1/cli.js", "https://code.example/v1/mod.js"],
+  [
+    "the npm package in Deno's cache",
+    "file:///home/ada/.cache/deno/npm/registry.npmjs.org/@platform-auth/platform-auth/0.1.0/cli.js",
+    "npm:@platform-auth/platform-auth@^0.1.0",
+  ],
+  [
+    "the npm package in a project",
+    "file:///home/ada/work/node_modules/@platform-auth/platform-auth/cli.js",
+    "npm:@platform-auth/platform-auth",
+  ],
+];
+for (const [where, here, specifier] of places) {
+  Deno.test(`a notebook imports the module of ${where}`, () => {
+    assertEquals(moduleSpecifier(here, "/home/ada/work"), specifier);
+  });
+}
+
+Deno.test("notebook writes a file once, and never over another one", () =>
+  inCliWorld(async ({ run, folder }) => {
+    const first = await run(["notebook"]);
+    assertEquals([first.code, first.stderr], [0, ""]);
+    assertMatch(first.stdout, /^Wrote notebook\.ipynb, which imports \.\.\/\S+\/mod\.ts\n/);
+    const text = await Deno.readTextFile(`${folder}/notebook.ipynb`);
+    const { code, stderr } = await run(["notebook"]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /Cannot write notebook\.ipynb: it is there already, .*give another name/);
+    assertEquals(await Deno.readTextFile(`${folder}/notebook.ipynb`), text);
+    const json = await run(["notebook", "other.ipynb", "--json"]);
+    const { file, import: specifier } = JSON.parse(json.stdout);
+    assertEquals([file, specifier.endsWith("/mod.ts")], [`${folder}/other.ipynb`, true]);
+    assertMatch(
+      (await run(["notebook", "nowhere/a.ipynb"])).stderr,
+      /nowhere\/a\.ipynb; check the/,
+    );
+    assertEquals((await run(["notebook", "notes.txt"])).code, 2);
+  }));

@@ -34,6 +34,25 @@ function pieces(count: number, size: number): ReadableStream<Uint8Array<ArrayBuf
   }, { highWaterMark: 0 });
 }
 
+Deno.test("authFetch() sends headers of every form as fetch does", async () => {
+  const sent: Headers[] = [];
+  await using world = await loggedIn({
+    api: ({ headers }) => {
+      sent.push(headers);
+      return new Response("ok");
+    },
+  });
+  const pairs: [string, string][] = [["Accept", "a"], ["x-mine", "1"], ["X-Mine", " 2 "]];
+  const forms = [pairs, new Map(pairs), new Headers(pairs), { "X-Mine": 1 }, {}, [], undefined];
+  for (const form of forms) {
+    const headers = form as HeadersInit;
+    await world.session.authFetch("/v1/x", { headers });
+    const own = [...sent.at(-1) ?? []].filter(([name]) => name !== "authorization");
+    assertEquals(own, [...new Request("https://api.example", { headers }).headers]);
+  }
+  assertEquals(sent.length, forms.length);
+});
+
 Deno.test("a Request in place of the options is sent as fetch sends it, twice after a 401", async () => {
   const { seen, api } = recording(401, 201);
   await using world = await loggedIn({ api });

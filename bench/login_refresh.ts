@@ -2,9 +2,10 @@ import { createSession } from "../mod.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { startLoadWorld } from "./load_world.ts";
 import { type Part, rounds } from "./part.ts";
-import { summaryColumns, summaryRows } from "./report.ts";
+import { summaryColumns, summaryRows, valueTarget } from "./report.ts";
 
-const ROUNDS = 60;
+const ROUNDS = 200;
+const LARGE = "portal token of 1 MB, memory only";
 
 /** What a login and a refresh take in a process that is warm, over the bare request. */
 export const loginRefresh: Part = async (effort) => {
@@ -19,6 +20,8 @@ export const loginRefresh: Part = async (effort) => {
       const response = await fetch(world.url, { method: "POST", body: "{}", ...init });
       await response.json();
     };
+    const pasted = createSession(world.options);
+    const portalToken = tokenOf(1_000_000);
     await inMemory.login();
     await inFile.login();
     const subjects = {
@@ -28,6 +31,7 @@ export const loginRefresh: Part = async (effort) => {
       "refresh, memory only": () => inMemory.refresh(),
       "login, saved": () => inFile.login({ force: true }),
       "refresh, saved": () => inFile.refresh(),
+      [LARGE]: () => pasted.login({ portalToken }),
     };
     const samples = await interleave(
       Object.entries(subjects).map(([name, work]) => ({ name, measure: () => timed(work) })),
@@ -44,10 +48,22 @@ export const loginRefresh: Part = async (effort) => {
         columns: summaryColumns("work", reference),
         rows: summaryRows(summaries, "ms"),
       }],
-      targets: [],
+      targets: valueTarget("a token of 1 MB", samples.get(LARGE) ?? [], 50, " ms"),
       data: Object.fromEntries(summaries),
     };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 };
+
+/** A token of so many characters, nearly all of them in a claim. */
+function tokenOf(length: number): string {
+  const part = (value: unknown) =>
+    new TextEncoder().encode(JSON.stringify(value))
+      .toBase64({ alphabet: "base64url", omitPadding: true });
+  const iat = Math.floor(Date.now() / 1_000);
+  const claims = { iat, exp: iat + 3_600, token_use: "access", client_id: "bench-client" };
+  const rest = length - part({ ...claims, scope: "" }).length - 100;
+  const scope = "s".repeat(Math.floor(rest * 3 / 4));
+  return `${part({ alg: "none" })}.${part({ ...claims, scope })}.`.padEnd(length, "A");
+}

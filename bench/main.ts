@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { coldStart } from "./cold_start.ts";
 import { writeTables } from "./document.ts";
 import { envUpdate } from "./env_update.ts";
+import { firstRun } from "./first_run.ts";
 import { importCost } from "./import_cost.ts";
 import { loginRefresh } from "./login_refresh.ts";
 import { describeMachine, machineText } from "./machine.ts";
@@ -15,12 +16,14 @@ import { ownWork } from "./own_work.ts";
 import type { Effort, Part } from "./part.ts";
 import { perCall } from "./per_call.ts";
 import { pathOf } from "./processes.ts";
+import { removeReleased } from "./released.ts";
 import { markdownOf, type PartResult } from "./report.ts";
 import { stampede } from "./stampede.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
   "import": importCost,
   "cold-start": coldStart,
+  "first-run": firstRun,
   "per-call": perCall,
   "own-work": ownWork,
   "stampede": stampede,
@@ -60,6 +63,7 @@ for (const name of names) {
   results.push(result);
   if (!values.json) console.log(`\n## ${name}\n\n${markdownOf(result)}`);
 }
+await removeReleased();
 const seconds = Math.round((performance.now() - started) / 1_000);
 if (values.json) console.log(JSON.stringify({ machine, seconds, results }, null, 2));
 else console.log(`\nTook ${seconds} s.`);

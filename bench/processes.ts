@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A command line that does its work and ends. */
@@ -80,7 +81,7 @@ export async function startServer<Hello>(
   };
 }
 
-/** Absolute path of a file of this folder. */
+/** Absolute path of a file: as it is, or from this folder on. */
 export function pathOf(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
+  return isAbsolute(name) ? name : fileURLToPath(new URL(name, import.meta.url));
 }

@@ -1,4 +1,4 @@
-import type { Summary } from "./stats.ts";
+import { type Interval, median, medianInterval, type Summary } from "./stats.ts";
 
 /** A table of one part, as it is printed and kept. */
 export interface Table {
@@ -13,6 +13,8 @@ export interface Table {
 export interface Target {
   readonly claim: string;
   readonly measured: number;
+  /** Where the figure lies with a probability of 95 %; absent where it does not vary. */
+  readonly interval?: Interval;
   readonly limit: number;
   /** Whether the figure must stay below the limit or reach it. */
   readonly wanted: "at most" | "at least";
@@ -28,11 +30,40 @@ export interface PartResult {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export function isMet({ measured, limit, wanted }: Target): boolean {
-  return wanted === "at most" ? measured <= limit : measured >= limit;
+/** A target is decided when the whole interval is on one side of it. */
+export type Verdict = "met" | "missed" | "not decided";
+
+export function verdictOf({ measured, interval, limit, wanted }: Target): Verdict {
+  const [low, high] = interval ?? [measured, measured];
+  if (wanted === "at most" ? high <= limit : low >= limit) return "met";
+  return (wanted === "at most" ? low > limit : high < limit) ? "missed" : "not decided";
 }
 
-/** Rows of name, median, middle half and ratio, for a table of summaries. */
+/** A target for the ratio of a subject to its reference; none if the subject did not run. */
+export function ratioTarget(
+  claim: string,
+  summary: Summary | undefined,
+  limit: number,
+  wanted: Target["wanted"] = "at most",
+): Target[] {
+  if (summary === undefined) return [];
+  const { ratio: measured, interval } = summary;
+  return [{ claim, measured, interval, limit, wanted, unit: " ×" }];
+}
+
+/** A target for the median of values; none if there are no values. */
+export function valueTarget(
+  claim: string,
+  values: readonly number[],
+  limit: number,
+  unit: string,
+): Target[] {
+  if (values.length === 0) return [];
+  const interval = medianInterval(values);
+  return [{ claim, measured: median(values), interval, limit, wanted: "at most", unit }];
+}
+
+/** Rows of name, median, middle half, ratio and its interval, for a table of summaries. */
 export function summaryRows(
   summaries: ReadonlyMap<string, Summary>,
   unit: string,
@@ -40,15 +71,20 @@ export function summaryRows(
   return [...summaries].map(([name, one]) => [
     name,
     `${figure(one.median)} ${unit}`,
-    one.quartiles.map(figure).join(" to "),
+    rangeText(one.quartiles),
     figure(one.ratio),
-    one.ratioQuartiles.map(figure).join(" to "),
+    rangeText(one.interval),
   ]);
 }
 
 /** The heads of those columns. */
 export function summaryColumns(what: string, reference: string): string[] {
-  return [what, "median", "middle half", `ratio to ${reference}`, "middle half of ratios"];
+  return [what, "median", "middle half", `ratio to ${reference}`, "95 % interval"];
+}
+
+/** From where to where, as text. */
+export function rangeText([low, high]: Interval): string {
+  return `${figure(low)} to ${figure(high)}`;
 }
 
 /** Three significant digits, and never an exponent. */
@@ -68,12 +104,13 @@ export function markdownOf({ tables, targets }: PartResult): string {
 function targetTable(targets: readonly Target[]): Table {
   return {
     title: "Targets",
-    columns: ["figure", "wanted", "measured", ""],
+    columns: ["figure", "wanted", "measured", "95 % interval", ""],
     rows: targets.map((target) => [
       target.claim,
       `${target.wanted} ${figure(target.limit)}${target.unit}`,
       `${figure(target.measured)}${target.unit}`,
-      isMet(target) ? "met" : "missed",
+      target.interval === undefined ? "" : rangeText(target.interval),
+      verdictOf(target),
     ]),
   };
 }

@@ -12,16 +12,19 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
+/** From where to where. */
+export type Interval = readonly [number, number];
+
 /** How a subject did, and how it compares to the reference of its table. */
 export interface Summary {
   readonly median: number;
   /** The middle half of the samples. */
-  readonly quartiles: readonly [number, number];
+  readonly quartiles: Interval;
   readonly samples: number;
-  /** Ratio of the two medians. */
+  /** Median of the ratios of samples that were taken side by side. */
   readonly ratio: number;
-  /** The middle half of the ratios of samples that were taken side by side. */
-  readonly ratioQuartiles: readonly [number, number];
+  /** Where that median lies with a probability of 95 %. */
+  readonly interval: Interval;
 }
 
 /** Sums samples up beside those of the reference that were taken in the same rounds. */
@@ -31,8 +34,42 @@ export function summarize(samples: readonly number[], reference: readonly number
     median: median(samples),
     quartiles: [quantile(samples, 0.25), quantile(samples, 0.75)],
     samples: samples.length,
-    ratio: median(samples) / median(reference),
-    ratioQuartiles: [quantile(ratios, 0.25), quantile(ratios, 0.75)],
+    ratio: median(ratios),
+    interval: medianInterval(ratios),
+  };
+}
+
+const RESAMPLES = 2_000;
+/** The least of five values and the greatest do not span 95 %. */
+const LEAST_VALUES = 6;
+
+/**
+ * Where the median of all values that could have been measured lies with a probability of 95 %, by
+ * bootstrap: the medians of many samples drawn from the values. Always the same for the same values.
+ */
+export function medianInterval(values: readonly number[]): Interval {
+  if (values.length < LEAST_VALUES) return [-Infinity, Infinity];
+  const random = mulberry32(1);
+  const drawn = new Float64Array(values.length);
+  const middle = (values.length - 1) / 2;
+  const medians = Array.from({ length: RESAMPLES }, () => {
+    for (let i = 0; i < drawn.length; i++) {
+      drawn[i] = values[Math.floor(random() * values.length)] ?? NaN;
+    }
+    drawn.sort();
+    return ((drawn[Math.floor(middle)] ?? NaN) + (drawn[Math.ceil(middle)] ?? NaN)) / 2;
+  });
+  return [quantile(medians, 0.025), quantile(medians, 0.975)];
+}
+
+/** Numbers from 0 to 1 that look random and are the same each time. */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 

@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { pathOf, type Program, run } from "./processes.ts";
 
 /** A program to be measured beside others, and what it may need. */
@@ -13,8 +14,10 @@ export interface Skipped {
 }
 
 /**
- * A script of this folder as its user would run it: in a project of its own, whose lock file names
- * its packages and no others.
+ * A script as its user would run it: in a project of its own, whose lock file names its packages and
+ * no others.
+ *
+ * @param script Its path; if that is relative, from this folder on.
  */
 export async function denoContender(
   name: string,
@@ -22,20 +25,29 @@ export async function denoContender(
   folder: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Contender | Skipped> {
-  const lock = `${folder}/${script.replaceAll("/", "-")}.lock`;
+  const lock = `${folder}/${name.replaceAll(/\W+/g, "-")}.lock`;
   const flags = ["--quiet", "--no-config", `--lock=${lock}`];
-  const prepare = {
-    command: Deno.execPath(),
-    args: ["cache", ...flags, pathOf(script)],
-    cwd: folder,
-  };
+  const path = pathOf(script);
   try {
-    await run(prepare);
+    await run({ command: Deno.execPath(), args: ["cache", ...flags, path], cwd: folder });
   } catch (error) {
     return { name, why: lastLine(error) };
   }
-  const args = ["run", ...flags, "--frozen", "-A", pathOf(script)];
+  const args = ["run", ...flags, "--frozen", "-A", path];
   return { name, program: { command: Deno.execPath(), args, cwd: folder, env } };
+}
+
+/** The same script, but it imports the released file. */
+export async function releasedContender(
+  name: string,
+  script: string,
+  folder: string,
+  released: string,
+): Promise<Contender | Skipped> {
+  const text = await Deno.readTextFile(pathOf(script));
+  const copy = `${folder}/${script.replaceAll("/", "-")}`;
+  await Deno.writeTextFile(copy, text.replace("../../mod.ts", pathToFileURL(released).href));
+  return await denoContender(name, copy, folder);
 }
 
 /** A Python script of this folder. Its interpreter is called directly, not through a shim. */

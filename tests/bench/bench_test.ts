@@ -6,13 +6,44 @@ import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/ass
 import { fileURLToPath } from "node:url";
 import { replaceBlock } from "../../bench/document.ts";
 import { interleave } from "../../bench/interleave.ts";
-import type { PartResult } from "../../bench/report.ts";
-import { fittedExponent, median, summarize } from "../../bench/stats.ts";
+import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
+import { fittedExponent, median, medianInterval, summarize } from "../../bench/stats.ts";
 
-Deno.test("median() and summarize() compare the middle of samples, and samples of the same round", () => {
+Deno.test("summarize() compares samples of the same round", () => {
   assertEquals(median([9, 1, 2, 3]), 2.5);
-  const { median: middle, ratio, ratioQuartiles } = summarize([2, 4, 6], [1, 2, 3]);
-  assertEquals([middle, ratio, ...ratioQuartiles], [4, 2, 2, 2]);
+  // Samples of one round are alike, those of different rounds are not.
+  const rounds = [1, 2, 3, 40, 5, 600, 7, 8];
+  const { median: middle, ratio, interval } = summarize(rounds.map((it) => it * 2), rounds);
+  assertEquals([middle, ratio, ...interval], [12, 2, 2, 2]);
+});
+
+Deno.test("medianInterval() is the same each time, and narrower the more values there are", () => {
+  const values = (count: number) =>
+    Array.from({ length: count }, (_, at) => 1 + Math.sin(at * at) / 10);
+  const [low, high] = medianInterval(values(100));
+  assertEquals(medianInterval(values(100)), [low, high]);
+  assert(low < median(values(100)) && median(values(100)) < high);
+  const [lower, higher] = medianInterval(values(2_500));
+  assertAlmostEquals((high - low) / (higher - lower), 5, 2);
+  assertEquals(medianInterval([1, 1, 1]), [-Infinity, Infinity]);
+});
+
+Deno.test("a target is decided when the whole interval is on one side of it", () => {
+  const verdict = (wanted: Target["wanted"], interval?: [number, number]) =>
+    verdictOf({
+      claim: "",
+      measured: 1,
+      limit: 1.03,
+      unit: "",
+      wanted,
+      ...interval && { interval },
+    });
+  assertEquals(verdict("at most", [0.98, 1.02]), "met");
+  assertEquals(verdict("at most", [0.98, 1.04]), "not decided");
+  assertEquals(verdict("at most", [1.04, 1.05]), "missed");
+  assertEquals(verdict("at least", [1.04, 1.05]), "met");
+  assertEquals(verdict("at least", [0.98, 1.02]), "missed");
+  assertEquals([verdict("at most"), verdict("at least")], ["met", "missed"]);
 });
 
 Deno.test("fittedExponent() finds the power of a curve", () => {
@@ -47,7 +78,7 @@ Deno.test("every part of the benchmark runs and prints JSON", async () => {
   assertEquals(new TextDecoder().decode(stderr), "");
   assertEquals(code, 0);
   const { results }: { results: PartResult[] } = JSON.parse(new TextDecoder().decode(stdout));
-  const parts = "import,cold-start,per-call,own-work,stampede,env-update,login-refresh";
+  const parts = "import,cold-start,first-run,per-call,own-work,stampede,env-update,login-refresh";
   assertEquals(results.map(({ part }) => part).join(), parts);
   for (const { tables } of results) assert(tables.every(({ rows }) => rows.length > 0));
   const stampede = results.find(({ part }) => part === "stampede");

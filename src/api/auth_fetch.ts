@@ -3,8 +3,8 @@ import { BodyCopy, isRepeatable } from "./body.ts";
 import {
   BAD_HEADER,
   canBeSent,
-  type HeaderPairs,
-  pairsOf,
+  type PlainHeaders,
+  plainHeaders,
   showsToken,
   withToken,
 } from "./headers.ts";
@@ -50,7 +50,7 @@ interface Call {
   readonly input: string | Request;
   readonly init: RequestInit | undefined;
   /** The caller's own headers; `undefined`: none. */
-  readonly headers: HeaderPairs | undefined;
+  readonly headers: PlainHeaders | undefined;
   /** The `Request` that the body is taken from; `undefined` if the body is in `init`, or there is none. */
   readonly bodyOf: Request | undefined;
 }
@@ -124,7 +124,7 @@ function prepare(
     address,
     input: request ?? address,
     init: aborts === undefined ? options : { ...options, signal: aborts },
-    headers: headers === undefined ? undefined : pairsOf(headers),
+    headers: headers === undefined ? undefined : plainHeaders(headers),
     bodyOf: takesBody ? request : undefined,
   };
 }
@@ -184,7 +184,7 @@ function send(
     : sendWithin(call, init, method, copy);
 }
 
-type SentInit = RequestInit & { headers: HeaderPairs };
+type SentInit = RequestInit & { headers: PlainHeaders };
 
 /** Sends a request with a body, which must not leave its origin. */
 async function sendWithin(

@@ -2,10 +2,10 @@ import { typeError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /**
- * Names and values, the form that costs least: the runtime checks each value again that comes in a
- * `Headers`.
+ * A copy of headers in a form that costs little: a plain object, or pairs where a name may come twice.
+ * The runtime checks each value again that comes in a `Headers`.
  */
-export type HeaderPairs = readonly string[][];
+export type PlainHeaders = Record<string, string> | string[][];
 
 /** What is told in place of the runtime's error, which would quote the value. */
 export const BAD_HEADER = "authFetch() was given a header whose name or value cannot be sent";
@@ -15,17 +15,18 @@ export const BAD_HEADER = "authFetch() was given a header whose name or value ca
  *
  * @throws {TypeError} If one of them is `authorization`.
  */
-export function pairsOf(headers: HeadersInit): HeaderPairs {
-  const pairs = copyOf(headers);
-  if (pairs.some(([name]) => name?.toLowerCase() === "authorization")) {
+export function plainHeaders(headers: HeadersInit): PlainHeaders {
+  const copy = copyOf(headers);
+  const names = Array.isArray(copy) ? copy.map(([name]) => name) : Object.keys(copy);
+  if (names.some((name) => name?.toLowerCase() === "authorization")) {
     throw typeError(
       "authFetch() sets the authorization header itself; leave it out, or use fetch()",
     );
   }
-  return pairs;
+  return copy;
 }
 
-function copyOf(headers: HeadersInit): HeaderPairs {
+function copyOf(headers: HeadersInit): PlainHeaders {
   try {
     if (headers instanceof Headers) {
       // Its iterator takes four times as long.
@@ -33,8 +34,8 @@ function copyOf(headers: HeadersInit): HeaderPairs {
       headers.forEach((value, name) => pairs.push([name, value]));
       return pairs;
     }
-    const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
-    return pairs.map((pair) => [...pair].map(String));
+    if (!(Symbol.iterator in headers)) return { ...headers };
+    return [...headers].map((pair) => [...pair].map(String));
   } catch {
     throw typeError(BAD_HEADER);
   }
@@ -59,12 +60,13 @@ export function showsToken(error: unknown, headers: HeadersInit | undefined): bo
 }
 
 /** The headers to send. */
-export function withToken(headers: HeaderPairs | undefined, tokens: Tokens): HeaderPairs {
+export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): PlainHeaders {
   let value = values.get(tokens);
   if (value === undefined) values.set(tokens, value = `bearer ${tokens.accessToken.reveal()}`);
-  return headers === undefined
-    ? [["authorization", value]]
-    : [...headers, ["authorization", value]];
+  if (headers === undefined) return { authorization: value };
+  return Array.isArray(headers)
+    ? [...headers, ["authorization", value]]
+    : { ...headers, authorization: value };
 }
 
 /** The header's value is put together once: a string made anew would be copied for every call. */

@@ -84,11 +84,14 @@ function growth(measured: number): Target {
   return { claim, measured, limit: 1.1, wanted: "at most", unit: "" };
 }
 
-/** A file that holds the token lines in its middle, so that these are replaced in place. */
+/**
+ * A file that holds the token lines in its middle, so that these are replaced in place. Its lines are
+ * short, because a `.env` may not be larger than 1 MiB.
+ */
 function textOf(lines: number): string {
   const text = Array.from(
     { length: lines },
-    (_, at) => at % 10 === 9 ? `# a remark in line ${at}` : `SETTING_${at}=value-of-${at}`,
+    (_, at) => at % 10 === 9 ? `# ${at}` : `A${at}=1`,
   );
   text.splice(
     Math.floor(lines / 2),

@@ -5,7 +5,7 @@ import { releasedFolder } from "./released.ts";
 import { ratioTarget } from "./report.ts";
 import { denoContender, releasedContender } from "./subjects.ts";
 
-const ROUNDS = 100;
+const ROUNDS = 200;
 
 /** What `import` of the module costs, beside zod alone: whole processes that do nothing else. */
 export const importCost: Part = async (effort) => {

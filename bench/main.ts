@@ -80,9 +80,8 @@ else {
   for (const verdict of ["met", "missed", "not decided"] as const) {
     const claims = targets.filter((target) => verdictOf(target) === verdict)
       .map(({ claim }) => claim);
-    console.log(
-      `\n${claims.length} ${verdict}${verdict === "met" ? "" : `: ${claims.join("; ")}`}`,
-    );
+    const named = verdict === "met" || claims.length === 0 ? "" : `: ${claims.join("; ")}`;
+    console.log(`\n${claims.length} ${verdict}${named}`);
   }
   console.log(`\nTook ${seconds} s.`);
 }

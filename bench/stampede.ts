@@ -9,7 +9,7 @@ import { fittedExponent, type Summary } from "./stats.ts";
 const SIZES = [1, 10, 100, 1_000, 10_000];
 const ROUNDS = 10;
 /** The largest size decides, and eight processes on two cores differ more from time to time. */
-const ROUNDS_OF_LARGEST = { 1: 12, 8: 50 };
+const ROUNDS_OF_LARGEST = { 1: 24, 8: 50 };
 
 interface Point {
   readonly calls: number;

@@ -67,14 +67,14 @@ export const coldStart: Part = async (effort) => {
     const resumeTable = await tableOf("Cold start: resume to first API answer", resumes, resume);
     const notes = [RELEASED, SOURCE].map((name) => {
       const { ratio = NaN, interval = [NaN, NaN] as const } = besideSmaller.get(name) ?? {};
-      return `Over the baseline without \`node:util\`: ${name} ${figure(ratio)} × ` +
+      return `- Over the baseline without \`node:util\`: ${name} ${figure(ratio)} × ` +
         `(${rangeText(interval)}).`;
     });
     return {
       part: "cold-start",
       tables: [
         await tableOf("Cold start: login to first API answer", logins, login),
-        { ...resumeTable, notes: [...resumeTable.notes ?? [], "", notes.join("\n")] },
+        { ...resumeTable, notes: [...resumeTable.notes ?? [], ...notes] },
         await loadedTable(folder, released, effort.peers),
       ],
       targets: [

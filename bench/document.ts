@@ -1,4 +1,5 @@
 import { type Machine, machineText } from "./machine.ts";
+import { pathOf, run } from "./processes.ts";
 import { markdownOf, type PartResult } from "./report.ts";
 
 /**
@@ -14,6 +15,9 @@ export async function writeTables(
   text = replaceBlock(text, "machine", machineText(machine));
   for (const result of results) text = replaceBlock(text, result.part, markdownOf(result));
   await Deno.writeTextFile(path, text);
+  // Notes may be longer than a line.
+  const args = ["fmt", "--quiet", path];
+  await run({ command: Deno.execPath(), args, cwd: pathOf(".") });
 }
 
 /** @throws {Error} If the text has no such block. */

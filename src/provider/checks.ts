@@ -73,10 +73,16 @@ const answered = z.object({
     AccessToken: token,
     RefreshToken: z.nullish(token),
     ExpiresIn: z.catch(z.optional(seconds), undefined),
+    NewDeviceMetadata: z.catch(
+      z.nullish(z.object({ DeviceKey: token, DeviceGroupKey: z.catch(z.string(), "") })),
+      undefined,
+    ),
   }, "expected an object")),
   ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
   ChallengeParameters: z.catch(z.nullish(z.record(z.string(), z.unknown())), undefined),
 });
+/** What says no more than that it is done: an object, or nothing at all. */
+const done = z.record(z.string(), z.unknown());
 
 /**
  * Reads an answer of the token endpoint (section 2.2). Members that are not needed may be missing or
@@ -88,6 +94,10 @@ export function readAnswer(
 ): Outcome {
   const json = parsed(answer.text);
   if (answer.status < 200 || answer.status > 299) return refusalOf(sent, answer, json);
+  if (sent.flow === "device" || sent.flow === "sign-out") {
+    const isDone = answer.text === "" || z.safeParse(done, json).success;
+    return isDone ? { kind: "done" } : refusalOf(sent, answer, json);
+  }
   const checked = z.safeParse(answered, json);
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -96,10 +106,14 @@ export function readAnswer(
   }
   const { AuthenticationResult: result, ChallengeName, ChallengeParameters } = checked.data;
   if (result) {
+    const { NewDeviceMetadata: device } = result;
     const tokens = {
       accessToken: new Secret(result.AccessToken),
       refreshToken: result.RefreshToken ? new Secret(result.RefreshToken) : undefined,
       expiresIn: result.ExpiresIn,
+      device: device
+        ? { key: new Secret(device.DeviceKey), groupKey: new Secret(device.DeviceGroupKey) }
+        : undefined,
     };
     return { kind: "tokens", tokens };
   }

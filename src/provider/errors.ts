@@ -1,4 +1,4 @@
-import type { Delivery } from "./send.ts";
+import { type Delivery, DOING } from "./send.ts";
 import {
   type AuthError,
   ChallengeError,
@@ -91,7 +91,7 @@ export function deliveryError(
   origins?: CredentialOrigins,
 ): AuthError {
   const { outcome, attempts, retryAfterSeconds } = delivery;
-  const cannot = flow === "login" ? "Cannot log in" : "Cannot refresh the session";
+  const cannot = `Cannot ${DOING[flow]}`;
   if (outcome.kind === "challenge") {
     return new ChallengeError(
       outcome.name,
@@ -101,6 +101,14 @@ export function deliveryError(
   }
   if (outcome.kind !== "refused") throw new TypeError("Cannot make an error of tokens");
   if (outcome.code === "REFRESH_REJECTED") {
+    if (outcome.reused) {
+      return new SessionExpiredError(
+        "REFRESH_REJECTED",
+        `${cannot}: the refresh token was used before (${outcome.seen}), so the one that replaced it ` +
+          "is with another program, or was lost with one that ended; let all programs of this account " +
+          "use the same .env, and run login({ force: true })",
+      );
+    }
     const days = authenticatedAt === undefined ? 0 : (now - authenticatedAt) / 86_400_000;
     return days > REFRESH_DAYS
       ? new SessionExpiredError(

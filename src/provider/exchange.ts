@@ -19,7 +19,7 @@ export interface ProviderSettings {
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
 export interface ProviderRequest {
-  readonly flow: "login" | "refresh";
+  readonly flow: "login" | "refresh" | "device" | "sign-out";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
@@ -43,6 +43,14 @@ export interface IssuedTokens {
   readonly refreshToken: Secret | undefined;
   /** Lifetime of the access token in seconds, if the answer has one. */
   readonly expiresIn: number | undefined;
+  /** The device that the provider made of this login. */
+  readonly device: NewDevice | undefined;
+}
+
+/** A device that waits to be confirmed. */
+export interface NewDevice {
+  readonly key: Secret;
+  readonly groupKey: Secret;
 }
 
 /** What an answer means. */
@@ -53,6 +61,8 @@ export type Outcome =
     readonly name: string;
     readonly parameters: Readonly<Record<string, string>>;
   }
+  /** What was asked for is done; there is nothing to hand over. */
+  | { readonly kind: "done" }
   | Refused;
 
 /** A request that brought neither tokens nor a challenge. */
@@ -63,6 +73,8 @@ export interface Refused {
   readonly repeatable: boolean;
   /** Whether the provider said that this refresh token will never work again. */
   readonly definitive: boolean;
+  /** Whether the refresh token was used before, and somebody else has the one that came after it. */
+  readonly reused?: boolean;
   /** What was seen or said; holds no secret. */
   readonly seen: string;
   readonly status?: number;

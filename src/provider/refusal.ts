@@ -35,7 +35,8 @@ export function refusalOf(
     repeatable: isTransient(code) && name !== "LimitExceededException",
     definitive: code === "REFRESH_REJECTED" &&
       (/refresh token has (expired|been revoked)|invalid refresh token/i.test(message) ||
-        name === "RefreshTokenReuseException"),
+        name === REUSE),
+    ...(name === REUSE && { reused: true }),
     seen: `status ${status}, ${odd === undefined ? seen : quote(odd)}`,
     status,
     ...(name !== "" && { providerCode: shownName }),
@@ -58,12 +59,27 @@ function errorOf(answer: ProviderAnswer, json: unknown): { name: string; message
   return { name, message: message || (plain.startsWith("<") ? "" : plain) };
 }
 
+const REUSE = "RefreshTokenReuseException";
+
 const REJECTED_CREDENTIALS = new Set([
   "NotAuthorizedException",
   "InvalidPasswordException",
   "UserNotFoundException",
-  "RefreshTokenReuseException",
+  REUSE,
 ]);
+
+/** Why a provider did not end a session, where its own sentence does not say it. */
+const NOT_ENDED: Readonly<Record<string, string>> = {
+  UnsupportedTokenTypeException: "its refresh tokens cannot be revoked",
+  UnsupportedOperationException: "revocation is switched off for the app client",
+  UnauthorizedException: "the refresh token does not belong to the app client",
+  UnknownOperationException: "it knows no such operation",
+};
+
+/** Why a provider did not end a session, for people. */
+export function whyNotEnded({ providerCode = "", seen }: Refused): string {
+  return Object.hasOwn(NOT_ENDED, providerCode) ? `${NOT_ENDED[providerCode]} (${seen})` : seen;
+}
 
 const THROTTLED = new Set(["TooManyRequestsException", "LimitExceededException"]);
 
@@ -90,6 +106,7 @@ const WELL_KNOWN: ReadonlySet<string> = new Set([
   ...REJECTED_CREDENTIALS,
   ...THROTTLED,
   ...Object.keys(NAMED),
+  ...Object.keys(NOT_ENDED),
   "InvalidParameterException",
 ]);
 
@@ -113,7 +130,8 @@ function codeOf(
   const said = SAID.find(([pattern]) => pattern.test(message));
   if (said) return said[1];
   if (REJECTED_CREDENTIALS.has(name)) {
-    return flow === "login" ? "INVALID_CREDENTIALS" : "REFRESH_REJECTED";
+    if (flow === "login") return "INVALID_CREDENTIALS";
+    return flow === "refresh" ? "REFRESH_REJECTED" : "REJECTED";
   }
   if (
     name === "InvalidParameterException" && /\bflow\b|auth method not supported/i.test(message)

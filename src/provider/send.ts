@@ -26,6 +26,14 @@ export interface Caller {
   isWanted?(): boolean;
 }
 
+/** What a request is for, in the words of messages. */
+export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
+  login: "log in",
+  refresh: "refresh the session",
+  device: "confirm the device",
+  "sign-out": "tell the provider",
+};
+
 const MAX_ATTEMPTS = 4;
 /** A real answer is a few kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
@@ -51,13 +59,11 @@ export async function send(
   deadlineMs: number,
   { signal, isWanted = () => true }: Caller = {},
 ): Promise<Delivery> {
-  const { readAnswer } = await loadChecks(
-    request.flow === "login" ? "log in" : "refresh the session",
-  );
+  const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
-  // A login without an answer may have been checked, so there is only one attempt. A refresh may be sent
-  // again, but late: where refresh tokens rotate, an answer that nobody waits for is lost.
+  // A login without an answer may have been checked, so there is only one attempt. Others may be sent
+  // again, but a refresh late: where refresh tokens rotate, an answer that nobody waits for is lost.
   const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
@@ -206,14 +212,14 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
   const refused = { kind: "refused", definitive: false } as const;
   if (timedOut) {
-    const repeatable = request.flow === "refresh";
+    const repeatable = request.flow !== "login";
     return { ...refused, code: "TIMEOUT", repeatable, seen: `no answer from ${host}` };
   }
   return {
     ...refused,
     code: "UNREACHABLE",
     // If the provider may have read the request, a password is not sent again.
-    repeatable: reason.retry && (reason.unsent || request.flow === "refresh"),
+    repeatable: reason.retry && (reason.unsent || request.flow !== "login"),
     seen: `${host}: ${reason.words}`,
   };
 }

@@ -73,6 +73,15 @@ export class SessionMemory implements RefreshingSession {
     });
   }
 
+  async saveThen(transition: (now: Holding) => Holding, lock: StoreLock): Promise<boolean> {
+    return await this.whileSaving(async () => {
+      const news = await this.store.save(() => tokensOf(transition(this.peek())), lock, false);
+      if (news.kind === "same") this.change(transition);
+      else this.become(afterNews(this.peek(), news, this.#endedElsewhere()));
+      return news.kind === "same";
+    });
+  }
+
   /** Does what ends in a save, and takes nothing in the store for news until then. */
   async whileSaving<T>(work: () => Promise<T>): Promise<T> {
     this.#saves++;

@@ -36,6 +36,12 @@ export interface RefreshingSession {
    * @returns `false` if others wrote: their news are the state now.
    */
   saveNow(lock: StoreLock, over: boolean): Promise<boolean>;
+  /**
+   * Saves the state that a transition leads to, then goes there: nobody uses tokens that are not saved.
+   *
+   * @returns `false` if others wrote: their news are the state now.
+   */
+  saveThen(transition: (now: Holding) => Holding, lock: StoreLock): Promise<boolean>;
   /** The error of a call that finds no tokens. */
   whyNot(): AuthError;
 }
@@ -163,10 +169,9 @@ async function renew(
 ): Promise<Tokens> {
   session.notices.set("early", undefined);
   session.catchUp();
-  let isSaved = false;
-  while (!isSaved) {
-    const next = session.change((now) => afterRefresh(now, held, fresh, lock.held));
-    isSaved = tokensOf(next) !== fresh || await session.saveNow(lock, false);
+  const next = (now: Holding) => afterRefresh(now, held, fresh, lock.held);
+  while (tokensOf(next(session.peek())) === fresh) {
+    if (await session.saveThen(next, lock)) break;
   }
   const tokens = tokensOf(session.peek());
   if (tokens === undefined) throw session.whyNot();

@@ -1,0 +1,51 @@
+/** Where refresh tokens rotate: what was learned is kept, and an answer is on disk before it is used. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { errorAnswer, linesOf, portless, rejection, statusOf } from "../support/portless.ts";
+
+Deno.test("a refreshed token is in the file before any call uses it", async () => {
+  let before = "";
+  await using world = portless({
+    file: true,
+    sandbox: { rotateRefreshTokens: true },
+    api: ({ headers }) => {
+      const token = headers.get("authorization")?.replace("bearer ", "");
+      const isKept = token === before || token === linesOf(world.envFile).ACCESS_TOKEN;
+      return new Response(null, { status: isKept ? 200 : 409 });
+    },
+  });
+  await world.session.login();
+  before = await world.session.accessToken();
+  // The token is good, so that calls beside this refresh need not wait for it.
+  let isDone = false;
+  const refreshed = world.session.refresh().finally(() => isDone = true);
+  const statuses: number[] = [];
+  while (!isDone) {
+    statuses.push(await statusOf(world.session.authFetch("/v1/whoami")));
+    await new Promise((next) => setTimeout(next, 0));
+  }
+  await refreshed;
+  assertEquals(statuses.filter((status) => status !== 200), []);
+  assert(statuses.length > 2 && await world.session.accessToken() !== before);
+});
+
+Deno.test("a refresh token that was used before is told apart from one that expired", async () => {
+  const reused = () => errorAnswer("RefreshTokenReuseException", "Refresh token is spent");
+  const expired = () => errorAnswer("NotAuthorizedException", "Refresh Token has expired");
+  const cases = [
+    [reused, 1, "REFRESH_REJECTED", /was used before .*same \.env/],
+    [reused, 40, "REFRESH_REJECTED", /was used before .*same \.env/],
+    [expired, 1, "REFRESH_REJECTED", /rejected the refresh token .*has expired/],
+    [expired, 40, "REFRESH_WINDOW_OVER", /the login is 40 days old/],
+  ] as const;
+  for (const [answer, days, code, told] of cases) {
+    await using world = portless({ file: true });
+    await world.session.login();
+    world.clock.advance(days * 86_400);
+    const next = world.another({ fetch: () => Promise.resolve(answer()) });
+    const error = await rejection(next.refresh());
+    assertEquals(error.code, code);
+    assertMatch(error.message, told);
+    assertMatch(error.message, /run login\(\{ force: true \}\)/);
+    assertEquals(linesOf(world.envFile), {});
+  }
+});

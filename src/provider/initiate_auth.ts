@@ -1,5 +1,6 @@
 import type { ProviderRequest, ProviderSettings } from "./exchange.ts";
 import { Secret } from "../values/secret.ts";
+import type { RenewableTokens } from "../values/tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";
 
 /** The USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
@@ -25,16 +26,17 @@ export async function passwordRequest(
  */
 export async function refreshRequest(
   provider: ProviderSettings,
-  refreshToken: Secret,
+  { refreshToken, learned: { deviceKey } }: RenewableTokens,
   hashFor: string | undefined,
 ): Promise<ProviderRequest> {
   const hash = hashFor === undefined ? undefined : await secretHash(provider, hashFor);
   const parameters = {
     REFRESH_TOKEN: refreshToken.reveal(),
     ...(hash && { SECRET_HASH: hash.reveal() }),
+    ...(deviceKey && { DEVICE_KEY: deviceKey.reveal() }),
   };
   const body = initiateAuth(provider, "REFRESH_TOKEN_AUTH", parameters);
-  return request(provider, "refresh", "InitiateAuth", body, [refreshToken, hash]);
+  return request(provider, "refresh", "InitiateAuth", body, [refreshToken, hash, deviceKey]);
 }
 
 /**
@@ -43,15 +45,56 @@ export async function refreshRequest(
  */
 export function rotatingRefreshRequest(
   provider: ProviderSettings,
-  refreshToken: Secret,
+  { refreshToken, learned: { deviceKey } }: RenewableTokens,
 ): ProviderRequest {
-  const { clientId, clientSecret } = provider;
   const body = {
     RefreshToken: refreshToken.reveal(),
-    ClientId: clientId,
-    ...(clientSecret && { ClientSecret: clientSecret.reveal() }),
+    ...clientFields(provider),
+    ...(deviceKey && { DeviceKey: deviceKey.reveal() }),
   };
-  return request(provider, "refresh", "GetTokensFromRefreshToken", body, [refreshToken]);
+  const secrets = [refreshToken, deviceKey];
+  return request(provider, "refresh", "GetTokensFromRefreshToken", body, secrets);
+}
+
+/**
+ * Makes the device of a login known. The document does not show it.
+ *
+ * @param verifier What the provider keeps in place of the device's password, with its salt.
+ */
+export function confirmDeviceRequest(
+  provider: ProviderSettings,
+  accessToken: Secret,
+  deviceKey: Secret,
+  { verifier, salt }: { readonly verifier: string; readonly salt: string },
+): ProviderRequest {
+  const body = {
+    AccessToken: accessToken.reveal(),
+    DeviceKey: deviceKey.reveal(),
+    // The same everywhere: the name of this computer is nobody's business.
+    DeviceName: "platform-auth",
+    DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
+  };
+  return request(provider, "device", "ConfirmDevice", body, [accessToken, deviceKey]);
+}
+
+/** Ends a refresh token. The document does not show it. It carries the client secret itself. */
+export function revokeRequest(provider: ProviderSettings, refreshToken: Secret): ProviderRequest {
+  const body = { Token: refreshToken.reveal(), ...clientFields(provider) };
+  return request(provider, "sign-out", "RevokeToken", body, [refreshToken]);
+}
+
+/** Ends all sessions of the account, on all devices. The document does not show it. */
+export function globalSignOutRequest(
+  provider: ProviderSettings,
+  accessToken: Secret,
+): ProviderRequest {
+  const body = { AccessToken: accessToken.reveal() };
+  return request(provider, "sign-out", "GlobalSignOut", body, [accessToken]);
+}
+
+/** The client as operations without AuthParameters name it: with its secret, and no hash. */
+function clientFields({ clientId, clientSecret }: ProviderSettings): Record<string, string> {
+  return { ClientId: clientId, ...(clientSecret && { ClientSecret: clientSecret.reveal() }) };
 }
 
 function initiateAuth(

@@ -20,7 +20,12 @@ export { type CredentialOrigins, deliveryError } from "./errors.ts";
 export interface TokenDelivery {
   readonly delivery: Delivery;
   readonly tokens: Tokens | undefined;
+  /** What the user should know beside it. */
+  readonly warning?: string | undefined;
 }
+
+/** How long a login waits at most for its device to be confirmed: it has its tokens. */
+const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
 export async function requestLogin(
@@ -32,7 +37,26 @@ export async function requestLogin(
 ): Promise<TokenDelivery> {
   const request = await passwordRequest(provider, username, password);
   const delivery = await send(request, world, provider.timeoutMs, { signal });
-  return { delivery, tokens: tokensOf(delivery, "password", delivery.sentAt, undefined, world) };
+  return await loginTokens(provider, delivery, world, signal);
+}
+
+/** The tokens of any answer to a login. A device that the provider made of it is confirmed, as far as that goes. */
+export async function loginTokens(
+  provider: ProviderSettings,
+  delivery: Delivery,
+  world: World,
+  signal: AbortSignal | undefined,
+): Promise<TokenDelivery> {
+  const tokens = tokensOf(delivery, "password", delivery.sentAt, undefined, world);
+  const device = delivery.outcome.kind === "tokens" ? delivery.outcome.tokens.device : undefined;
+  if (tokens === undefined || device === undefined) return { delivery, tokens };
+  // Loaded on demand: few providers know devices.
+  const { confirmDevice } = await import("./device.ts");
+  const { accessToken } = tokens;
+  const spentMs = world.monotonic() - delivery.sentAtMonotonic;
+  const leftMs = Math.min(provider.timeoutMs - spentMs, CONFIRMATION_MS);
+  const warning = await confirmDevice(provider, accessToken, device, world, leftMs, signal);
+  return { delivery, tokens: { ...tokens, learned: { deviceKey: device.key } }, warning };
 }
 
 /**
@@ -63,12 +87,8 @@ export async function requestRefresh(
     const left = deadlineMs - (world.monotonic() - started);
     if (last !== undefined && (left <= 0 || caller.isWanted?.() === false)) break;
     const request = variant === "rotating"
-      ? rotatingRefreshRequest(provider, held.refreshToken)
-      : await refreshRequest(
-        provider,
-        held.refreshToken,
-        variant === "omit" ? undefined : names[variant],
-      );
+      ? rotatingRefreshRequest(provider, held)
+      : await refreshRequest(provider, held, variant === "omit" ? undefined : names[variant]);
     const delivery = await send(request, world, left, caller);
     attempts += delivery.attempts;
     const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);

@@ -152,11 +152,20 @@ async function fromPassword(
     const password = kept ??
       new Secret(await askFor(world, printable(message), true, "set PASSWORD", signal));
     signal?.throwIfAborted();
-    const { delivery, tokens } = await requestLogin(provider, username, password, world, signal);
+    const { delivery, tokens, warning } = await requestLogin(
+      provider,
+      username,
+      password,
+      world,
+      signal,
+    );
     const { clockOffsetMs, outcome, sentAtMonotonic } = delivery;
     place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
+    place.notices.set("device", warning);
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
-    if (tokens) return { ...tokens, learned: { loginName: username, clockOffsetMs } };
+    if (tokens) {
+      return { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } };
+    }
     // A mistyped password may be typed once more, but never if that could lock the name.
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
       kept === undefined;
@@ -199,6 +208,7 @@ function fromPortal({ configuration, notices }: LoginPlace, text: string): Token
   }
   const now = world.now();
   notices.learnIssued(iat, now);
+  notices.set("device", undefined);
   const expiresAt = exp === undefined ? undefined : exp * 1_000 - (notices.clockOffsetMs ?? 0);
   if (expiresAt !== undefined && expiresAt <= now) {
     const ago = spanText(now - expiresAt);

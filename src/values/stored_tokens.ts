@@ -148,7 +148,7 @@ function finalEnd({ stored, claims, now }: KnownEnd): number | undefined {
 /** What a session learned, as the value of one line; `undefined` where there is nothing to tell. */
 function factsText(tokens: Tokens): string | undefined {
   const { claims, expiresAt, learned, lifetimeMs } = tokens;
-  const { clockOffsetMs = 0, loginName, refreshVariant } = learned;
+  const { clockOffsetMs = 0, deviceKey, loginName, refreshVariant } = learned;
   // Only what the token does not tell by itself.
   const issuedAt = expiresAt && lifetimeMs !== undefined &&
       Math.abs((claimedLifetimeMs(claims) ?? 0) - lifetimeMs) > 1_000
@@ -162,6 +162,7 @@ function factsText(tokens: Tokens): string | undefined {
     ["offset", tokens.refreshToken && offset],
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
+    ["device", tokens.refreshToken && deviceKey?.reveal()],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");
 }
@@ -178,11 +179,13 @@ function factsOf(line: string | undefined): Learned & { issuedAt?: number | unde
   const offset = Number(facts.get("offset"));
   const issuedAt = instant(facts.get("issued"));
   const name = facts.get("name");
+  const device = facts.get("device");
   return {
     ...(variant && { refreshVariant: variant }),
     ...(offset && { clockOffsetMs: offset }),
     ...(issuedAt !== undefined && { issuedAt }),
     ...(name && { loginName: name }),
+    ...(device && { deviceKey: new Secret(device) }),
   };
 }
 

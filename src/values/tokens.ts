@@ -28,6 +28,8 @@ export interface Learned {
   readonly refreshVariant?: RefreshVariant | undefined;
   /** The provider's clock minus this machine's when the tokens came, in milliseconds. */
   readonly clockOffsetMs?: number | undefined;
+  /** What the provider calls the device that it made of this login: each refresh must name it. */
+  readonly deviceKey?: Secret | undefined;
 }
 
 /** The tokens of a session, with what is known of their times. Never changed, only replaced. */

@@ -35,9 +35,11 @@ export class Clock {
 
 /** A request to the token endpoint, as it was sent. */
 export interface Sent {
+  /** The flow of InitiateAuth; the name of any other operation. */
   readonly flow: string;
   readonly clientId: string;
   readonly parameters: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 /** Where and how a world differs from the usual one. */
@@ -95,10 +97,12 @@ export function portless(given: PortlessOptions = {}): Portless {
 
   async function tokenEndpoint(request: Request): Promise<Response> {
     const body = JSON.parse(await request.clone().text());
+    const target = [...request.headers].find(([name]) => name.endsWith("-target"))?.[1];
     const each = {
-      flow: body.AuthFlow ?? "GetTokensFromRefreshToken",
+      flow: body.AuthFlow ?? target?.split(".")[1],
       clientId: body.ClientId,
       parameters: body.AuthParameters ?? {},
+      body,
     };
     sent.push(each);
     const waits = gate;

@@ -1,0 +1,93 @@
+import { Secret } from "../values/secret.ts";
+import type { World } from "../runtime/world.ts";
+import type { NewDevice, ProviderSettings } from "./exchange.ts";
+import { confirmDeviceRequest } from "./initiate_auth.ts";
+import { send } from "./send.ts";
+
+/** The 3072-bit prime of RFC 5054. */
+const PRIME = BigInt(
+  "0xFFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD" +
+    "EF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7ED" +
+    "EE386BFB5A899FA5AE9F24117C4B1FE649286651ECE45B3DC2007CB8A163BF0598DA48361C55D39A69163FA8FD24CF5F" +
+    "83655D23DCA3AD961C62F356208552BB9ED529077096966D670C354E4ABC9804F1746C08CA18217C32905E462E36CE3B" +
+    "E39E772C180E86039B2783A2EC07A28FB5C55DF06F4C52C9DE2BCBF6955817183995497CEA956AE515D2261898FA0510" +
+    "15728E5A8AAAC42DAD33170D04507A33A85521ABDF1CBA64ECFB850458DBEF0A8AEA71575D060C7DB3970F85A6E1E4C7" +
+    "ABF5AE8CDB0933D71E8C94E04A25619DCEE3D2261AD2EE6BF12FFA06D98A0864D87602733EC86A64521F2B18177B200C" +
+    "BBE117577A615D6C770988C0BAD946E208E24FA074E5AB3143DB5BFCE0FD108E4B82D120A93AD2CAFFFFFFFFFFFFFFFF",
+);
+/** RFC 5054 pairs this prime with 5; the service, like RFC 3526, takes 2. */
+const GENERATOR = 2n;
+
+/**
+ * Confirms the device that the provider made of a login. Its password is made up here and forgotten: it
+ * is of use only to a login that names the device, which the provider then asks for SRP.
+ *
+ * @param deadlineMs How long it may take.
+ * @returns What the user should know if it failed.
+ */
+export async function confirmDevice(
+  provider: ProviderSettings,
+  accessToken: Secret,
+  device: NewDevice,
+  world: World,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
+  const verifier = await deviceVerifier(device, password, newSalt());
+  const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
+  const { outcome } = await send(request, world, deadlineMs, { signal });
+  return outcome.kind !== "refused"
+    ? undefined
+    : `the provider did not confirm this device (${outcome.seen}), so it may refuse to refresh the ` +
+      "session; if it does, run login({ force: true })";
+}
+
+/** What a provider keeps in place of a device's password, both base64. */
+export interface DeviceVerifier {
+  readonly verifier: string;
+  readonly salt: string;
+}
+
+/**
+ * The SRP verifier of a device's password: g^x, where x is H(salt | H(group | key | ":" | password)) and
+ * H is SHA-256.
+ */
+export async function deviceVerifier(
+  { groupKey, key }: NewDevice,
+  password: Secret,
+  salt: Uint8Array<ArrayBuffer>,
+): Promise<DeviceVerifier> {
+  const identity = `${groupKey.reveal()}${key.reveal()}:${password.reveal()}`;
+  const inner = await sha256(new TextEncoder().encode(identity));
+  const x = await sha256(new Uint8Array([...salt, ...inner]));
+  const verifier = power(GENERATOR, BigInt(`0x${x.toHex()}`), PRIME);
+  return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
+}
+
+/** Reads alike as bytes and as a signed number: nobody says which of them the provider does. */
+function newSalt(): Uint8Array<ArrayBuffer> {
+  const salt = crypto.getRandomValues(new Uint8Array(16));
+  salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;
+  return salt;
+}
+
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  let result = 1n;
+  for (const bit of exponent.toString(2)) {
+    result = result * result % modulus;
+    if (bit === "1") result = result * base % modulus;
+  }
+  return result;
+}
+
+/** A positive number as signed bytes: where its first bit is set, a zero byte comes before it. */
+function signedBytes(value: bigint): Uint8Array {
+  const hex = value.toString(16);
+  const whole = hex.length % 2 === 1 ? `0${hex}` : hex;
+  return Uint8Array.fromHex(/^[89a-f]/.test(whole) ? `00${whole}` : whole);
+}

@@ -1,0 +1,116 @@
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import data from "../data/device_verifiers.json" with { type: "json" };
+import { deviceVerifier } from "../../src/provider/device.ts";
+import { Secret } from "../../src/values/secret.ts";
+import { errorAnswer, linesOf, portless, type Sent, tokenAnswer } from "../support/portless.ts";
+
+for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
+  Deno.test(`the verifier of a device password is what Python computes (${at})`, async () => {
+    const device = { groupKey: new Secret(groupKey), key: new Secret(deviceKey) };
+    const made = await deviceVerifier(device, new Secret(password), Uint8Array.fromBase64(salt));
+    assertEquals(made, { verifier, salt });
+  });
+}
+
+const DEVICE = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
+const TOKENS = { AccessToken: "an-access-token", ExpiresIn: 1_800 };
+const LOGIN = { ...TOKENS, RefreshToken: "a-refresh-token", NewDeviceMetadata: DEVICE };
+
+/** A provider that makes a device of each login, and refuses every refresh that does not name it. */
+function tracking(confirm: () => Response, rotates = false) {
+  return portless({
+    file: true,
+    provider: ({ flow, parameters, body }: Sent) => {
+      if (flow === "USER_PASSWORD_AUTH") return tokenAnswer(LOGIN);
+      if (flow === "ConfirmDevice") return confirm();
+      if (flow === "RevokeToken") return new Response("");
+      if (rotates && flow === "REFRESH_TOKEN_AUTH") {
+        return errorAnswer("InvalidParameterException", "Auth flow not enabled for this client");
+      }
+      return [parameters.DEVICE_KEY, body.DeviceKey].includes(DEVICE.DeviceKey)
+        ? tokenAnswer(TOKENS)
+        : errorAnswer("NotAuthorizedException", "Invalid Refresh Token");
+    },
+  });
+}
+
+for (
+  const [what, answer] of [["nothing", {}], ["a user's consent", {
+    UserConfirmationNecessary: true,
+  }]] as const
+) {
+  Deno.test(`a login confirms its device, and the provider wants ${what} more`, async () => {
+    await using world = tracking(() => Response.json(answer));
+    const status = await world.session.login();
+    assertEquals([status.state, status.warnings], ["valid", []]);
+    const [, confirmed, ...more] = world.sent;
+    assertEquals([confirmed?.flow, more.length], ["ConfirmDevice", 0]);
+    const { AccessToken, DeviceKey, DeviceName, DeviceSecretVerifierConfig } = confirmed?.body ??
+      {};
+    assertEquals([AccessToken, DeviceKey, DeviceName], [
+      ...[LOGIN.AccessToken, DEVICE.DeviceKey, "platform-auth"],
+    ]);
+    const { PasswordVerifier, Salt } = DeviceSecretVerifierConfig as Record<string, string>;
+    const [salt, verifier] = [Salt, PasswordVerifier].map((text = "") =>
+      Uint8Array.fromBase64(text)
+    );
+    assertEquals(salt?.length, 16);
+    assert(verifier && verifier.length > 370 && (verifier[0] ?? 128) < 128);
+  });
+}
+
+Deno.test("no two devices have the same password", async () => {
+  await using world = tracking(() => Response.json({}));
+  await world.session.login();
+  await world.session.login({ force: true });
+  const [first, second] = world.sent.filter(({ flow }) => flow === "ConfirmDevice")
+    .map(({ body }) => body.DeviceSecretVerifierConfig);
+  assertNotEquals(first, second);
+});
+
+for (const rotates of [false, true]) {
+  const operation = rotates ? "GetTokensFromRefreshToken" : "REFRESH_TOKEN_AUTH";
+  Deno.test(`${operation} names the device, also in the next process, until the logout`, async () => {
+    await using world = tracking(() => Response.json({}), rotates);
+    await world.session.login();
+    await world.session.refresh();
+    const asked = world.sent.length;
+    assertEquals((await world.another().refresh()).state, "valid");
+    assertEquals(world.sent.slice(asked).map(({ flow }) => flow), [operation]);
+    assertMatch(linesOf(world.envFile).AUTH_SESSION ?? "", /device:eu-west-1_0f1e2d3c/);
+    await world.another().logout();
+    assertEquals(linesOf(world.envFile), {});
+  });
+}
+
+Deno.test("a device that is not confirmed is a warning, and is named all the same", async () => {
+  const refusals = [
+    () => errorAnswer("InvalidParameterException", "no such device"),
+    () => errorAnswer("InternalErrorException", "try again", 500),
+    () => new Response("<html>a login page</html>"),
+  ];
+  for (const refusal of refusals) {
+    await using world = tracking(refusal);
+    const login = await world.session.login();
+    assertEquals(login.state, "valid");
+    assertMatch(
+      login.warnings.join(),
+      /did not confirm this device \(status \d+, .*login\(\{ force/,
+    );
+    assertEquals((await world.session.refresh()).state, "valid");
+    const { warnings } = await world.session.login({ portalToken: "bearer an-opaque-token" });
+    assertEquals(warnings.filter((each) => each.includes("device")), []);
+    await world.session.login();
+    assertEquals((await world.session.logout()).warnings, []);
+  }
+});
+
+Deno.test("a device without a usable name is none, and tokens without one need no request", async () => {
+  for (const NewDeviceMetadata of [undefined, null, {}, { DeviceKey: "two words" }, "odd"]) {
+    await using world = portless({
+      provider: () => tokenAnswer({ ...LOGIN, NewDeviceMetadata }),
+    });
+    assertEquals((await world.session.login()).warnings, []);
+    assertEquals(world.sent.length, 1);
+  }
+});

@@ -178,12 +178,16 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 }
 
 /**
- * Forgets the tokens in memory, in the process environment and in the `.env`. Other processes on the
- * same `.env` notice at their next refresh. The provider is not told: the document shows no way to.
+ * Forgets the tokens in memory, in the process environment and in the `.env`, then has the provider
+ * revoke the refresh token, if it can within three seconds. The document shows no way to: the request
+ * is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other processes on the same
+ * `.env` notice at their next refresh. An access token is good until it expires.
  *
- * @returns The status; one of its `notes` says which file holds no tokens any more.
+ * @returns The status; one of its `notes` says what happened here and at the provider. It is no error if
+ * the provider does not help.
  *
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
+ * @throws {TypeError} If `everywhere` and `revoke: false` are both given.
  *
  * @example
  * ```ts
@@ -193,8 +197,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * await using sandbox = await startSandbox();
  * configure(sandbox.settings);
  * await login();
- * await logout();
- * console.log(status().state); // none
+ * const { notes } = await logout();
+ * console.log(status().state, notes?.join()); // none signed out: …; also at the provider
  * ```
  */
 export function logout(options?: LogoutOptions): Promise<SessionStatus> {

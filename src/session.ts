@@ -29,7 +29,11 @@ export interface AccessTokenOptions {
 
 /** Options of a logout. */
 export interface LogoutOptions {
-  /** Ends the wait for another process that is using the `.env`. */
+  /** Sign the account out on all devices. Default `false`. */
+  everywhere?: boolean;
+  /** Tell the provider to revoke the refresh token. Default `true`: if it can, within three seconds. */
+  revoke?: boolean;
+  /** Ends the wait for another process that is using the `.env`, and for the provider. */
   signal?: AbortSignal;
 }
 
@@ -140,9 +144,17 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   }
 
   async function logout(given: LogoutOptions = {}): Promise<SessionStatus> {
-    checkOptions("logout()", given, { signal: ["AbortSignal"] });
+    checkOptions("logout()", given, {
+      everywhere: ["boolean", "false"],
+      revoke: ["boolean", "false"],
+      signal: ["AbortSignal"],
+    });
+    const { everywhere = false, revoke = true } = given;
+    if (everywhere && !revoke) {
+      throw typeError("logout() takes either everywhere: true or revoke: false");
+    }
     return await cancellable("logout()", given.signal, async (signal) => {
-      await keeper.clear(signal);
+      await keeper.clear(everywhere ? "everywhere" : revoke ? "revoke" : "keep", signal);
       return show();
     });
   }

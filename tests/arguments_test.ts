@@ -49,6 +49,10 @@ Deno.test("refresh(), logout() and accessToken() with wrong arguments are a Type
       assertInstanceOf(await rejection(method(options)), TypeError, Deno.inspect(options));
     }
   }
+  const contradiction = { everywhere: true, revoke: false };
+  for (const options of [{ everywhere: 1 }, { revoke: "no" }, contradiction] as Anything[]) {
+    assertInstanceOf(await rejection(logout(options)), TypeError, Deno.inspect(options));
+  }
   for (const minValidSeconds of ["60", null, NaN, -1, Infinity] as Anything[]) {
     assertInstanceOf(await rejection(accessToken({ minValidSeconds })), TypeError);
   }

@@ -222,6 +222,9 @@ Deno.test("whoever imports the module needs no import map: packages are named in
 
 const words: [string, RegExp, string[]][] = [
   ["the operation", /InitiateAuth/, ["src/provider/initiate_auth.ts"]],
+  ["other operations", /GetTokensFromRefreshToken|ConfirmDevice|RevokeToken|GlobalSignOut/, [
+    "src/provider/initiate_auth.ts",
+  ]],
   ["the flows", /USER_PASSWORD_AUTH|REFRESH_TOKEN_AUTH/, ["src/provider/initiate_auth.ts"]],
   ["the target header", /X-(Vendor|Amz)-Target/i, ["src/provider/provider_settings.ts"]],
   ["the service", /IdentityProviderService/, ["src/provider/provider_settings.ts"]],
@@ -229,7 +232,9 @@ const words: [string, RegExp, string[]][] = [
   ["the fields of a request", /[{,(]\s*"?(AuthFlow|AuthParameters|UserPoolId|SECRET_HASH)"?:/, [
     "src/provider/initiate_auth.ts",
   ]],
-  ["the fields of an answer", /AuthenticationResult|ChallengeName\b/, ["src/provider/checks.ts"]],
+  ["the fields of an answer", /AuthenticationResult|ChallengeName\b|DeviceGroupKey/, [
+    "src/provider/checks.ts",
+  ]],
   ["the names of errors", /[a-z]Exception"?\b/, ["src/provider/refusal.ts"]],
 ];
 for (const [what, pattern, places] of words) {

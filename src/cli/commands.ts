@@ -43,6 +43,11 @@ const LOGIN = {
   force: { type: "boolean" },
 } as const satisfies OptionsConfig;
 
+const LOGOUT = {
+  everywhere: { type: "boolean" },
+  "keep-remote": { type: "boolean" },
+} as const satisfies OptionsConfig;
+
 const FETCH = {
   method: { type: "string", short: "X" },
   header: { type: "string", short: "H", multiple: true },
@@ -58,7 +63,7 @@ const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number
   token: { options: { "min-valid": { type: "string" } }, words: [0, 0] },
   fetch: { options: FETCH, words: [1, 1] },
   refresh: { options: {}, words: [0, 0] },
-  logout: { options: {}, words: [0, 0] },
+  logout: { options: LOGOUT, words: [0, 0] },
   doctor: { options: { login: { type: "boolean" } }, words: [0, 0] },
   notebook: { options: {}, words: [0, 1] },
   explain: { options: {}, words: [0, 1] },
@@ -137,7 +142,7 @@ async function perform(
       return OK;
     }
     case "logout":
-      return await show(await logout(), json, OK);
+      return await runLogout(values, json);
     case "doctor":
       return await runDoctor(values.login === true, json);
     case "explain":
@@ -213,6 +218,15 @@ async function runLogin(
     ...(portal === true && { strategy: "portal" }),
   };
   return await show(await login(options), json);
+}
+
+async function runLogout(values: Values, json: boolean): Promise<number> {
+  const everywhere = values.everywhere === true;
+  const revoke = values["keep-remote"] !== true;
+  if (everywhere && !revoke) {
+    throw new UsageError("logout takes either --everywhere or --keep-remote");
+  }
+  return await show(await logout({ everywhere, revoke }), json, OK);
 }
 
 /** The secret is the first line: a password may hold any other character. */

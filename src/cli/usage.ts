@@ -10,7 +10,7 @@ Usage: platform-auth <command> [options]
   token     print a current access token and nothing else
   fetch     call the API with the token
   refresh   refresh now (rarely needed)
-  logout    forget the tokens
+  logout    forget the tokens, and revoke the refresh token
   doctor    check settings, file, clock, provider, API and token
   notebook  write a notebook that signs in and calls the API
   explain   what an error code means, and what to do
@@ -93,12 +93,17 @@ Usage: platform-auth refresh [--json]
 Example:
   platform-auth refresh`,
 
-  logout: `Forgets the tokens: takes them out of the .env. The provider is not told.
+  logout:
+    `Forgets the tokens: takes them out of the .env, and has the provider revoke the refresh token.
 
-Usage: platform-auth logout
+Usage: platform-auth logout [--everywhere | --keep-remote] [--json]
 
-Example:
-  platform-auth logout`,
+  --everywhere    sign the account out on all devices
+  --keep-remote   forget the tokens here only; the provider is not told
+
+Examples:
+  platform-auth logout
+  platform-auth logout --everywhere`,
 
   notebook:
     `Writes a notebook that signs in and calls the API, with the import that fits its folder. A file

@@ -19,6 +19,9 @@ import {
 import type { Reason } from "./refresh.ts";
 import { afterRejection, type Holding, holdingOf, SIGNED_OUT, tokensOf } from "./state.ts";
 
+/** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
+export type SignOut = "keep" | "revoke" | "everywhere";
+
 /** A refresh that is under way, for all who need it. A login or a logout aborts it. */
 interface Refreshing {
   readonly result: Promise<Tokens>;
@@ -174,24 +177,44 @@ export class TokenKeeper {
   }
 
   /**
-   * Forgets the tokens in memory, in the process environment and in the store.
+   * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
    *
+   * @param remote What the provider is told; a failure of that is a note only.
    * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if they are still in the store.
    */
-  async clear(signal?: AbortSignal): Promise<void> {
+  async clear(remote: SignOut, signal?: AbortSignal): Promise<void> {
     const memory = this.#memory;
-    memory.peek();
+    const { configuration, notices } = this;
+    const { envFile, settings } = configuration;
+    const ended = [tokensOf(memory.peek())];
     this.#settled = this.beginLogin();
     this.#replace(SIGNED_OUT);
-    await memory.whileSaving(() =>
-      memory.store.withLock(timeoutOf(this.configuration.settings), async (lock) => {
-        // A login that came since writes for itself.
-        if (memory.peek().kind === "none") await memory.store.clear(lock);
-      }, signal)
-    );
-    const { envFile } = this.configuration;
+    notices.set("device", undefined);
+    let told: string | undefined;
+    try {
+      await memory.whileSaving(() =>
+        memory.store.withLock(timeoutOf(settings), async (lock) => {
+          // A login that came since writes for itself.
+          if (memory.peek().kind !== "none") return;
+          // What another process saved last ends, too.
+          const news = memory.store.news();
+          if (news.kind === "tokens") ended.push(news.tokens);
+          await memory.store.clear(lock);
+        }, signal)
+      );
+    } finally {
+      // Also if the file cannot be written: what is still in it should be of no use to anybody.
+      if (remote !== "keep" && signal?.aborted !== true) {
+        // Loaded on demand: few processes log out.
+        const { endAtProvider } = await import("./sign_out.ts");
+        told = await endAtProvider(configuration, ended, remote === "everywhere", signal);
+      }
+    }
+    if (memory.peek().kind !== "none") return;
+    notices.set("stored", undefined);
     const place = envFile === undefined ? "this session holds" : `this session and ${envFile} hold`;
-    this.notices.set("signed out", `signed out: ${place} no tokens any more`);
+    const end = told === undefined ? "" : `; ${told}`;
+    notices.set("signed out", `signed out: ${place} no tokens any more${end}`);
   }
 
   /** Takes over the options of another configuration of the same provider, client and file. */

@@ -55,7 +55,7 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     await step("refresh");
     assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
     assert(linesOf(envFile).ACCESS_TOKEN !== first);
-    assertMatch((await step("logout")).stdout, /^○ Not signed in/);
+    assertMatch((await step("logout")).stdout, /^○ Not signed in.*; also at the provider$/ms);
     assertEquals(linesOf(envFile), world.variables);
     assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0]);
   }));

@@ -35,6 +35,7 @@ const misuse: [string[], RegExp][] = [
   [["fetch", "/a", "/b"], /fetch takes one path/],
   [["fetch", "/a", "--header", "hunter2-hunter2"], /--header takes "name: value"/],
   [["fetch", "/a", "--json", "--output", "file"], /either --json or --output/],
+  [["logout", "--everywhere", "--keep-remote"], /either --everywhere or --keep-remote/],
   [["login", "--portal", "--username", "ada"], /either --portal or --username/],
   [["help", "nothing"], /no such command/],
   [["explain", "hunter2-hunter2"], /no such code; the codes are MISSING_SETTINGS, INVALID_/],

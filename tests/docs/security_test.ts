@@ -6,7 +6,7 @@ import { portless } from "../support/portless.ts";
 
 // Sentences of docs/security.md that no other test holds.
 
-Deno.test("the client secret itself is sent by GetTokensFromRefreshToken and by no other request", async () => {
+Deno.test("the client secret itself is sent by two operations and by no other request", async () => {
   const disabled = errorAnswer(
     "InvalidParameterException",
     "Auth flow not enabled for this client",
@@ -15,6 +15,7 @@ Deno.test("the client secret itself is sent by GetTokensFromRefreshToken and by 
   await session.login();
   await session.refresh();
   await session.refresh();
+  await session.logout();
   const sent = asked.map(({ headers, body }) => [
     headers.get("x-vendor-target")?.split(".")[1],
     body.includes(SETTINGS.clientSecret),
@@ -24,6 +25,7 @@ Deno.test("the client secret itself is sent by GetTokensFromRefreshToken and by 
     ["InitiateAuth", false],
     ["GetTokensFromRefreshToken", true],
     ["GetTokensFromRefreshToken", true],
+    ["RevokeToken", true],
   ]);
   assertEquals(Object.keys(JSON.parse(asked[2]?.body ?? "")).sort(), [
     "ClientId",
@@ -48,7 +50,8 @@ Deno.test("only the provider and the API are asked, and the token goes to the AP
   const seen = asked.map(({ url, headers, body }) => {
     const { origin } = new URL(url);
     const { AuthFlow = "" } = body === "" ? {} : JSON.parse(body);
-    return `${origin} ${AuthFlow}${headers.has("authorization") ? "token" : ""}`.trimEnd();
+    const operation = AuthFlow || headers.get("x-vendor-target")?.split(".")[1] || "";
+    return `${origin} ${operation}${headers.has("authorization") ? "token" : ""}`.trimEnd();
   });
   assertEquals(seen, [
     ...[provider, api],
@@ -56,6 +59,7 @@ Deno.test("only the provider and the API are asked, and the token goes to the AP
     `${api} token`,
     `${provider} REFRESH_TOKEN_AUTH`,
     ...[provider, api, `${api} token`, `${provider} USER_PASSWORD_AUTH`],
+    `${provider} RevokeToken`,
   ]);
 });
 

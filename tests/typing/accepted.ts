@@ -55,6 +55,8 @@ export const token: Promise<string> = accessToken({ minValidSeconds: 60 });
 export const signedOut: Promise<SessionStatus>[] = [
   logout(),
   logout({ signal: AbortSignal.timeout(1) }),
+  logout({ everywhere: true }),
+  logout({ revoke: false }),
 ];
 export const diagnosis: Promise<Diagnosis> = doctor({ login: true });
 export const hash: Promise<string> = computeSecretHash("user", "client", "secret");

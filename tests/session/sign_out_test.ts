@@ -1,0 +1,231 @@
+/** What a logout tells the provider, and what becomes of it. */
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import type { LogoutOptions, SessionStatus } from "../../mod.ts";
+import { refusedConnection } from "../support/canned_fetch.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
+import {
+  errorAnswer,
+  jwt,
+  linesOf,
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+  type Sent,
+  tokenAnswer,
+} from "../support/portless.ts";
+
+type Answer = (sent: Sent) => Response | Promise<Response>;
+
+/** A provider that replaces refresh tokens, and answers what a logout tells it as the test says. */
+function world(signOut: Answer, more: PortlessOptions = {}): Portless {
+  let issued = 0;
+  const ends = ["RevokeToken", "GlobalSignOut"];
+  const made: Portless = portless({
+    file: true,
+    provider: (sent) => {
+      if (ends.includes(sent.flow)) return signOut(sent);
+      const iat = Math.floor(made.clock.now() / 1_000);
+      const AccessToken = jwt({ username: "student", iat, exp: iat + 1_800 });
+      return tokenAnswer({ AccessToken, RefreshToken: `refresh-${++issued}`, ExpiresIn: 1_800 });
+    },
+    ...more,
+  });
+  return made;
+}
+
+const done: Answer = () => new Response("");
+
+/** What the provider was told by logouts. */
+function told({ sent }: Portless): unknown[][] {
+  return sent.filter(({ flow }) => /^[A-Z][a-z]/.test(flow))
+    .map(({ flow, body }) => [flow, body.Token ?? body.AccessToken]);
+}
+
+function noteOf({ state, notes }: SessionStatus): string {
+  assertEquals(state, "none");
+  return notes?.join("\n").replace(/^signed out: .*? no tokens any more/, "") ?? "";
+}
+
+Deno.test("logout() revokes the refresh token, after it was forgotten here", async () => {
+  for (const clientSecret of [undefined, ""]) {
+    const left: string[][] = [];
+    const session = clientSecret === undefined ? {} : { clientSecret };
+    await using at = world(() => {
+      left.push(Object.keys(linesOf(at.envFile)));
+      return new Response("");
+    }, { session });
+    await at.session.login();
+    assertEquals(noteOf(await at.session.logout()), "; also at the provider");
+    const { body } = at.sent.at(-1) ?? {};
+    const ClientSecret = clientSecret ?? at.options.clientSecret;
+    assertEquals(body, {
+      ...{ Token: "refresh-1", ClientId: at.options.clientId },
+      ...(ClientSecret && { ClientSecret }),
+    });
+    assertEquals(left, [[]]);
+  }
+});
+
+const failures: [Answer, RegExp][] = [
+  [
+    () => errorAnswer("UnsupportedTokenTypeException", "x"),
+    /its refresh tokens cannot be revoked \(status 400, UnsupportedTokenTypeException: x\)$/,
+  ],
+  [() => errorAnswer("UnsupportedOperationException", "x"), /revocation is switched off/],
+  [() => errorAnswer("UnauthorizedException", "x"), /does not belong to the app client/],
+  [() => errorAnswer("UnknownOperationException", "x", 404), /it knows no such operation/],
+  [() => errorAnswer("NotAuthorizedException", "x"), /NotAuthorizedException: x/],
+  [() => errorAnswer("InternalErrorException", "x", 500), /status 500, Internal/],
+  [() => new Response("<html>a login page</html>"), /status 200, an HTML or XML page/],
+  [() => refusedConnection(), /: the connection was refused$/],
+];
+for (const [answer, reason] of failures) {
+  Deno.test(`logout() is a logout where the provider does not help: ${reason.source}`, async () => {
+    await using at = world(answer);
+    await at.session.login();
+    const status = await at.session.logout();
+    assertMatch(noteOf(status), /^; not at the provider: /);
+    assertMatch(noteOf(status), reason);
+    assertEquals([linesOf(at.envFile), status.warnings], [{}, []]);
+  });
+}
+
+Deno.test("logout() waits three seconds for a provider that does not answer, and no longer", async () => {
+  await using at = world(() => new Promise(() => {}));
+  await at.session.login();
+  const begun = at.clock.monotonic();
+  using timeouts = heldTimeouts();
+  let status: SessionStatus | undefined;
+  const out = at.session.logout().then((given) => status = given);
+  for (let passed = 0; status === undefined;) {
+    await new Promise((next) => setTimeout(next, 0));
+    const ms = timeouts.asked[passed];
+    if (ms === undefined) continue;
+    // The file was the first: its tokens are gone while the provider is waited for.
+    assertEquals([at.session.status().state, linesOf(at.envFile)], ["none", {}]);
+    passed++;
+    at.clock.advance(ms / 1_000);
+    timeouts.pass(ms);
+  }
+  assertMatch(noteOf(await out), /^; not at the provider: no answer from /);
+  // Each time-out is rounded up to a millisecond.
+  assert(at.clock.monotonic() - begun < 3_002, `${timeouts.asked}`);
+});
+
+Deno.test("logout({ revoke: false }) sends nothing", async () => {
+  await using at = world(done);
+  await at.session.login();
+  assertEquals(noteOf(await at.session.logout({ revoke: false })), "");
+  assertEquals([linesOf(at.envFile), told(at)], [{}, []]);
+});
+
+Deno.test("logout({ everywhere: true }) signs out all devices with a current access token", async () => {
+  for (const seconds of [0, 3_000]) {
+    await using at = world(done);
+    await at.session.login();
+    const first = await at.session.accessToken();
+    at.clock.advance(seconds);
+    const status = await at.session.logout({ everywhere: true });
+    assertEquals(noteOf(status), "; also at the provider, on all devices");
+    const [[operation, token] = [], ...more] = told(at);
+    assertEquals([operation, more, at.refreshes()], ["GlobalSignOut", [], seconds === 0 ? 0 : 1]);
+    assertEquals([token === first, linesOf(at.envFile)], [seconds === 0, {}]);
+  }
+});
+
+Deno.test("where not all devices are signed out, the session ends at the provider all the same", async () => {
+  await using at = world(({ flow }) =>
+    flow === "RevokeToken"
+      ? new Response("")
+      : errorAnswer("NotAuthorizedException", "Access Token does not have required scopes")
+  );
+  await at.session.login();
+  at.clock.advance(3_000);
+  const note = noteOf(await at.session.logout({ everywhere: true }));
+  assertMatch(note, /^; not on other devices: .*required scopes; also at the provider$/);
+  assertEquals(told(at).at(-1), ["RevokeToken", "refresh-2"], "the newest one ends the session");
+});
+
+Deno.test("a session without a refresh token has nothing to revoke, and none has nothing to tell", async () => {
+  await using at = world(done);
+  const portal = async (options: LogoutOptions) => {
+    await at.session.login({ portalToken: await at.sandbox.portalToken() });
+    return noteOf(await at.session.logout(options));
+  };
+  assertMatch(await portal({}), /^; nothing to end at the provider: an access token is good until/);
+  assertEquals(noteOf(await at.session.logout()), "");
+  assertMatch(noteOf(await at.session.logout({ everywhere: true })), /there was no session/);
+  assertEquals(at.sent.length, 0);
+  assertEquals(await portal({ everywhere: true }), "; also at the provider, on all devices");
+});
+
+Deno.test("without the provider's settings a logout sends nothing and says what is missing", async () => {
+  await using at = world(done);
+  await at.session.login();
+  const { clientId: _, userPoolId: __, ...others } = at.options;
+  const next = at.another({ ...others, clientId: "", userPoolId: "" });
+  assertMatch(noteOf(await next.logout()), /^; not at the provider: .*APP_CLIENT_ID.*USER_POOL_ID/);
+  assertEquals([linesOf(at.envFile), told(at)], [{}, []]);
+});
+
+Deno.test("the next process revokes what the file holds", async () => {
+  await using at = world(done);
+  await at.session.login();
+  assertEquals(noteOf(await at.another().logout()), "; also at the provider");
+  assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
+});
+
+Deno.test("of one login the newest refresh token is revoked, of two logins both", async () => {
+  await using at = world(done);
+  await at.session.login();
+  const other = at.another();
+  await other.refresh();
+  await at.session.logout();
+  assertEquals(told(at), [["RevokeToken", "refresh-2"]]);
+  await at.session.login();
+  at.clock.advance(1);
+  await other.login({ force: true });
+  assertEquals(noteOf(await at.session.logout()), "; also at the provider");
+  assertEquals(told(at).slice(1).map(([, token]) => token), ["refresh-3", "refresh-4"]);
+});
+
+Deno.test("tokens that cannot be taken out of the file are revoked, and the error says where they are", async () => {
+  await using at = world(done);
+  await at.session.login();
+  Deno.removeSync(at.envFile);
+  Deno.mkdirSync(at.envFile);
+  assertEquals((await rejection(at.session.logout())).code, "ENV_FILE");
+  assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
+});
+
+Deno.test("a login beside a logout stays, and nothing is said of the logout", async () => {
+  const answer = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  await using at = world(() => {
+    asked.resolve();
+    return answer.promise;
+  });
+  await at.session.login();
+  const out = at.session.logout();
+  await asked.promise;
+  await at.session.login();
+  answer.resolve(new Response(""));
+  const { state, notes } = await out;
+  assertEquals([state, notes, linesOf(at.envFile).REFRESH_TOKEN], [
+    "valid",
+    undefined,
+    "refresh-2",
+  ]);
+});
+
+Deno.test("after an abort a logout sends nothing more", async () => {
+  const abort = new AbortController();
+  await using at = world(() => {
+    abort.abort(new DOMException("enough", "AbortError"));
+    return errorAnswer("InternalErrorException", "try again", 500);
+  });
+  await at.session.login();
+  await assertRejects(() => at.session.logout({ signal: abort.signal }), DOMException, "enough");
+  assertEquals([told(at).length, at.session.status().state], [1, "none"]);
+});

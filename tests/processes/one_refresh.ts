@@ -6,36 +6,63 @@ import { startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { startWorldProcess } from "./world_process.ts";
 
+/** How many processes, and what their provider is like. */
+export interface Crowd {
+  readonly processes: number;
+  readonly callsEach: number;
+  /** How refresh tokens rotate. Default `true`: by InitiateAuth. */
+  readonly rotation?: true | "get-tokens";
+  /** How often the access token expires, each time for other processes. Default 1. */
+  readonly periods?: number;
+}
+
 /**
- * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace, and
- * holds that one refresh served them all.
+ * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace and
+ * devices are tracked, and holds that one refresh served them all, and none was refused.
  */
-export async function assertOneRefresh(processes: number, callsEach: number): Promise<void> {
-  await using world = await startWorldProcess({ rotateRefreshTokens: true });
+export async function assertOneRefresh(crowd: Crowd): Promise<void> {
+  const { processes, callsEach, rotation = true, periods = 1 } = crowd;
+  await using world = await startWorldProcess({
+    rotateRefreshTokens: rotation,
+    graceSeconds: 0,
+    trackDevices: true,
+  });
+  const asked = async () =>
+    (await world.requests()).map(({ operation, authFlow = operation, status }) =>
+      `${authFlow} ${status}`
+    );
   await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     await writeEnv(folder, variablesOf(world.settings));
-    await createSession({ envFile }).login();
-    const text = await Deno.readTextFile(envFile);
-    const ended = new Date(Date.now() - 60_000).toISOString();
-    await Deno.writeTextFile(
-      envFile,
-      text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`),
-    );
-    const clients = Array.from(
-      { length: processes },
-      () => startClient("call", envFile, callsEach),
-    );
-    await Promise.all(clients.map(({ ready }) => ready));
-    await Promise.all(clients.map((client) => client.go()));
-    const reports = await Promise.all(clients.map(({ report }) => report));
-    await Promise.all(clients.map(({ ended }) => ended));
+    const first = createSession({ envFile });
+    const { refreshableUntil } = await first.login();
+    // Which operation the provider wants is learned once, by a refusal; the processes find it in the file.
+    if (rotation === "get-tokens") await first.refresh();
+    const before = (await asked()).length;
 
-    for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
-    assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
-    assertEquals(reports.flatMap(({ warnings }) => warnings), []);
-    const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
-    assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
+    for (let period = 0; period < periods; period++) {
+      const ended = new Date(Date.now() - 60_000).toISOString();
+      const text = await Deno.readTextFile(envFile);
+      const expired = text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`);
+      await Deno.writeTextFile(envFile, expired);
+      const clients = Array.from(
+        { length: processes },
+        () => startClient("call", envFile, callsEach),
+      );
+      await Promise.all(clients.map(({ ready }) => ready));
+      await Promise.all(clients.map((client) => client.go()));
+      const reports = await Promise.all(clients.map(({ report }) => report));
+      await Promise.all(clients.map(({ ended }) => ended));
+      for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
+      assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
+      assertEquals(reports.flatMap(({ warnings }) => warnings), []);
+    }
+    // One more, for the process that comes after.
+    const last = createSession({ envFile });
+    assertEquals((await last.refresh()).refreshableUntil, refreshableUntil);
+    const operation = rotation === true ? "REFRESH_TOKEN_AUTH" : "GetTokensFromRefreshToken";
+    const wanted = Array.from({ length: periods + 1 }, () => `${operation} 200`);
+    assertEquals((await asked()).slice(before), wanted);
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, [".env", ".env.lock"]);
   });

@@ -2,10 +2,19 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { lockBeside } from "../../src/dotenv/lock.ts";
 import { assertKillsHarmless } from "./kills.ts";
 import { assertOneRefresh } from "./one_refresh.ts";
+import { createSession } from "../../mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+import { type ClientProcess, startClient } from "./client_process.ts";
 
 Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env", async () => {
-  await assertOneRefresh(3, 10);
+  await assertOneRefresh({ processes: 3, callsEach: 10 });
+});
+
+Deno.test("each time a token ends, one GetTokensFromRefreshToken serves 3 new processes, and none is refused", async () => {
+  await assertOneRefresh({ processes: 3, callsEach: 10, rotation: "get-tokens", periods: 2 });
 });
 
 Deno.test("15 kills at random moments leave whole files, free locks and a way on", async () => {
@@ -13,6 +22,37 @@ Deno.test("15 kills at random moments leave whole files, free locks and a way on
   assertEquals(kills.working + kills.rejected, 15);
   assert(kills.working > 0);
   assertEquals(kills.waited, 0);
+});
+
+Deno.test("a process that is killed as it sends a new token leaves the next refresh token in the file", async () => {
+  await using sandbox = await startSandbox({ rotateRefreshTokens: true, graceSeconds: 0 });
+  await inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    let client: ClientProcess | undefined;
+    const loopback = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+    await using api = Deno.serve(loopback, () => {
+      client?.kill("SIGKILL");
+      return new Response();
+    });
+    const apiBaseUrl = `http://127.0.0.1:${api.addr.port}`;
+    await writeEnv(folder, variablesOf({ ...sandbox.settings, apiBaseUrl }));
+    const session = createSession({ envFile });
+    for (let time = 0; time < 3; time++) {
+      await session.login({ force: true });
+      const text = await Deno.readTextFile(envFile);
+      await Deno.writeTextFile(
+        envFile,
+        text.replace(/EXPIRES_AT=.*/, "EXPIRES_AT=2020-01-01T00:00:00Z"),
+      );
+      client = startClient("call", envFile, 1);
+      await client.go();
+      assertEquals((await client.ended).signal, "SIGKILL");
+      assertEquals((await createSession({ envFile }).refresh()).state, "valid");
+    }
+  });
+  const once = ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200", "REFRESH_TOKEN_AUTH 200"];
+  const flows = sandbox.requests.map(({ authFlow, status }) => `${authFlow} ${status}`);
+  assertEquals(flows, [...once, ...once, ...once]);
 });
 
 /** The lock is there or not: nothing waits. */

@@ -9,6 +9,7 @@ import { TextLineStream } from "./text_lines.ts";
 
 /** What the token endpoint of the other process was asked. */
 export interface WorldRequest {
+  readonly operation: string;
   readonly authFlow?: string;
   readonly status: number;
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
 import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
-import { cannedFetch, tokenAnswer } from "./support/canned_fetch.ts";
+import { cannedFetch, errorAnswer, tokenAnswer } from "./support/canned_fetch.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 
 const { createSession } = module;
@@ -34,6 +34,44 @@ Deno.test("no export shows a secret while a session is there, nor what its metho
     await assertHides(module.status(), "the status after logout");
   } finally {
     await sandbox.close();
+  }
+});
+
+Deno.test("no device and no sign-out shows a secret, whatever the provider repeats of it", async () => {
+  const { accessToken, refreshToken, deviceKey, devicePassword } = canaries;
+  const device = { DeviceKey: deviceKey, DeviceGroupKey: "a-group" };
+  const { asked, fetch } = cannedFetch((each) =>
+    each.body.includes("USER_PASSWORD_AUTH")
+      ? tokenAnswer({
+        ...{ AccessToken: accessToken, RefreshToken: refreshToken, NewDeviceMetadata: device },
+      })(each)
+      : errorAnswer("InvalidParameterException", `${each.body} ${deviceKey}`)(each)
+  );
+  const random = crypto.getRandomValues;
+  crypto.getRandomValues = (bytes) => {
+    if (bytes instanceof Uint8Array && bytes.length === 40) {
+      bytes.set(Uint8Array.fromBase64(devicePassword));
+      return bytes;
+    }
+    return random.call(crypto, bytes) as typeof bytes;
+  };
+  try {
+    const sandbox = createSandbox();
+    const { settings: { envFile } } = sandbox;
+    const session = createSession({ ...SETTINGS, fetch, envFile });
+    const shown: unknown[] = [await session.login(), session];
+    shown.push(await session.refresh().catch((error: unknown) => error), session.status());
+    for (const everywhere of [false, true]) {
+      shown.push(await session.login({ force: true }), await session.logout({ everywhere }));
+    }
+    for (const [at, value] of shown.entries()) await assertHides(value, `value ${at}`);
+    const operations = asked.map(({ headers }) => headers.get("x-vendor-target")?.split(".")[1]);
+    const known = ["ConfirmDevice", "GlobalSignOut", "InitiateAuth", "RevokeToken"];
+    assertEquals([...new Set(operations)].sort(), known);
+    assert(!asked.some(({ body }) => body.includes(devicePassword)), "it is never sent");
+    await sandbox.close();
+  } finally {
+    crypto.getRandomValues = random;
   }
 });
 

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
+import { makeSession } from "../src/session.ts";
 import {
   jwt,
   linesOf,
@@ -19,7 +20,8 @@ async function withDefault(
 ): Promise<void> {
   await using world = portless(given);
   const { exportEnv: _, ...options } = world.options;
-  const unset = { ACCESS_TOKEN: undefined, REFRESH_TOKEN: undefined, AUTH_ENV_FILE: undefined };
+  const names = ["ACCESS_TOKEN", "REFRESH_TOKEN", "AUTH_SESSION", "AUTH_ENV_FILE"];
+  const unset = Object.fromEntries(names.map((name) => [name, undefined]));
   await withEnvironment({ ...unset, ...variables }, async () => {
     try {
       configure(options);
@@ -70,6 +72,23 @@ Deno.test('exportEnv "both" mirrors the refresh token, and logout() takes both b
     assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
     assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
     assertEquals(linesOf(world.envFile), {});
+  });
+});
+
+Deno.test('with exportEnv "both" a child process without a file finds the device that a refresh must name', async () => {
+  const sandbox = { trackDevices: true };
+  await withDefault({ file: true, sandbox }, {}, async (world, options) => {
+    configure({ ...options, exportEnv: "both" });
+    await auth.login();
+    assertEquals(Deno.env.get("AUTH_SESSION"), linesOf(world.envFile).AUTH_SESSION);
+    // As it is in a child: the variables are somebody else's.
+    const child = makeSession({ ...options, envFile: false, exportEnv: "both" }, true);
+    assertEquals((await child.refresh()).source, "refresh");
+    await child.logout();
+    const left = ["ACCESS_TOKEN", "REFRESH_TOKEN", "AUTH_SESSION"].map((name) =>
+      Deno.env.get(name)
+    );
+    assertEquals(left, [undefined, undefined, undefined]);
   });
 });
 

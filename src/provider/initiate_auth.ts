@@ -36,7 +36,11 @@ export async function refreshRequest(
     ...(deviceKey && { DEVICE_KEY: deviceKey.reveal() }),
   };
   const body = initiateAuth(provider, "REFRESH_TOKEN_AUTH", parameters);
-  return request(provider, "refresh", "InitiateAuth", body, [refreshToken, hash, deviceKey]);
+  return request(provider, "refresh", "InitiateAuth", body, [
+    refreshToken,
+    hash,
+    ownPart(deviceKey),
+  ]);
 }
 
 /**
@@ -52,7 +56,7 @@ export function rotatingRefreshRequest(
     ...clientFields(provider),
     ...(deviceKey && { DeviceKey: deviceKey.reveal() }),
   };
-  const secrets = [refreshToken, deviceKey];
+  const secrets = [refreshToken, ownPart(deviceKey)];
   return request(provider, "refresh", "GetTokensFromRefreshToken", body, secrets);
 }
 
@@ -74,7 +78,7 @@ export function confirmDeviceRequest(
     DeviceName: "platform-auth",
     DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
   };
-  return request(provider, "device", "ConfirmDevice", body, [accessToken, deviceKey]);
+  return request(provider, "device", "ConfirmDevice", body, [accessToken, ownPart(deviceKey)]);
 }
 
 /** Ends a refresh token. The document does not show it. It carries the client secret itself. */
@@ -90,6 +94,11 @@ export function globalSignOutRequest(
 ): ProviderRequest {
   const body = { AccessToken: accessToken.reveal() };
   return request(provider, "sign-out", "GlobalSignOut", body, [accessToken]);
+}
+
+/** A device key without the region that it begins with, which stands in harmless sentences as well. */
+function ownPart(deviceKey: Secret | undefined): Secret | undefined {
+  return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }
 
 /** The client as operations without AuthParameters name it: with its secret, and no hash. */

@@ -1,6 +1,6 @@
 import { environment, mayUseVariable } from "../runtime/environment.ts";
-import type { Secret } from "../values/secret.ts";
-import { readStored } from "../values/stored_tokens.ts";
+import { Secret } from "../values/secret.ts";
+import { linesOf, readStored } from "../values/stored_tokens.ts";
 import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
@@ -17,7 +17,11 @@ export class EnvironmentMirror {
     const isFree = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN")?.reveal();
     if (!isFree && tokensInEnvironment(configuration, tokens).note !== undefined) return;
     this.#put("ACCESS_TOKEN", tokens.accessToken);
-    if (exportEnv === "both") this.#put("REFRESH_TOKEN", tokens.refreshToken);
+    if (exportEnv !== "both") return;
+    this.#put("REFRESH_TOKEN", tokens.refreshToken);
+    // Without it whoever refreshes there may be refused: it names the device and the form of the request.
+    const facts = linesOf(tokens).get("AUTH_SESSION");
+    this.#put("AUTH_SESSION", facts === undefined ? undefined : new Secret(facts));
   }
 
   /** Takes out what this session put there. */
@@ -36,9 +40,12 @@ export class EnvironmentMirror {
     this.withdraw();
     if (configuration.exportEnv === "none") return;
     const { own } = tokensInEnvironment(configuration, ended);
-    if (own === undefined) return;
-    set("ACCESS_TOKEN", undefined);
+    const refreshToken = ended?.refreshToken?.reveal();
+    const isCopy = refreshToken !== undefined && environment("REFRESH_TOKEN") === refreshToken;
+    if (own !== undefined) set("ACCESS_TOKEN", undefined);
+    if (own === undefined && !isCopy) return;
     set("REFRESH_TOKEN", undefined);
+    set("AUTH_SESSION", undefined);
   }
 
   #put(variable: string, value: Secret | undefined): void {

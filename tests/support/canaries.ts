@@ -66,6 +66,8 @@ function plant() {
     clientSecret: random(),
     accessToken: fakeToken(claims, random()),
     refreshToken: random(),
+    deviceKey: `eu-west-1_${random()}`,
+    devicePassword: crypto.getRandomValues(new Uint8Array(40)).toBase64(),
   };
 }
 
@@ -77,8 +79,8 @@ const SECRETS = [
       computeSecretHash(name, "example-client", canaries.clientSecret)
     ),
   ),
-  // Not the first part, which says the same in every token.
-].map((text) => text.replace(/^eyJ[\w-]+\./, ""));
+  // Not the first part, which says the same in every token, or the region of a device.
+].map((text) => text.replace(/^eyJ[\w-]+\.|^eu-west-1_/, ""));
 
 /** Fails if a value, however it is shown, repeats a part of a canary. */
 export async function assertHides(value: unknown, what: string): Promise<void> {

@@ -2,7 +2,14 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import data from "../data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../src/provider/device.ts";
 import { Secret } from "../../src/values/secret.ts";
-import { errorAnswer, linesOf, portless, type Sent, tokenAnswer } from "../support/portless.ts";
+import {
+  errorAnswer,
+  linesOf,
+  portless,
+  rejection,
+  type Sent,
+  tokenAnswer,
+} from "../support/portless.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
   Deno.test(`the verifier of a device password is what Python computes (${at})`, async () => {
@@ -104,6 +111,32 @@ Deno.test("a device that is not confirmed is a warning, and is named all the sam
     assertEquals((await world.session.logout()).warnings, []);
   }
 });
+
+for (const trackDevices of [true, "ask"] as const) {
+  for (const rotateRefreshTokens of [true, "get-tokens"] as const) {
+    Deno.test(`a session lives on in a pool that tracks devices (${trackDevices}, ${rotateRefreshTokens})`, async () => {
+      await using world = portless({ file: true, sandbox: { trackDevices, rotateRefreshTokens } });
+      await world.session.login();
+      const [{ deviceKey, confirmed, name, verifier } = {}, ...more] = world.sandbox.devices;
+      assertEquals([confirmed, name, more], [true, "platform-auth", []]);
+      const sent = world.sent.find(({ flow }) => flow === "ConfirmDevice")?.body;
+      assertEquals(sent?.DeviceKey, deviceKey);
+      assertEquals(sent?.DeviceSecretVerifierConfig, {
+        ...{ PasswordVerifier: verifier?.passwordVerifier, Salt: verifier?.salt },
+      });
+      for (const session of [world.session, world.another(), world.another()]) {
+        assertEquals((await session.refresh()).warnings, []);
+      }
+      // Without its device the session would be over.
+      const line = /^AUTH_SESSION=.*\n/m;
+      Deno.writeTextFileSync(
+        world.envFile,
+        Deno.readTextFileSync(world.envFile).replace(line, ""),
+      );
+      assertEquals((await rejection(world.another().refresh())).code, "REFRESH_REJECTED");
+    });
+  }
+}
 
 Deno.test("a device without a usable name is none, and tokens without one need no request", async () => {
   for (const NewDeviceMetadata of [undefined, null, {}, { DeviceKey: "two words" }, "odd"]) {

@@ -1,6 +1,6 @@
 /** What a logout tells the provider, and what becomes of it. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { LogoutOptions, SessionStatus } from "../../mod.ts";
+import type { LogoutOptions, Session, SessionStatus } from "../../mod.ts";
 import { refusedConnection } from "../support/canned_fetch.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import {
@@ -111,6 +111,32 @@ Deno.test("logout() waits three seconds for a provider that does not answer, and
   assertMatch(noteOf(await out), /^; not at the provider: no answer from /);
   // Each time-out is rounded up to a millisecond.
   assert(at.clock.monotonic() - begun < 3_002, `${timeouts.asked}`);
+});
+
+/** What a copy of a session, in a program of its own, is good for after a logout of the other. */
+async function afterLogout(options: LogoutOptions, revocation = true): Promise<[string, string]> {
+  await using at = portless({ file: true, sandbox: { revocation } });
+  await at.session.login();
+  const copy = `${at.envFile}-copy`;
+  Deno.copyFileSync(at.envFile, copy);
+  const elsewhere = at.another({ envFile: false });
+  await elsewhere.login();
+  const note = noteOf(await at.session.logout(options));
+  const outcome = (session: Session) => session.refresh().then(({ state }) => state, (e) => e.code);
+  const outcomes = [await outcome(at.another({ envFile: copy })), await outcome(elsewhere)];
+  return [outcomes.join(), note];
+}
+
+Deno.test("a logout ends copies of the session, and if asked to the account's other sessions", async () => {
+  const over = "REFRESH_REJECTED";
+  assertEquals(await afterLogout({}), [`${over},valid`, "; also at the provider"]);
+  assertEquals(await afterLogout({ revoke: false }), ["valid,valid", ""]);
+  assertEquals(await afterLogout({ everywhere: true }), [
+    ...[`${over},${over}`, "; also at the provider, on all devices"],
+  ]);
+  const [outcomes, note] = await afterLogout({}, false);
+  assertEquals(outcomes, "valid,valid");
+  assertMatch(note, /^; not at the provider: revocation is switched off for the app client/);
 });
 
 Deno.test("logout({ revoke: false }) sends nothing", async () => {

@@ -101,7 +101,9 @@ async function runSecondProcess(folder: string): Promise<string> {
 const end: DemoStep = {
   name: "logout",
   title: "Log out",
-  text: "The tokens are deleted from memory and from the .env. Its other lines stay as they were.",
+  text:
+    "The tokens are deleted from memory and from the .env. Its other lines stay as they were. " +
+    "Then the provider revokes the refresh token.",
   fault: "a folder is in the place of the .env",
   causeFault({ envFile }) {
     Deno.removeSync(envFile);
@@ -114,6 +116,9 @@ const end: DemoStep = {
     await transcript.run("status()", status, Deno.inspect);
     const keys = Object.keys(readEnv(context)).filter((key) => /TOKEN|AUTHENTICATED/.test(key));
     transcript.check("the .env holds no token", keys, []);
+    const { operation, status: answer } = sandbox.requests.at(-1) ?? {};
+    const told = `${operation} → ${answer}`;
+    transcript.check("the provider revoked the refresh token", told, "RevokeToken → 200");
     const same = Deno.readTextFileSync(envFile) === envText ? "the same" : "changed";
     transcript.check("its other lines are the same as before the first login", same, "the same");
     const outcome = await transcript.run(

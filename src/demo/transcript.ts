@@ -81,7 +81,9 @@ export class Transcript {
   /** Prints the requests that the provider and the API got since the last time. */
   requests({ requests, apiRequests }: Sandbox): void {
     const asked = requests.slice(this.#printedRequests)
-      .map((each) => `${each.operation} ${each.authFlow ?? "without a flow"} → ${each.status}`);
+      .map((each) =>
+        `${each.operation}${each.authFlow ? ` ${each.authFlow}` : ""} → ${each.status}`
+      );
     const called = apiRequests.slice(this.#printedCalls)
       .map((each) => `${each.method} ${each.path} → ${each.status}`);
     this.#printedRequests = requests.length;

@@ -112,7 +112,7 @@ Deno.test("the demo runs all steps with the permissions of its task", async () =
     "requests to the provider: none",
     "requests to the provider: InitiateAuth REFRESH_TOKEN_AUTH → 200",
     "requests to the provider: none",
-    "requests to the provider: none",
+    "requests to the provider: RevokeToken → 200",
   ]);
   assertStringIncludes(run.out, "GET /v1/stations → 200 (20 times)");
   assertStringIncludes(run.out, "stations, session from the file");

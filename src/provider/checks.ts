@@ -95,7 +95,7 @@ export function readAnswer(
   const json = parsed(answer.text);
   if (answer.status < 200 || answer.status > 299) return refusalOf(sent, answer, json);
   if (sent.flow === "device" || sent.flow === "sign-out") {
-    const isDone = answer.text === "" || z.safeParse(done, json).success;
+    const isDone = answer.text.trim() === "" || z.safeParse(done, json).success;
     return isDone ? { kind: "done" } : refusalOf(sent, answer, json);
   }
   const checked = z.safeParse(answered, json);

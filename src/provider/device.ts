@@ -23,7 +23,7 @@ const GENERATOR = 2n;
  * is of use only to a login that names the device, which the provider then asks for SRP.
  *
  * @param deadlineMs How long it may take.
- * @returns What the user should know if it failed.
+ * @returns What was seen if it failed.
  */
 export async function confirmDevice(
   provider: ProviderSettings,
@@ -37,10 +37,7 @@ export async function confirmDevice(
   const verifier = await deviceVerifier(device, password, newSalt());
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
   const { outcome } = await send(request, world, deadlineMs, { signal });
-  return outcome.kind !== "refused"
-    ? undefined
-    : `the provider did not confirm this device (${outcome.seen}), so it may refuse to refresh the ` +
-      "session; if it does, run login({ force: true })";
+  return outcome.kind === "refused" ? outcome.seen : undefined;
 }
 
 /** What a provider keeps in place of a device's password, both base64. */

@@ -50,12 +50,16 @@ export async function loginTokens(
   const tokens = tokensOf(delivery, "password", delivery.sentAt, undefined, world);
   const device = delivery.outcome.kind === "tokens" ? delivery.outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return { delivery, tokens };
-  // Loaded on demand: few providers know devices.
-  const { confirmDevice } = await import("./device.ts");
-  const { accessToken } = tokens;
   const spentMs = world.monotonic() - delivery.sentAtMonotonic;
   const leftMs = Math.min(provider.timeoutMs - spentMs, CONFIRMATION_MS);
-  const warning = await confirmDevice(provider, accessToken, device, world, leftMs, signal);
+  // Loaded on demand: few providers know devices. The tokens are there, so nothing may fail any more.
+  const failure = await import("./device.ts").then(
+    ({ confirmDevice }) =>
+      confirmDevice(provider, tokens.accessToken, device, world, leftMs, signal),
+    () => "a file of this module could not be loaded",
+  );
+  const warning = failure && `the provider did not confirm this device (${failure}), so it may ` +
+      "refuse to refresh the session; if it does, run login({ force: true })";
   return { delivery, tokens: { ...tokens, learned: { deviceKey: device.key } }, warning };
 }
 

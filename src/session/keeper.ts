@@ -206,7 +206,7 @@ export class TokenKeeper {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.
       if (remote !== "keep" && signal?.aborted !== true) {
         // Loaded on demand: few processes log out.
-        const { endAtProvider } = await import("./sign_out.ts");
+        const { endAtProvider } = await import("../provider/sign_out.ts");
         told = await endAtProvider(configuration, ended, remote === "everywhere", signal);
       }
     }

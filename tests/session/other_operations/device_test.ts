@@ -1,7 +1,11 @@
+/**
+ * Operations that the API document does not show: devices, refresh tokens that rotate, and what a
+ * logout tells the provider.
+ */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import data from "../data/device_verifiers.json" with { type: "json" };
-import { deviceVerifier } from "../../src/provider/device.ts";
-import { Secret } from "../../src/values/secret.ts";
+import data from "../../data/device_verifiers.json" with { type: "json" };
+import { deviceVerifier } from "../../../src/provider/device.ts";
+import { Secret } from "../../../src/values/secret.ts";
 import {
   errorAnswer,
   linesOf,
@@ -9,7 +13,7 @@ import {
   rejection,
   type Sent,
   tokenAnswer,
-} from "../support/portless.ts";
+} from "../../support/portless.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
   Deno.test(`the verifier of a device password is what Python computes (${at})`, async () => {

@@ -1,8 +1,8 @@
 /** What a logout tells the provider, and what becomes of it. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { LogoutOptions, Session, SessionStatus } from "../../mod.ts";
-import { refusedConnection } from "../support/canned_fetch.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
+import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
+import { refusedConnection } from "../../support/canned_fetch.ts";
+import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
   errorAnswer,
   jwt,
@@ -13,7 +13,7 @@ import {
   rejection,
   type Sent,
   tokenAnswer,
-} from "../support/portless.ts";
+} from "../../support/portless.ts";
 
 type Answer = (sent: Sent) => Response | Promise<Response>;
 

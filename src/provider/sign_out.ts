@@ -1,16 +1,24 @@
-import { type Caller, send } from "../provider/send.ts";
-import type { ProviderRequest, ProviderSettings } from "../provider/exchange.ts";
-import { globalSignOutRequest, revokeRequest } from "../provider/initiate_auth.ts";
-import { checkProviderSettings } from "../provider/provider_settings.ts";
-import { whyNotEnded } from "../provider/refusal.ts";
-import { requestRefresh } from "../provider/token_request.ts";
+import { type Caller, send } from "./send.ts";
+import type { ProviderRequest, ProviderSettings } from "./exchange.ts";
+import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
+import { checkProviderSettings } from "./provider_settings.ts";
+import { whyNotEnded } from "./refusal.ts";
+import { requestRefresh } from "./token_request.ts";
 import type { World } from "../runtime/world.ts";
 import { AuthError, sentenceOf } from "../values/errors.ts";
 import { isGoodFor, isRenewable, type Tokens } from "../values/tokens.ts";
-import type { Configuration } from "./configuration.ts";
+import type { SessionOptions } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
 
 /** A logout waits no longer for the provider: the tokens are gone from here already. */
 const PATIENCE_MS = 3_000;
+
+/** Whose sessions end. */
+export interface Account {
+  readonly options: SessionOptions;
+  readonly settings: Settings;
+  readonly world: World;
+}
 
 /** How the provider is told of a logout. */
 interface Telling {
@@ -32,7 +40,7 @@ interface Telling {
  * @returns What came of it, as the end of a sentence; `undefined`: there is nothing to tell.
  */
 export async function endAtProvider(
-  { options, settings, world }: Configuration,
+  { options, settings, world }: Account,
   held: readonly (Tokens | undefined)[],
   everywhere: boolean,
   signal: AbortSignal | undefined,

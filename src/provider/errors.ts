@@ -104,9 +104,9 @@ export function deliveryError(
     if (outcome.reused) {
       return new SessionExpiredError(
         "REFRESH_REJECTED",
-        `${cannot}: the refresh token was used before (${outcome.seen}), so the one that replaced it ` +
-          "is with another program, or was lost with one that ended; let all programs of this account " +
-          "use the same .env, and run login({ force: true })",
+        `${cannot}: the refresh token was used before (${outcome.seen}), and the one that replaced it ` +
+          "is with another program or was lost on its way; let all programs of this account use the " +
+          "same .env, and run login({ force: true })",
       );
     }
     const days = authenticatedAt === undefined ? 0 : (now - authenticatedAt) / 86_400_000;

@@ -60,6 +60,23 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0]);
   }));
 
+Deno.test("logout tells the provider what its options say", () =>
+  inCliWorld(async ({ run, sandbox }) => {
+    const cases: [string[], RegExp, string[]][] = [
+      [[], /; also at the provider$/m, ["RevokeToken"]],
+      [["--everywhere"], /; also at the provider, on all devices$/m, ["GlobalSignOut"]],
+      [["--keep-remote"], /hold no tokens any more$/m, []],
+    ];
+    for (const [options, note, wanted] of cases) {
+      await run(["login"]);
+      const before = sandbox.requests.length;
+      const { code, stdout } = await run(["logout", ...options]);
+      assertEquals(code, 0);
+      assertMatch(stdout, note);
+      assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), wanted);
+    }
+  }));
+
 Deno.test("--json prints the status as JSON, without colors and secrets", () =>
   inCliWorld(async (world) => {
     for (const command of ["login", "status", "refresh", "logout"]) {

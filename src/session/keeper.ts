@@ -206,8 +206,11 @@ export class TokenKeeper {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.
       if (remote !== "keep" && signal?.aborted !== true) {
         // Loaded on demand: few processes log out.
-        const { endAtProvider } = await import("../provider/sign_out.ts");
-        told = await endAtProvider(configuration, ended, remote === "everywhere", signal);
+        told = await import("../provider/sign_out.ts").then(
+          ({ endAtProvider }) =>
+            endAtProvider(configuration, ended, remote === "everywhere", signal),
+          () => "not at the provider: a file of this module could not be loaded",
+        );
       }
     }
     if (memory.peek().kind !== "none") return;

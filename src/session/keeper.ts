@@ -204,7 +204,7 @@ export class TokenKeeper {
       );
     } finally {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.
-      if (remote !== "keep" && signal?.aborted !== true) {
+      if (remote !== "keep") {
         // Loaded on demand: few processes log out.
         told = await import("../provider/sign_out.ts").then(
           ({ endAtProvider }) =>

@@ -1,6 +1,7 @@
 /** What a logout tells the provider, and what becomes of it. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
+import { lockBeside } from "../../../src/dotenv/lock.ts";
 import { refusedConnection } from "../../support/canned_fetch.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
@@ -243,6 +244,16 @@ Deno.test("a login beside a logout stays, and nothing is said of the logout", as
     undefined,
     "refresh-2",
   ]);
+});
+
+Deno.test("a logout that is aborted while it waits for the file sends nothing", async () => {
+  const abort = new AbortController();
+  await using at = world(done, { session: { sleep: () => Promise.resolve(abort.abort()) } });
+  await at.session.login();
+  const lock = await lockBeside(at.envFile, 0, { monotonic: () => 0, sleep: async () => {} });
+  await assertRejects(() => at.session.logout({ signal: abort.signal }), DOMException);
+  assertEquals([told(at), at.session.status().state], [[], "none"]);
+  lock.release();
 });
 
 Deno.test("after an abort a logout sends nothing more", async () => {

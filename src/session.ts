@@ -1,5 +1,5 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
-import { cancellable } from "./runtime/interrupt.ts";
+import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
@@ -124,7 +124,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     // Fast path: every extra promise shows in the per-call benchmark.
     if (callers === undefined && !inKernel()) return fetchWithToken(keeper, input, init);
-    return cancellable(
+    return cancellableAnswer(
       "authFetch()",
       callers,
       (signal) => fetchWithToken(keeper, input, init, signal),

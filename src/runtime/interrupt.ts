@@ -2,6 +2,9 @@ import { callSite, showCaller } from "../values/caller.ts";
 import { AuthError } from "../values/errors.ts";
 import { inKernel } from "./prompt.ts";
 
+/** After a Stop, how long a second press means the same call and not the kernel. */
+const SECOND_PRESS_MS = 1_000;
+
 /**
  * Ends a caller's wait when its signal aborts, or when Stop is pressed in a notebook; what others
  * share goes on. Stop kills the kernel with all its memory unless its signal is listened to. That is
@@ -11,18 +14,20 @@ import { inKernel } from "./prompt.ts";
  *
  * @param doing The call that waits, for the message.
  * @param work Is given the signal to heed.
+ * @param stop What Stop aborts. Given by whoever waits more than once for the same request.
  */
 export async function cancellable<T>(
   doing: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined) => Promise<T>,
+  stop?: AbortController,
 ): Promise<T> {
   signal?.throwIfAborted();
   // A cell that goes on with then() is only known here. In a script it would slow each call down.
   const site = inKernel() ? callSite() : undefined;
   try {
     return site
-      ? await unlessStopped(doing, signal, work)
+      ? await unlessStopped(doing, signal, work, stop ?? new AbortController())
       : await unlessAborted(signal, work(signal));
   } catch (error) {
     if (error instanceof AuthError) showCaller(error, site);
@@ -34,8 +39,19 @@ async function unlessStopped<T>(
   doing: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
+  stop: AbortController,
 ): Promise<T> {
-  const stop = new AbortController();
+  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const unlisten = listenForStop(doing, stop);
+  try {
+    return await unlessAborted(either, work(either));
+  } finally {
+    unlisten();
+  }
+}
+
+/** Aborts when Stop is pressed. @returns Ends the listening. */
+function listenForStop(doing: string, stop: AbortController): () => void {
   const onStop = () => {
     stop.abort(
       new AuthError(
@@ -45,15 +61,11 @@ async function unlessStopped<T>(
     );
   };
   Deno.addSignalListener("SIGINT", onStop);
-  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  try {
-    return await unlessAborted(either, work(either));
-  } finally {
+  return () => {
     const unlisten = () => Deno.removeSignalListener("SIGINT", onStop);
-    // A second press means this call, too, and not the kernel.
-    if (stop.signal.aborted) setTimeout(unlisten, 1_000);
+    if (stop.signal.aborted) setTimeout(unlisten, SECOND_PRESS_MS);
     else unlisten();
-  }
+  };
 }
 
 function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
@@ -63,5 +75,90 @@ function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Pr
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/**
+ * As `cancellable`, for an answer. In a notebook Stop also ends the reading of its body.
+ *
+ * The listener is there while somebody reads and not while a body is unread: a body that nobody reads
+ * may stay in a variable for hours, and Stop would not end the kernel's other work.
+ */
+export async function cancellableAnswer(
+  doing: string,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal | undefined) => Promise<Response>,
+): Promise<Response> {
+  const stop = new AbortController();
+  const response = await cancellable(doing, signal, work, stop);
+  return inKernel() ? stoppable(doing, response, stop) : response;
+}
+
+const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
+
+/** The same object, with readers that heed Stop in place of those it inherits. */
+function stoppable(doing: string, response: Response, stop: AbortController): Response {
+  if (response.body === null) return response;
+  const readers = READERS.map((name) => {
+    const read = Response.prototype[name] as () => Promise<unknown>;
+    return [name, () => cancellable(doing, undefined, () => read.call(response), stop)];
+  });
+  const copy = () => stoppable(doing, Response.prototype.clone.call(response), stop);
+  // Looked up when it is read: `clone()` puts another in its place.
+  const body = () => Reflect.get(Response.prototype, "body", response) as Body;
+  const stream = stoppableStream(doing, body, stop);
+  const methods = [...readers, ["clone", copy]].map((
+    [name, value],
+  ) => [name, { value, writable: true, configurable: true }]);
+  return Object.defineProperties(response, {
+    ...Object.fromEntries(methods),
+    body: { get: () => stream, configurable: true },
+  });
+}
+
+type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
+
+/** A reader that asks for the next piece within this time is still reading. */
+const BETWEEN_PIECES_MS = 1_000;
+
+/** Takes hold of the body when the first piece is read: until then `text()` and the others can. */
+function stoppableStream(
+  doing: string,
+  body: () => Body,
+  stop: AbortController,
+): Body {
+  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+  let unlisten: (() => void) | undefined;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  const end = () => {
+    clearTimeout(idle);
+    unlisten?.();
+    unlisten = undefined;
+  };
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      clearTimeout(idle);
+      unlisten ??= listenForStop(doing, stop);
+      try {
+        reader ??= body().getReader();
+        const { done, value } = await unlessAborted(stop.signal, reader.read());
+        if (value !== undefined) {
+          controller.enqueue(value);
+          idle = setTimeout(end, BETWEEN_PIECES_MS);
+        }
+        if (!done) return;
+        end();
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+    async cancel(reason) {
+      end();
+      await (reader ?? body()).cancel(reason);
+    },
   });
 }

@@ -153,6 +153,78 @@ stopTest("Stop ends the request itself, as the server sees it", async ({ kernel 
   }
 });
 
+/** Where the API begins an answer and never ends it. What reads it calls `/reading`. */
+async function withEndlessBody(
+  kernel: Kernel,
+  use: (reading: Promise<void>) => Promise<void>,
+): Promise<void> {
+  const reading = Promise.withResolvers<void>();
+  const answer = (request: Request) => {
+    if (request.url.endsWith("/reading")) {
+      reading.resolve();
+      return new Response();
+    }
+    const begin = (controller: ReadableStreamDefaultController) =>
+      controller.enqueue(new TextEncoder().encode(`["the first piece"`));
+    return new Response(new ReadableStream({ start: begin }));
+  };
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  await run(kernel, `configure({ apiBaseUrl: "${origin}" }); const read = "${origin}/reading";`);
+  await use(reading.promise);
+}
+
+for (
+  const cell of [
+    `fetch(read); await answer.text()`,
+    `const copy = answer.clone(); fetch(read); await copy.json()`,
+    `for await (const piece of answer.body) fetch(read)`,
+    `await answer.body.pipeTo(new WritableStream({ write: () => { fetch(read); } }))`,
+  ]
+) {
+  stopTest(
+    `Stop ends the reading of a body, and the kernel goes on: ${cell}`,
+    async ({ kernel }) => {
+      await withEndlessBody(kernel, async (reading) => {
+        const running = kernel.execute(`const answer = await authFetch("/endless"); ${cell}`);
+        await Promise.race([reading, running]);
+        kernel.interrupt();
+        const result = await running;
+        assertEquals([result.status, result.ename], ["error", "AuthError"], JSON.stringify(result));
+        assertStringIncludes(result.evalue ?? "", "Stopped authFetch(): Stop was pressed");
+        const next = await run(kernel, `[rows.length, answer.ok, status().state].join()`);
+        assertStringIncludes(JSON.stringify(next.outputs), "3,true,valid");
+      });
+    },
+  );
+}
+
+stopTest(
+  "an answer in a notebook is that of fetch: its body, copies and readers",
+  async (running) => {
+    const { kernel, sandbox } = running;
+    const shown = await run(
+      kernel,
+      `const [first, second] = [await authFetch("/v1/whoami"), await authFetch("/v1/whoami")];
+     const copy = first.clone();
+     const whole = await second.text();
+     const pieces = await new Response(first.body).text();
+     const seen = first.body instanceof ReadableStream && first instanceof Response && second.bodyUsed;
+     const twice = await second.text().catch((error) => error.name);
+     [first.url, first.redirected, seen, (await copy.json()).username, pieces === whole, twice].join()`,
+    );
+    const wanted = `${sandbox.apiUrl}/v1/whoami,false,true,student,true,TypeError`;
+    assertStringIncludes(JSON.stringify(shown.outputs), wanted);
+  },
+);
+
+stopTest("a body that nobody reads keeps no Stop from the kernel", async ({ kernel }) => {
+  await withEndlessBody(kernel, async () => {
+    await run(kernel, `const kept = await authFetch("/endless"); kept.body.locked`);
+    await assertStopKills(kernel);
+  });
+});
+
 stopTest("Stop is told by a code, and by the error that doctor() ends with", async (running) => {
   const caught = await stopWhileHanging(
     running,
@@ -202,7 +274,9 @@ stopTest(
   async ({ kernel }) => {
     await run(
       kernel,
-      `await authFetch("/v1/stations");
+      `await (await authFetch("/v1/stations")).json();
+     for await (const _ of (await authFetch("/v1/stations")).body);
+     for await (const _ of (await authFetch("/v1/stations")).body) break;
      await authFetch("/v1/nowhere");
      await authFetch("https://elsewhere.example/").catch(() => {});
      await refresh();

@@ -18,14 +18,21 @@ export {
   configure,
   createSession,
   doctor,
+  download,
+  fetchJson,
   login,
   logout,
   refresh,
   status,
 } from "./src/default_session.ts";
+export type { Download, DownloadOptions, DownloadProgress } from "./src/api/download.ts";
+export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/display/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";
 export {
+  ApiError,
+  type ApiErrorCode,
+  type ApiErrorDetails,
   AuthError,
   type AuthErrorCode,
   ChallengeError,

@@ -1,3 +1,5 @@
+import type { Download, DownloadOptions } from "./api/download.ts";
+import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
@@ -117,6 +119,70 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  */
 export function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   return defaultSession().authFetch(input, init);
+}
+
+/**
+ * As {@linkcode authFetch}, and gives the parsed body. Anything but 2xx and JSON is an error here, and
+ * not three cells later. A GET or HEAD that is answered 429 or 503 is sent again, after what
+ * `Retry-After` asks for, at most `retries` times (3) within `retryWithinMs` (60 000). Nothing else is.
+ *
+ * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON.
+ * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
+ * @throws {TypeError} Where `fetch` throws one.
+ *
+ * @example
+ * ```ts
+ * import { configure, fetchJson, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * const stations = await fetchJson<{ name: string }[]>("/v1/stations");
+ * console.log(stations.length); // 6
+ * ```
+ */
+export function fetchJson<T = unknown>(
+  input: string | URL | Request,
+  init?: FetchJsonInit,
+): Promise<T> {
+  return defaultSession().fetchJson<T>(input, init);
+}
+
+/**
+ * Saves an answer as a file. The file has its name only when it is whole: its length, and its digest
+ * where the API gives one, are checked. Until then it is a private part file beside it. A transfer
+ * that breaks goes on where it was, also after the end of a token or of a presigned address, and in a
+ * later process: run the same call again. How far it is shows in the notebook or the terminal.
+ *
+ * Needs `--allow-read` and `--allow-write` for the folder of the file.
+ *
+ * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
+ * @returns What was saved; shows as a card in a notebook.
+ * @throws {ApiError} `API_STATUS`: the API refused; `DOWNLOAD_BROKEN`: the file is not whole.
+ * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved; others as {@linkcode authFetch}.
+ * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
+ *
+ * @example
+ * ```ts
+ * import { configure, download, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox();
+ * configure(sandbox.settings);
+ * await login();
+ * const file = `${await Deno.makeTempDir()}/observations.csv`;
+ * const saved = await download("/v1/stations/gull-harbor/observations.csv", file);
+ * console.log(saved.bytes === Deno.statSync(file).size); // true
+ * ```
+ */
+export function download(
+  input: string | URL | Request,
+  file: string | URL,
+  options?: DownloadOptions,
+): Promise<Download> {
+  return defaultSession().download(input, file, options);
 }
 
 /**

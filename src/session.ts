@@ -1,12 +1,15 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
+import type { Download, DownloadOptions } from "./api/download.ts";
+import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
-import { displayable, displayableDiagnosis } from "./display/displayable.ts";
+import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, isTransient, typeError } from "./values/errors.ts";
 import type { LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
+import { displayPath, filePath } from "./runtime/file_paths.ts";
 import { inKernel } from "./runtime/prompt.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
@@ -45,6 +48,14 @@ export interface Session {
   refresh(options?: RefreshOptions): Promise<SessionStatus>;
   /** `fetch` with the token. See {@linkcode authFetch}. */
   authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** The parsed body of an answer. See {@linkcode fetchJson}. */
+  fetchJson<T = unknown>(input: string | URL | Request, init?: FetchJsonInit): Promise<T>;
+  /** Saves an answer as a file. See {@linkcode download}. */
+  download(
+    input: string | URL | Request,
+    file: string | URL,
+    options?: DownloadOptions,
+  ): Promise<Download>;
   /** A current bare token. See {@linkcode accessToken}. */
   accessToken(options?: AccessTokenOptions): Promise<string>;
   /** Who, until when. See {@linkcode status}. */
@@ -131,6 +142,53 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     );
   }
 
+  async function fetchJson<T>(
+    input: string | URL | Request,
+    init?: FetchJsonInit,
+  ): Promise<T> {
+    const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    return await cancellable("fetchJson()", callers, async (signal) => {
+      // Loaded on demand: other calls need none of it.
+      const { fetchParsed } = await import("./api/fetch_json.ts");
+      return await fetchParsed<T>(keeper, input, init, signal);
+    });
+  }
+
+  async function download(
+    input: string | URL | Request,
+    file: string | URL,
+    given: DownloadOptions = {},
+  ): Promise<Download> {
+    checkOptions("download()", given, {
+      overwrite: ["boolean", "false"],
+      resume: ["boolean", "false"],
+      init: ["object"],
+      onProgress: ["function"],
+      signal: ["AbortSignal"],
+    });
+    const path = file instanceof URL && file.protocol === "file:" ? filePath(file) : file;
+    if (typeof path !== "string" || path === "") {
+      throw typeError(
+        "download() takes the path or the file: URL of a file as its second argument",
+      );
+    }
+    const signals = [given.signal, given.init?.signal, input instanceof Request && input.signal]
+      .filter((it) => it instanceof AbortSignal);
+    const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
+    return await cancellable("download()", callers, async (signal) => {
+      const { downloadTo } = await import("./api/download.ts");
+      const { progressLine } = await import("./display/progress.ts");
+      const { world } = keeper;
+      const line = given.onProgress ? undefined : progressLine(displayPath(path), world.monotonic);
+      const options = { ...given, ...(line && { onProgress: line.show }) };
+      try {
+        return displayableDownload(await downloadTo(keeper, input, path, options, signal));
+      } finally {
+        line?.end();
+      }
+    });
+  }
+
   async function accessToken(given: AccessTokenOptions = {}): Promise<string> {
     checkOptions("accessToken()", given, { minValidSeconds: ["number"], signal: ["AbortSignal"] });
     const { minValidSeconds = 0 } = given;
@@ -189,6 +247,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     login,
     refresh,
     authFetch,
+    fetchJson,
+    download,
     accessToken,
     status: show,
     doctor,

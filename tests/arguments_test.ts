@@ -147,6 +147,7 @@ Deno.test("a prompt that gives something else is a TypeError", async () => {
 
 Deno.test("mod.ts exports what the contract names", () => {
   const names = [
+    "ApiError",
     "AuthError",
     "ChallengeError",
     "ConfigError",
@@ -158,6 +159,8 @@ Deno.test("mod.ts exports what the contract names", () => {
     "configure",
     "createSession",
     "doctor",
+    "download",
+    "fetchJson",
     "login",
     "logout",
     "parsePortalToken",

@@ -29,6 +29,16 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers)(asked);
 };
 
+/** Repeats in an answer everything secret that came with the call. */
+const echoOfCall = (status: number): Canned => ({ url, headers }) => {
+  const secrets = [headers.get("authorization"), headers.get("x-api-key"), url].join(" ");
+  return new Response(secrets, {
+    status,
+    headers: { "x-request-id": encodeURIComponent(secrets) },
+  });
+};
+const ECHOED = `/x?signature=${encodeURIComponent(canaries.password)}`;
+
 type Scenario = (session: (...answers: Canned[]) => module.Session, folder: string) => unknown;
 
 const login = (...answers: Canned[]): Scenario => (session) => session(...answers).login();
@@ -135,6 +145,22 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
       })
     ),
   ],
+  ["API_STATUS", async (session) => {
+    const one = session(issued(), echoOfCall(404));
+    await one.login();
+    await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
+  }],
+  ["API_BODY", async (session) => {
+    const one = session(issued(), echoOfCall(200));
+    await one.login();
+    await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
+  }],
+  ["DOWNLOAD_BROKEN", async (session, folder) => {
+    const cut: Canned = () => new Response("half", { headers: { "content-length": "8" } });
+    const one = session(issued(), cut);
+    await one.login();
+    await one.download(ECHOED, `${folder}/data.bin`);
+  }],
   [
     "NO_SESSION",
     (session) => session().authFetch("/", { headers: { "x-api-key": canaries.clientSecret } }),

@@ -1,7 +1,3 @@
-/**
- * Calls to the API: where the token may go, and how a call is sent, followed and sent again. May
- * import provider, settings, runtime and values.
- */
 import { mayUseVariable } from "../runtime/environment.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 import { isSafeTransport, namesProxy } from "../runtime/transport.ts";

@@ -53,7 +53,11 @@ interface Call {
   readonly headers: PlainHeaders | undefined;
   /** The `Request` that the body is taken from; `undefined` if the body is in `init`, or there is none. */
   readonly bodyOf: Request | undefined;
+  readonly onSend: OnSend | undefined;
 }
+
+/** Is told with which tokens a call is sent: an answer that repeats them must not be quoted. */
+export type OnSend = (tokens: Tokens) => void;
 
 /**
  * Sends a call with a current token; refreshes and sends again, once, when the API answers 401.
@@ -65,8 +69,9 @@ export async function fetchWithToken(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
+  onSend?: OnSend,
 ): Promise<Response> {
-  const call = prepare(caller, input, init, signal);
+  const call = prepare(caller, input, init, signal, onSend);
   // After a change of account only this caller has the tokens that belong to the address.
   const account = call.caller;
   const aborts = call.init?.signal ?? undefined;
@@ -99,6 +104,7 @@ function prepare(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
+  onSend: OnSend | undefined,
 ): Call {
   if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
     throw typeError(`authFetch() takes a string, a URL or a Request, not ${typeof input}`);
@@ -126,6 +132,7 @@ function prepare(
     init: aborts === undefined ? options : { ...options, signal: aborts },
     headers: headers === undefined ? undefined : plainHeaders(headers),
     bodyOf: takesBody ? request : undefined,
+    onSend,
   };
 }
 
@@ -138,6 +145,11 @@ function checkedAddress(caller: ApiCaller, input: string | URL | Request): [ApiC
     const now = caller.reread();
     return [now, addressOf(input, accessOf(now.settings))];
   }
+}
+
+/** Where a call goes. @throws {ConfigError} If the token may not go there. */
+export function addressOfCall(caller: ApiCaller, input: string | URL | Request): string {
+  return checkedAddress(caller, input)[1];
 }
 
 function originOf(address: string): string | undefined {
@@ -174,6 +186,7 @@ function send(
   again?: BodyInit | null,
 ): Promise<Response> {
   const { caller, address, input } = call;
+  call.onSend?.(tokens);
   const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
   if (again) init.body = again;
   const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");

@@ -26,6 +26,19 @@ export function plainHeaders(headers: HeadersInit): PlainHeaders {
   return copy;
 }
 
+/** The same as pairs, for whoever adds to them. */
+export function pairsOf(headers: HeadersInit): string[][] {
+  const plain = plainHeaders(headers);
+  return Array.isArray(plain) ? plain : Object.entries(plain);
+}
+
+/** The headers that a user gave, and one more that the user may have set otherwise. */
+export function withDefault(headers: HeadersInit, name: string, value: string): string[][] {
+  const pairs = pairsOf(headers);
+  const isSet = pairs.some(([each = ""]) => each.toLowerCase() === name);
+  return isSet ? pairs : [...pairs, [name, value]];
+}
+
 function copyOf(headers: HeadersInit): PlainHeaders {
   try {
     if (headers instanceof Headers) {

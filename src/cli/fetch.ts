@@ -1,7 +1,8 @@
 import { FAILED, LOGIN_NEEDED, OK, printJson, say, UsageError, writeOut } from "./output.ts";
-import { saveTo } from "./save.ts";
-import { authFetch } from "../default_session.ts";
-import { ConfigError } from "../values/errors.ts";
+import { discardUseless } from "../api/part_file.ts";
+import { authFetch, download } from "../default_session.ts";
+import { cleanUpAtExit } from "../runtime/signals.ts";
+import { ApiError, ConfigError } from "../values/errors.ts";
 
 /** Options of the `fetch` command, as they were typed. */
 export interface FetchCommandOptions {
@@ -19,25 +20,37 @@ export async function runFetch(target: string, options: FetchCommandOptions): Pr
   }
   const headers = (options.header ?? []).map(splitHeader);
   const body = await readBody(options.data);
-  const response = await authFetch(target, {
+  const init: RequestInit = {
     method: options.method ?? (body === undefined ? "GET" : "POST"),
     headers,
     ...(body !== undefined && { body }),
-  });
+  };
+  if (options.output !== undefined) return await save(target, options.output, init);
+  const response = await authFetch(target, init);
   const status = exitStatus(response);
   if (options.json) {
     await printWhole(response);
-  } else if (options.output !== undefined && response.ok) {
-    await saveTo(options.output, piecesOf(response), response.headers);
   } else {
     for await (const piece of piecesOf(response)) if (!await writeOut(piece)) break;
   }
   if (!response.ok) {
-    const unsaved = options.output === undefined ? "" : "; nothing was saved";
     const next = response.status === 401 ? "; run platform-auth login --force" : "";
-    say(`the API answered ${response.status}${unsaved}${next}`);
+    say(`the API answered ${response.status}${next}`);
   }
   return status;
+}
+
+/** What was fetched when a signal ends this stays, if the next call can go on with it. */
+async function save(target: string, output: string, init: RequestInit): Promise<number> {
+  using _ = cleanUpAtExit(discardUseless);
+  try {
+    await download(target, output, { overwrite: true, init });
+    return OK;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+    say(error.message);
+    return LOGIN_NEEDED;
+  }
 }
 
 /** The body as it comes in; the runtime's own error says no more than that it broke off. */

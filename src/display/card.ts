@@ -4,7 +4,16 @@
  * This file is the only one that knows HTML.
  */
 
-import { accessText, headline, nextText, placeText } from "./status_text.ts";
+import {
+  accessText,
+  downloadSize,
+  headline,
+  nextText,
+  placeText,
+  resumedText,
+} from "./status_text.ts";
+import type { Download } from "../api/download.ts";
+import { displayPath } from "../runtime/file_paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { printable, timeText } from "../values/wording.ts";
@@ -57,6 +66,17 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
     : `${failed} things to fix`;
   const tone = failed > 0 ? "red" : warned ? "amber" : "good";
   return frame(tone, title, `(${diagnosis.checks.length} checks)`, rows);
+}
+
+/** A file that was saved, as a card. */
+export function downloadCard(download: Download): string {
+  const { contentType, resumedFrom } = download;
+  const rows: Row[] = [
+    { name: "size", value: escape(downloadSize(download)) },
+    ...(contentType === undefined ? [] : [{ name: "type", value: escape(contentType) }]),
+    ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escape(resumedText(download)) }]),
+  ];
+  return frame("good", displayPath(download.file), "saved", rows);
 }
 
 /** The frame that all cards share. */

@@ -1,6 +1,7 @@
+import type { Download } from "../api/download.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { diagnosisText, statusText } from "./status_text.ts";
+import { diagnosisText, downloadText, statusText } from "./status_text.ts";
 
 /** Makes a status show as a card in a notebook and as its text in a terminal. */
 export function displayable(status: SessionStatus): SessionStatus {
@@ -14,6 +15,11 @@ export function displayableDiagnosis(diagnosis: Diagnosis): Diagnosis {
     () => diagnosisText(diagnosis),
     (card) => card.diagnosisCard(diagnosis),
   );
+}
+
+/** Makes a saved file show as a card in a notebook and as its text in a terminal. */
+export function displayableDownload(download: Download): Download {
+  return shown(download, () => downloadText(download), (card) => card.downloadCard(download));
 }
 
 /** In a notebook the value is shown asynchronously and with a delay: one sent after the cell's end can be lost. */

@@ -1,6 +1,7 @@
+import type { Download } from "../api/download.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { durationText, printable, timeText } from "../values/wording.ts";
+import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
 /** A status for people, in three lines, with a further line for each warning and note. */
@@ -84,4 +85,25 @@ export function diagnosisText(diagnosis: Diagnosis): string {
   return diagnosis.checks.map(({ name, level, message, fix }) =>
     printable(`${marks[level]} ${name}: ${message}${fix ? ` → ${fix}` : ""}`)
   ).join("\n");
+}
+
+/** A file that was saved, in a line. */
+export function downloadText(download: Download): string {
+  const { file, contentType, resumedFrom } = download;
+  const parts = [
+    `● ${displayPath(file)}: ${downloadSize(download)}`,
+    ...(contentType === undefined ? [] : [contentType]),
+    ...(resumedFrom === 0 ? [] : [`went on ${resumedText(download)}`]),
+  ];
+  return printable(parts.join(" · "));
+}
+
+/** How long a file is and how long that took. */
+export function downloadSize({ bytes, milliseconds }: Download): string {
+  return `${bytesText(bytes)} in ${durationText(milliseconds)}`;
+}
+
+/** What an earlier call had left. */
+export function resumedText({ resumedFrom }: Download): string {
+  return `from ${bytesText(resumedFrom)} of an earlier call`;
 }

@@ -224,7 +224,8 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   };
 }
 
-function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
+/** How long an answer asks to wait, in milliseconds. */
+export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   const text = headers?.get("retry-after")?.trim();
   if (!text) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;

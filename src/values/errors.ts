@@ -30,6 +30,12 @@ export type ProviderErrorCode =
   | "TIMEOUT"
   | "SERVER_ERROR";
 
+/** The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, or not whole. */
+export type ApiErrorCode =
+  | "API_STATUS"
+  | "API_BODY"
+  | "DOWNLOAD_BROKEN";
+
 /** The stable codes of {@linkcode SessionExpiredError}: only a new login helps. */
 export type SessionExpiredErrorCode =
   | "NO_SESSION"
@@ -41,6 +47,7 @@ export type SessionExpiredErrorCode =
 export type AuthErrorCode =
   | ConfigErrorCode
   | ProviderErrorCode
+  | ApiErrorCode
   | SessionExpiredErrorCode
   | "CHALLENGE_REQUIRED"
   | "INTERRUPTED";
@@ -169,6 +176,44 @@ export class ChallengeError extends AuthError {
     super("CHALLENGE_REQUIRED", message, "ChallengeError");
     this.challengeName = name;
     this.challengeParameters = parameters;
+  }
+}
+
+/** What is known of the call and the answer behind an {@linkcode ApiError}. */
+export interface ApiErrorDetails {
+  /** Method of the call, such as `GET`. */
+  method: string;
+  /** Address of the call, without its query. */
+  url: string;
+  /** HTTP status, when there was an answer. */
+  status?: number | undefined;
+  /** Seconds the API asked to wait, when it said so. */
+  retryAfterSeconds?: number | undefined;
+  /** The API's id of the request, for its support. */
+  requestId?: string | undefined;
+}
+
+/** The API answered with an error, with a body that cannot be used, or broke off. */
+export class ApiError extends AuthError {
+  /** Method of the call, such as `GET`. */
+  readonly method: string;
+  /** Address of the call, without its query. */
+  readonly url: string;
+  /** HTTP status, when there was an answer. */
+  readonly status: number | undefined;
+  /** Seconds the API asked to wait, when it said so. */
+  readonly retryAfterSeconds: number | undefined;
+  /** The API's id of the request, for its support. */
+  readonly requestId: string | undefined;
+
+  /** Made by this module. */
+  constructor(code: ApiErrorCode, message: string, details: ApiErrorDetails) {
+    super(code, message, "ApiError");
+    this.method = details.method;
+    this.url = details.url;
+    this.status = details.status;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.requestId = details.requestId;
   }
 }
 

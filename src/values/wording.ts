@@ -8,6 +8,14 @@ export function durationText(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
+/** A number of bytes in the unit that fits, decimal as disks are sold. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  const units = ["kB", "MB", "GB", "TB"];
+  const step = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1_000 ** step).toFixed(1)} ${units[step - 1]}`;
+}
+
 /** A duration in whole words, for sentences. */
 export function spanText(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / 60_000));

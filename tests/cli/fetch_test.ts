@@ -298,7 +298,10 @@ for (const [what, raw] of broken) {
       const fetch = ["fetch", server.url, "--output", "data.bin"];
       const first = await run(fetch, given);
       assertEquals([first.code, first.stdout], [1, ""]);
-      assertMatch(first.stderr, /^platform-auth: .*The answer broke off.*try again\n$/);
+      assertMatch(
+        first.stderr,
+        /^platform-auth: .*the answer broke off after.*DOWNLOAD_BROKEN\)\n$/,
+      );
       assertEquals(filesIn(folder), []);
       await Deno.writeTextFile(`${folder}/data.bin`, "of yesterday");
       assertEquals((await run(fetch, given)).code, 1);
@@ -331,9 +334,15 @@ Deno.test("a compressed answer, longer than announced, is saved whole", () =>
 Deno.test("an HTTP error is printed, saved nowhere, and told by the exit status", () =>
   inCliWorld(async ({ run, folder, sandbox }) => {
     await run(["login"]);
-    const missing = await run(["fetch", "/v1/nothing", "--output", "file"]);
+    const missing = await run(["fetch", "/v1/nothing"]);
     assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
-    assertEquals(missing.stderr, "platform-auth: the API answered 404; nothing was saved\n");
+    assertEquals(missing.stderr, "platform-auth: the API answered 404\n");
+    const unsaved = await run(["fetch", "/v1/nothing", "--output", "file"]);
+    assertEquals([unsaved.code, unsaved.stdout], [1, ""]);
+    assertMatch(
+      unsaved.stderr,
+      /Cannot GET .*\/v1\/nothing: the API answered 404 \(There is nothing/,
+    );
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals([forbidden.code, forbidden.stderr], [1, "platform-auth: the API answered 403\n"]);
     assertEquals(filesIn(folder), []);

@@ -23,6 +23,7 @@ function codesByClass(): [string, string[]][] {
     ["ConfigError", of("ConfigError")],
     ["ProviderError", of("ProviderError")],
     ["ChallengeError", ["CHALLENGE_REQUIRED"]],
+    ["ApiError", of("ApiError")],
     ["SessionExpiredError", of("SessionExpiredError")],
     ["AuthError", of("AuthError").filter((code) => code !== "CHALLENGE_REQUIRED")],
   ];

@@ -1,0 +1,175 @@
+/**
+ * Calls to the API: where the token may go (`api_access.ts`), how a call is sent, followed and sent
+ * again (`auth_fetch.ts`), and files (`download.ts`). May import provider, settings, dotenv, runtime
+ * and values.
+ *
+ * This file tells what an answer says.
+ */
+import { addressOfCall, type ApiCaller, fetchWithToken } from "./auth_fetch.ts";
+import { retryAfterMs } from "../provider/send.ts";
+import { ApiError, type ApiErrorCode, typeError } from "../values/errors.ts";
+import { redact, Secret } from "../values/secret.ts";
+import type { Tokens } from "../values/tokens.ts";
+
+/** How much of an error's body is looked at, in bytes: its message stands at the beginning. */
+const MOST_OF_AN_ERROR = 65_536;
+/** Shorter values of a query stand in every text. */
+const SHORTEST_SECRET = 8;
+const SECRET_NAME =
+  /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
+
+/** A call whose answer is judged here, and not by the caller. */
+export class JudgedCall {
+  readonly method: string;
+  /** Where it goes, without the query: that of a presigned address is as good as a token. */
+  readonly url: string;
+  readonly #address: string;
+  readonly #tokens = new Set<Tokens>();
+
+  /** @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there. */
+  constructor(
+    readonly doing: string,
+    readonly caller: ApiCaller,
+    readonly input: string | URL | Request,
+    readonly init: RequestInit,
+    readonly signal: AbortSignal | undefined,
+  ) {
+    if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
+      throw typeError(`${doing} takes a string, a URL or a Request, not ${typeof input}`);
+    }
+    this.#address = addressOfCall(caller, input);
+    const { origin, pathname } = new URL(this.#address);
+    this.url = origin + pathname;
+    this.method = init.method?.toUpperCase() ??
+      (input instanceof Request ? input.method : "GET");
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /** The caller's own. */
+  get headers(): HeadersInit {
+    return this.init.headers ?? (this.input instanceof Request ? this.input.headers : []);
+  }
+
+  /** Whether it may be sent more than once. */
+  get isSafe(): boolean {
+    return this.method === "GET" || this.method === "HEAD";
+  }
+
+  send(headers: string[][]): Promise<Response> {
+    const init = { ...this.init, headers: headers as HeadersInit };
+    const note = (tokens: Tokens) => this.#tokens.add(tokens);
+    return fetchWithToken(this.caller, this.input, init, this.signal, note);
+  }
+
+  /** What the API said, fit for a message: without what was secret in the request. */
+  quote(text: string, response: Response, maxLength?: number): string {
+    return redact(text, this.#secrets(response), maxLength);
+  }
+
+  #secrets(response: Response): Secret[] {
+    const tokens = [...this.#tokens].flatMap(({ accessToken, refreshToken }) =>
+      refreshToken ? [accessToken, refreshToken] : [accessToken]
+    );
+    const led = response.redirected ? [...new URL(response.url).searchParams] : [];
+    const given = [...new URL(this.#address).searchParams, ...new Headers(this.headers)]
+      .filter(([name]) => SECRET_NAME.test(name));
+    const values = [...given, ...led].map(([, value]) => value)
+      .filter((value) => value.length >= SHORTEST_SECRET);
+    return [...tokens, ...values.map((value) => new Secret(value))];
+  }
+
+  /** @param sentence Why, and what to do next. */
+  error(code: ApiErrorCode, sentence: string, response?: Response): ApiError {
+    const { method, url } = this;
+    const waitMs = response && retryAfterMs(response.headers, this.caller.world.now());
+    const id = response && requestIdOf(response.headers);
+    return new ApiError(code, sentence, {
+      method,
+      url,
+      status: response?.status,
+      retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+      requestId: response && id ? this.quote(id, response, 80) : undefined,
+    });
+  }
+
+  /** The error of an answer that is no 2xx. Reads its body. */
+  async statusError(response: Response, attempts: number): Promise<ApiError> {
+    const { status } = response;
+    const said = messageIn(await beginningOf(response, this.signal));
+    const quoted = said && ` (${this.quote(said, response).replace(/\.$/, "")})`;
+    const host = response.redirected ? URL.parse(response.url)?.host : undefined;
+    const who = host === undefined || host === new URL(this.url).host ? "the API" : host;
+    const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
+    const what = `Cannot ${this.method} ${this.url}: ${who} answered ${status}${quoted}${tried}`;
+    const wait = retryAfterMs(response.headers, this.caller.world.now());
+    return this.error("API_STATUS", `${what}; ${nextStep(status, wait)}`, response);
+  }
+}
+
+function requestIdOf(headers: Headers): string | undefined {
+  const names = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
+  return names.map((name) => headers.get(name)).find((id) => id !== null) ?? undefined;
+}
+
+function nextStep(status: number, waitMs: number | undefined): string {
+  if (waitMs !== undefined && waitMs > 0) {
+    return `wait ${Math.ceil(waitMs / 1_000)} seconds, as it asks, then try again`;
+  }
+  if (status === 401) return "run login({ force: true }), then try again";
+  if (status === 403) {
+    return "your account may not do this, and another login does not help: ask the support channel of " +
+      "your subscription";
+  }
+  if (status === 404 || status === 410) return "check the path";
+  if (status === 429) return "wait, then try again";
+  if (status >= 500) return "try again in a few minutes";
+  return "check the request";
+}
+
+/** The first part of a body; what breaks off on the way is left out. */
+async function beginningOf(response: Response, signal: AbortSignal | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    for await (const piece of response.body ?? []) {
+      text += decoder.decode(piece, { stream: true });
+      if ((size += piece.byteLength) >= MOST_OF_AN_ERROR) break;
+    }
+  } catch {
+    signal?.throwIfAborted();
+  }
+  return text.trim();
+}
+
+/** What an error's body says in words: its message if it is JSON or XML, the title of a page, or the text. */
+function messageIn(text: string): string {
+  if (/^<(!doctype html|html)\b/i.test(text)) return pageText(text);
+  const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
+  if (element) return element;
+  try {
+    return sentenceIn(JSON.parse(text)) ?? text;
+  } catch {
+    return text;
+  }
+}
+
+const SENTENCES = ["message", "Message", "detail", "error_description", "title", "reason"];
+
+function sentenceIn(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const body = value as Record<string, unknown>;
+  const named = SENTENCES.map((name) => body[name]).find((it) => typeof it === "string" && it);
+  const [first] = Array.isArray(body.errors) ? body.errors : [];
+  return typeof named === "string" ? named : sentenceIn(body.error ?? first);
+}
+
+/** A page in words. */
+export function pageText(html: string): string {
+  const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1]?.trim();
+  return `an HTML page${title ? ` with the title "${title}"` : ""}`;
+}

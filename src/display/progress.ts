@@ -1,0 +1,86 @@
+import type { DownloadProgress } from "../api/download.ts";
+import { inKernel } from "../runtime/prompt.ts";
+import { bytesText, durationText, printable } from "../values/wording.ts";
+
+/** A download that is over sooner is not shown. */
+const SHOWN_AFTER_MS = 500;
+const BAR_CHARACTERS = 20;
+
+/** A line that tells how far a download is, and is written over. */
+export interface ProgressLine {
+  show(progress: DownloadProgress): void;
+  /** Nothing more comes. */
+  end(): void;
+}
+
+/**
+ * The line for whoever looks: under the cell of a notebook, or on the terminal. `undefined` where
+ * nobody does.
+ *
+ * @param name What is saved.
+ * @param monotonic Milliseconds.
+ */
+export function progressLine(name: string, monotonic: () => number): ProgressLine | undefined {
+  const write = inKernel()
+    ? cellWriter(name)
+    : Deno.stderr.isTerminal()
+    ? terminalWriter()
+    : undefined;
+  if (write === undefined) return undefined;
+  const started = monotonic();
+  let first: DownloadProgress | undefined;
+  let last: DownloadProgress | undefined;
+  let isShown = false;
+  return {
+    show(progress) {
+      first ??= progress;
+      last = progress;
+      const passedMs = monotonic() - started;
+      if (passedMs < SHOWN_AFTER_MS) return;
+      isShown = true;
+      write(progressText(progress, progress.bytes - first.bytes, passedMs), false);
+    },
+    end() {
+      if (!isShown || last === undefined) return;
+      const { bytes, total } = last;
+      const whole = total === undefined || bytes === total ? "" : ` of ${bytesText(total)}`;
+      write(`${bytesText(bytes)}${whole} in ${durationText(monotonic() - started)}`, true);
+    },
+  };
+}
+
+/** Bar, bytes, rate and time left. */
+export function progressText(
+  { bytes, total }: DownloadProgress,
+  fetched: number,
+  passedMs: number,
+): string {
+  const rate = fetched / Math.max(passedMs, 1) * 1_000;
+  const speed = `${bytesText(Math.round(rate))}/s`;
+  if (!total) return `${bytesText(bytes)}  ${speed}`;
+  const filled = Math.floor(bytes / total * BAR_CHARACTERS);
+  const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
+  const left = rate > 0 ? `  ${durationText((total - bytes) / rate * 1_000)} left` : "";
+  const percent = Math.floor(bytes / total * 100);
+  return `${bar} ${percent} %  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;
+}
+
+/** One output of the cell, which is updated in place, also in a notebook that was saved. */
+function cellWriter(name: string): (line: string) => void {
+  const transient = { display_id: crypto.randomUUID() };
+  let kind = "display_data";
+  return (line) => {
+    const data = { "text/plain": `${printable(name)}  ${line}` };
+    // In the order in which they are sent; what cannot be shown is no reason to end the download.
+    Deno.jupyter.broadcast(kind, { data, metadata: {}, transient }).catch(() => {});
+    kind = "update_display_data";
+  };
+}
+
+/** One line, which is gone at the end. */
+function terminalWriter(): (line: string, isEnd: boolean) => void {
+  return (line, isEnd) => {
+    const text = `\r\u001b[K${isEnd ? "" : line}`;
+    Deno.stderr.writeSync(new TextEncoder().encode(text));
+  };
+}

@@ -1,0 +1,376 @@
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { createHash } from "node:crypto";
+import {
+  ApiError,
+  ConfigError,
+  createSession,
+  type Download,
+  type DownloadOptions,
+  type Session,
+} from "../../mod.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
+import { assertHides } from "../support/canaries.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { rejection } from "../support/portless.ts";
+import {
+  contentOf,
+  type FileServer,
+  type FileServerOptions,
+  startFileServer,
+} from "./file_server.ts";
+
+interface World {
+  readonly server: FileServer;
+  readonly sandbox: Sandbox;
+  readonly session: Session;
+  readonly folder: string;
+  readonly file: string;
+  /** The pauses between requests, in milliseconds. */
+  readonly pauses: number[];
+  get(options?: DownloadOptions): Promise<Download>;
+}
+
+async function inWorld(
+  options: Partial<FileServerOptions>,
+  use: (world: World) => Promise<void>,
+): Promise<void> {
+  await using sandbox = await startSandbox();
+  await using server = startFileServer({ content: contentOf(300_000), ...options });
+  await inFolder(async (folder) => {
+    const pauses: number[] = [];
+    const session = createSession({
+      ...{ ...sandbox.settings, envFile: false, apiBaseUrl: server.origin },
+      sleep: (ms) => {
+        pauses.push(ms);
+        return Promise.resolve();
+      },
+    });
+    await session.login();
+    const file = `${folder}/data.bin`;
+    const get = (more?: DownloadOptions) => session.download("/files/data?day=1", file, more);
+    await use({ server, sandbox, session, folder, file, pauses, get });
+  });
+}
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64");
+}
+
+/** Fails without printing megabytes. */
+function assertWhole({ file, server }: World): void {
+  assertEquals(sha256(Deno.readFileSync(file)), sha256(server.options.content));
+}
+
+const total = (server: FileServer) => server.asked.reduce((sum, { sent }) => sum + sent, 0);
+
+Deno.test("60 MB over connections that drop and tokens that end: whole, and hardly a byte twice", () => {
+  const spent = new Set<string>();
+  let previous = "";
+  const content = contentOf(60_000_000);
+  return inWorld({
+    content,
+    dropAfter: 5_000_000,
+    headers: { "repr-digest": `sha-256=:${sha256(content)}:` },
+    // Each connection outlives its token.
+    instead: ({ authorization = "" }) => {
+      if (authorization !== previous) spent.add(previous);
+      previous = authorization;
+      if (spent.has(authorization)) return "401 Unauthorized";
+      spent.add(authorization);
+      return undefined;
+    },
+  }, async (world) => {
+    const { server, sandbox, get, folder, pauses } = world;
+    const seen: number[] = [];
+    const saved = await get({ onProgress: ({ bytes, total }) => seen.push(bytes, total ?? 0) });
+    assertWhole(world);
+    assertEquals([saved.bytes, saved.resumedFrom], [60_000_000, 0]);
+    assert(total(server) <= 1.02 * 60_000_000, `${total(server)} bytes were sent`);
+    const refreshes = sandbox.requests.filter(({ authFlow }) => authFlow === "REFRESH_TOKEN_AUTH");
+    assertEquals(refreshes.length, 11);
+    assertEquals(pauses, []);
+    assertEquals(seen.slice(-2), [60_000_000, 60_000_000]);
+    assertEquals(filesIn(folder), ["data.bin"]);
+  });
+});
+
+Deno.test("a later call goes on where an earlier one broke, and asks for the rest only", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, get, folder, file } = world;
+    server.options.instead = (_, count) => count > 1 ? "503 Busy" : undefined;
+    const error = await rejection(get());
+    assertEquals([error.name, error.code], ["ApiError", "API_STATUS"]);
+    const left = filesIn(folder);
+    assertEquals(left.length, 2, `${left}`);
+    assertMatch(left[0] ?? "", /^data\.bin\.[0-9a-f]{8}\.part$/);
+    assertEquals(Deno.statSync(`${folder}/${left[0]}`).size, 100_000);
+    if (Deno.build.os !== "windows") {
+      assertEquals((Deno.statSync(`${folder}/${left[0]}`).mode ?? 0) & 0o777, 0o600);
+    }
+    delete server.options.instead;
+    server.options.dropAfter = Infinity;
+    const saved = await get();
+    assertEquals([saved.bytes, saved.resumedFrom], [300_000, 100_000]);
+    const { range, ifRange } = server.asked.at(-1) ?? {};
+    assertEquals([range, ifRange], ["bytes=100000-", `"one"`]);
+    assertWhole(world);
+    assertEquals(filesIn(folder), ["data.bin"]);
+    assertMatch(
+      Deno.inspect(saved),
+      /^● .*data\.bin: 300\.0 kB in .* from 100\.0 kB of an earlier/,
+    );
+    if (Deno.build.os !== "windows") {
+      assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o666 & ~Deno.umask());
+    }
+  }));
+
+const changes: [string, Partial<FileServerOptions>, DownloadOptions?][] = [
+  ["a file that changed meanwhile", { content: contentOf(299_000).reverse(), etag: `"two"` }],
+  ["a server that ignores ranges", { etag: "" }],
+  ["resume: false", {}, { resume: false }],
+];
+for (const [what, change, options] of changes) {
+  Deno.test(`${what} is fetched from the first byte`, () =>
+    inWorld({ dropAfter: 100_000 }, async (world) => {
+      const { server, get, folder } = world;
+      server.options.instead = (_, count) => count > 1 ? "400 No" : undefined;
+      await rejection(get());
+      delete server.options.instead;
+      Object.assign(server.options, { dropAfter: Infinity }, change);
+      const saved = await get(options);
+      assertEquals(saved.resumedFrom, 0);
+      assertWhole(world);
+      assertEquals(filesIn(folder), ["data.bin"]);
+    }));
+}
+
+Deno.test("a file that is there is left alone, and nothing is sent, unless it may be replaced", () =>
+  inWorld({}, async (world) => {
+    const { server, get, file, folder } = world;
+    await Deno.writeTextFile(file, "of yesterday", { mode: 0o640 });
+    await Deno.symlink("data.bin", `${folder}/link`);
+    const error = await rejection(get());
+    assertInstanceOf(error, ConfigError);
+    assertMatch(error.message, /data\.bin: it is there already; pass overwrite: true, or name/);
+    assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
+    const linked = await rejection(world.session.download("/files/data", `${folder}/link`));
+    assertEquals([linked.code, server.asked.length], ["INVALID_SETTING", 0]);
+    await get({ overwrite: true });
+    assertWhole(world);
+    if (Deno.build.os !== "windows") {
+      assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o640);
+    }
+    assertEquals(filesIn(folder), ["data.bin", "link"]);
+  }));
+
+Deno.test("a file that somebody makes meanwhile is not replaced", () =>
+  inWorld({ dropAfter: 100_000 }, async ({ server, get, file, folder }) => {
+    server.options.beforeDrop = () => Deno.writeTextFile(file, "mine");
+    const error = await rejection(get());
+    assertMatch(error.message, /it is there already/);
+    assertEquals(await Deno.readTextFile(file), "mine");
+    // What was fetched is not lost: another name is all that is needed.
+    assertEquals(filesIn(folder).length, 3);
+  }));
+
+Deno.test("two downloads of one file at once: one saves it, or each has a part of its own", () =>
+  inWorld({}, async (world) => {
+    const { server, get, folder } = world;
+    const [first, second] = await Promise.allSettled([get(), get()]);
+    assertEquals([first.status, second.status], ["fulfilled", "rejected"]);
+    assertMatch(
+      `${(second as PromiseRejectedResult).reason}`,
+      /another download is saving it; wait/,
+    );
+    assertEquals(server.asked.length, 1);
+    await Promise.all([1, 2, 3].map(() => get({ overwrite: true })));
+    assertWhole(world);
+    assertEquals(filesIn(folder), ["data.bin"]);
+  }));
+
+Deno.test("downloads at once share one new token", () =>
+  inWorld({}, async ({ server, sandbox, session, folder }) => {
+    const old = `bearer ${await session.accessToken()}`;
+    server.options.instead = ({ authorization }) =>
+      authorization === old ? "401 Unauthorized" : undefined;
+    await Promise.all(
+      [1, 2, 3, 4].map((each) => session.download(`/files/${each}`, `${folder}/${each}`)),
+    );
+    const refreshes = sandbox.requests.filter(({ authFlow }) => authFlow === "REFRESH_TOKEN_AUTH");
+    assertEquals([refreshes.length, filesIn(folder).length], [1, 4]);
+  }));
+
+const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
+
+Deno.test("a presigned address that ended is asked for anew, and shown nowhere", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, session, file } = world;
+    await using api = startFileServer({ content: new Uint8Array() });
+    let given = 0;
+    api.options.instead = () =>
+      `302 Found\r\nlocation: ${server.origin}/f?sig=${SIGNATURE}${++given}`;
+    // Each address is good for one request, and the first one given for none.
+    const used = new Set<string>(["1"]);
+    server.options.instead = ({ query }) => {
+      const name = query.slice(-1);
+      return used.has(name) ? "403 Expired" : (used.add(name), undefined);
+    };
+    const address = `${api.origin}/files/data`;
+    const other = createSession({
+      ...world.sandbox.settings,
+      envFile: false,
+      apiBaseUrl: api.origin,
+    });
+    await other.login();
+    await other.download(address, file);
+    assertWhole(world);
+    assertEquals(server.asked.map(({ authorization }) => authorization), [
+      ...[undefined, undefined, undefined, undefined],
+    ]);
+    server.options.instead = ({ query }) => `403 Never\r\nx-request-id: ${query}`;
+    const error = await rejection(other.download(address, `${file}.2`)) as ApiError;
+    assertEquals([error.name, error.status, error.url], ["ApiError", 403, address]);
+    assertEquals(Deno.inspect(error).includes(SIGNATURE.slice(0, 8)), false, `${error}`);
+    assertEquals(given, 6);
+    await assertHides(error, "the error");
+    assert(session.status().state === "valid");
+  }));
+
+const content = contentOf(300_000);
+const other = sha256(contentOf(5));
+const digests: [string, Record<string, string>, boolean][] = [
+  ["Repr-Digest", { "repr-digest": `sha-256=:${sha256(content)}:` }, true],
+  ["Repr-Digest", { "repr-digest": `sha-256=:${other}:` }, false],
+  ["the stronger one", { digest: `md5=AAAAAAAAAAAAAAAAAAAAAA==,SHA-256=${sha256(content)}` }, true],
+  ["x-amz-checksum-sha256", { "x-amz-checksum-sha256": other }, false],
+  ["that of parts, which says nothing", { "x-amz-checksum-sha256": `${other}-3` }, true],
+  ["Content-MD5", { "content-md5": createHash("md5").update(content).digest("base64") }, true],
+  ["Content-MD5", { "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
+];
+for (const [what, headers, isRight] of digests) {
+  Deno.test(`the digest is checked (${isRight ? "right" : "wrong"}): ${what}`, () =>
+    inWorld({ headers, dropAfter: 200_000 }, async (world) => {
+      if (isRight) {
+        await world.get();
+        return assertWhole(world);
+      }
+      const error = await rejection(world.get());
+      assertEquals(error.code, "DOWNLOAD_BROKEN");
+      assertMatch(
+        error.message,
+        /its (SHA256|MD5) is not the one that the API gave, so it was removed/,
+      );
+      assertEquals(filesIn(world.folder), []);
+    }));
+}
+
+Deno.test("what cannot be gone on with is not begun again by itself, and leaves nothing", () =>
+  inWorld({ etag: "", dropAfter: 100_000 }, async ({ server, get, folder }) => {
+    const error = await rejection(get());
+    assertInstanceOf(error, ApiError);
+    assertEquals(error.code, "DOWNLOAD_BROKEN");
+    assertMatch(
+      error.message,
+      /data: the answer broke off after 100\.0 kB of 300\.0 kB; try again/,
+    );
+    assertEquals([server.asked.length, filesIn(folder)], [1, []]);
+  }));
+
+Deno.test("a server that brings nothing more is asked a few times, with pauses", () =>
+  inWorld({ dropAfter: 100_000 }, async ({ server, get, pauses, folder }) => {
+    server.options.beforeDrop = () => Promise.resolve(void (server.options.dropAfter = 0));
+    const error = await rejection(get());
+    assertMatch(
+      error.message,
+      /broke off, 6 times in a row after 100\.0 kB of 300\.0 kB; run it again, it/,
+    );
+    assertEquals([server.asked.length, pauses.length], [7, 5]);
+    assertEquals(filesIn(folder).length, 2);
+    server.options.dropAfter = Infinity;
+    assertEquals((await get()).resumedFrom, 100_000);
+  }));
+
+Deno.test("Retry-After is waited for", () =>
+  inWorld({}, async (world) => {
+    world.server.options.instead = (_, count) =>
+      count === 1 ? "503 Busy\r\nretry-after: 7" : undefined;
+    await world.get();
+    assertWhole(world);
+    assertEquals(world.pauses, [7_000]);
+  }));
+
+Deno.test("a signal ends it at once, and the next call goes on", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, get } = world;
+    const reached = Promise.withResolvers<void>();
+    const stalled = Promise.withResolvers<void>();
+    server.options.beforeDrop = () => stalled.promise;
+    const own = new AbortController();
+    const running = get({
+      signal: own.signal,
+      // By the clock of the session: each piece is told.
+      onProgress: ({ bytes }) => bytes > 0 && reached.resolve(),
+    });
+    await reached.promise;
+    own.abort(new Error("enough"));
+    assertEquals((await rejection(running)).message, "enough");
+    server.options.dropAfter = Infinity;
+    const saved = await get();
+    assert(saved.resumedFrom > 0);
+    assertWhole(world);
+    stalled.resolve();
+  }));
+
+Deno.test("a packed answer is asked for unpacked, and saved unpacked where it comes packed", () =>
+  inWorld({}, async ({ server, get, file }) => {
+    const text = "the same line again\n".repeat(5_000);
+    const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+    server.options.content = await new Response(packed).bytes();
+    server.options.headers = { "content-encoding": "gzip" };
+    const saved = await get();
+    const wanted = server.asked.map(({ acceptEncoding }) => acceptEncoding);
+    assertEquals([wanted[0], wanted.length], ["identity", 2]);
+    assertEquals([await Deno.readTextFile(file), saved.bytes], [text, text.length]);
+  }));
+
+testNeeding(
+  noTinyDisk,
+  "a full disk is told, and nothing is left of what cannot be gone on with",
+  () =>
+    inWorld({ etag: "" }, ({ session }) =>
+      onTinyDisk(async (folder) => {
+        const error = await rejection(session.download("/files/data", `${folder}/data.bin`));
+        assertInstanceOf(error, ConfigError);
+        assertMatch(error.message, /data\.bin: the disk is full; free some space and run it again/);
+        assertEquals(filesIn(folder), []);
+      })),
+);
+
+Deno.test("what cannot be saved or asked for is told before anything is sent", () =>
+  inWorld({}, async ({ server, session, folder, file }) => {
+    const before = server.asked.length;
+    const loose = session.download as (...values: unknown[]) => Promise<Download>;
+    const failures: [unknown[], string, RegExp][] = [
+      [["/x", `${folder}/no/such`], "ConfigError", /its folder does not exist; make it first/],
+      [["/x", folder], "ConfigError", /it is a folder; name a file/],
+      [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
+      [[5, file], "TypeError", /download\(\) takes a string, a URL or a Request, not number/],
+      [["/x"], "TypeError", /path or the file: URL/],
+      [["/x", new URL("https://a.example/")], "TypeError", /path or the file: URL/],
+      [["/x", file, { override: true }], "TypeError", /did you mean "overwrite"/],
+      [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
+      [["/x", file, { init: { method: "HEAD" } }], "TypeError", /HEAD has none/],
+    ];
+    for (const [values, name, message] of failures) {
+      const error = await rejection(loose(...values));
+      assertEquals(error.name, name, `${error}`);
+      assertMatch(error.message, message);
+    }
+    assertEquals([server.asked.length - before, filesIn(folder)], [0, []]);
+  }));

@@ -1,0 +1,163 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+/** What a call ends with where the API gives these answers in turn, the last one again and again. */
+async function outcome(
+  answers: (() => Response)[],
+  init?: FetchJsonInit,
+  path = "/v1/stations?day=1",
+): Promise<{ value: unknown; error?: ApiError; sent: number; pauses: readonly number[] }> {
+  await using world = portless({
+    api: (_, count) => (answers[Math.min(count, answers.length) - 1] ?? (() => new Response()))(),
+  });
+  await world.session.login();
+  const call = world.session.fetchJson(path, init);
+  const value = await call.catch(() => undefined);
+  const error = value === undefined ? await rejection(call) as ApiError : undefined;
+  return { value, ...(error && { error }), sent: world.called.length, pauses: world.pauses };
+}
+
+const answer = (status: number, body: unknown = {}, headers: Record<string, string> = {}) => () =>
+  typeof body === "string"
+    ? new Response(status === 204 ? null : body, { status, headers })
+    : Response.json(body, { status, headers });
+
+Deno.test("fetchJson() gives the parsed body, and asks for JSON", async () => {
+  let accepted: (string | null)[] = [];
+  await using world = portless({
+    api: ({ headers }) => {
+      accepted = [...accepted, headers.get("accept")];
+      return Response.json([{ id: 1 }]);
+    },
+  });
+  await world.session.login();
+  assertEquals(await world.session.fetchJson<{ id: number }[]>("/v1/x"), [{ id: 1 }]);
+  await world.session.fetchJson("/v1/x", { headers: { accept: "application/geo+json" } });
+  assertEquals(accepted, ["application/json", "application/geo+json"]);
+});
+
+Deno.test("an error of the API is told with its words, its address without query, and its id", async () => {
+  const body = { error: "not_found", message: "There is no station 7." };
+  const { error, sent } = await outcome([answer(404, body, { "x-request-id": "r-1" })]);
+  assertEquals(error?.name, "ApiError");
+  assertEquals(
+    [error?.code, error?.status, error?.method, error?.requestId, error?.retryAfterSeconds],
+    ["API_STATUS", 404, "GET", "r-1", undefined],
+  );
+  assertMatch(error?.url ?? "", /^https:\/\/[^?]+\/v1\/stations$/);
+  assertMatch(
+    error?.message ?? "",
+    /^Cannot GET https:\S+\/v1\/stations: the API answered 404 \(There is no station 7\); check the path \(/,
+  );
+  assertEquals(sent, 1);
+});
+
+const words: [string, () => Response, RegExp][] = [
+  [
+    "a nested message",
+    answer(400, { error: { message: "Bad day" } }),
+    /400 \(Bad day\); check the/,
+  ],
+  ["a list of errors", answer(400, { errors: [{ detail: "Bad day" }] }), /400 \(Bad day\)/],
+  ["problem+json", answer(409, { title: "Conflict", detail: "In use" }), /409 \(In use\)/],
+  [
+    "XML of a file store",
+    answer(403, "<Error><Message>Expired</Message></Error>"),
+    /403 \(Expired\)/,
+  ],
+  ["plain text", answer(500, "out of order"), /500 \(out of order\); try again in a few minutes/],
+  [
+    "a page",
+    answer(502, "<html><title>Bad gateway</title>"),
+    /502 \(an HTML page with the title "Bad gateway"\)/,
+  ],
+  ["nothing", answer(418, ""), /answered 418; check the request/],
+  ["a long text", answer(400, "x".repeat(5_000)), /400 \(x{160}…\)/],
+];
+for (const [what, response, message] of words) {
+  Deno.test(`the API's own words are quoted: ${what}`, async () => {
+    assertMatch((await outcome([response])).error?.message ?? "", message);
+  });
+}
+
+const bodies: [string, () => Response, RegExp][] = [
+  [
+    "a login page",
+    answer(200, '<!doctype html><title>Sign in</title><input type="password">'),
+    /\(status 200\): it is an HTML page with the title "Sign in", which asks for a login, and no JSON; .*API_BASE_URL/,
+  ],
+  ["nothing", answer(204, ""), /status 204\): it is empty and no JSON; use authFetch/],
+  ["CSV by its type", answer(200, "a", { "content-type": "text/csv" }), /it is CSV.*download\(\)/],
+  ["CSV by its looks", answer(200, "a;b\n1;2\n"), /it is CSV and no JSON/],
+  [
+    "JSON that is cut off",
+    answer(200, '[{"a":1},{"b'),
+    /it is JSON that is cut off or malformed; try/,
+  ],
+  ["text", answer(200, "hello"), /has the content type text\/plain and begins with "hello"/],
+];
+for (const [what, response, message] of bodies) {
+  Deno.test(`a body that is no JSON is told: ${what}`, async () => {
+    const { error } = await outcome([response]);
+    assertEquals(error?.code, "API_BODY");
+    assertMatch(error?.message ?? "", message);
+  });
+}
+
+const wait = { "retry-after": "10" };
+const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
+  ["429 is asked again until it is answered", [answer(429), answer(429), answer(200)], {}, 3, 200],
+  ["503 also", [answer(503, {}, wait), answer(200)], {}, 2, 200],
+  ["HEAD also", [answer(503), answer(404)], { method: "HEAD" }, 2, 404],
+  ["at most 3 times", [answer(429)], {}, 4, 429],
+  ["as often as is said", [answer(429)], { retries: 1 }, 2, 429],
+  ["never", [answer(429)], { retries: 0 }, 1, 429],
+  ["not after the deadline", [answer(429, {}, wait)], { retryWithinMs: 9_999 }, 1, 429],
+  ["not a POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
+  ["not 500", [answer(500)], {}, 1, 500],
+  ["not 502", [answer(502)], {}, 1, 502],
+];
+for (const [what, answers, init, wanted, status] of retried) {
+  Deno.test(`fetchJson() and retries: ${what}`, async () => {
+    const { sent, error } = await outcome(answers, init);
+    assertEquals([sent, error?.status ?? 200], [wanted, status]);
+    if (wanted > 2) assertEquals(/after \d attempts/.test(error?.message ?? ""), status !== 200);
+  });
+}
+
+Deno.test("Retry-After is waited for, and told where it is too long", async () => {
+  const { pauses } = await outcome([answer(503, {}, wait), answer(200)]);
+  assertEquals(pauses.length, 1);
+  assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
+  const { error, sent } = await outcome([answer(429, {}, { "retry-after": "120" })]);
+  assertEquals([sent, error?.retryAfterSeconds], [1, 120]);
+  assertMatch(error?.message ?? "", /wait 120 seconds, as it asks, then try again/);
+});
+
+Deno.test("an answer that breaks off is told, and a token that is refused for good", async () => {
+  const cut = () =>
+    new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
+  assertMatch((await outcome([cut])).error?.message ?? "", /status 200\): it broke off; try again/);
+  const { error } = await outcome([answer(401)]);
+  assertMatch(error?.message ?? "", /answered 401.*run login\(\{ force: true \}\)/);
+});
+
+Deno.test("wrong arguments are a TypeError that names them", async () => {
+  await using world = portless();
+  await world.session.login();
+  const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;
+  const wrong: [unknown[], RegExp][] = [
+    [[5], /fetchJson\(\) takes a string, a URL or a Request, not number/],
+    [["/x", 5], /object of options/],
+    [["/x", { retries: "3" }], /number as "retries"/],
+    [["/x", { retries: -1 }], /zero or more/],
+    [["/x", { retryWithinMs: NaN }], /zero or more/],
+  ];
+  for (const [values, message] of wrong) {
+    const error = await rejection(loose(...values));
+    assertEquals(error.name, "TypeError", `${error}`);
+    assertMatch(error.message, message);
+  }
+  assertEquals([world.called.length, typeof fetchJson], [0, "function"]);
+});

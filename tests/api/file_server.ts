@@ -1,0 +1,124 @@
+import { bytesOf, headerOf, parseRaw, readRequest, writeAll } from "../faults/raw_http.ts";
+
+/** A request for the file, and what was sent of it. */
+export interface Asked {
+  readonly path: string;
+  readonly query: string;
+  readonly authorization: string | undefined;
+  readonly range: string | undefined;
+  readonly ifRange: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  /** Bytes of the file. */
+  sent: number;
+}
+
+/** How a server behaves; may be changed while it runs. */
+export interface FileServerOptions {
+  content: Uint8Array<ArrayBuffer>;
+  /** `""`: none. Default `"one"`, in quotes. */
+  etag?: string;
+  headers?: Record<string, string>;
+  /** After how many bytes of the file a connection is closed. Default: never. */
+  dropAfter?: number;
+  /** An answer in place of the file: status line and headers. */
+  instead?: (asked: Asked, count: number) => string | undefined;
+  /** Waits before it closes a connection that is to be dropped. */
+  beforeDrop?: () => Promise<void>;
+}
+
+/**
+ * A server of one file that knows ranges and closes connections. It writes to the socket itself: what
+ * it counts as sent did arrive.
+ */
+export interface FileServer extends AsyncDisposable {
+  readonly origin: string;
+  readonly asked: readonly Asked[];
+  readonly options: FileServerOptions;
+}
+
+const PIECE_BYTES = 65_536;
+
+export function startFileServer(options: FileServerOptions): FileServer {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const asked: Asked[] = [];
+  const open = new Set<Deno.Conn>();
+
+  async function answer(connection: Deno.Conn): Promise<void> {
+    open.add(connection);
+    try {
+      const raw = await readRequest(bytesOf(connection));
+      if (raw === null) return;
+      const request = parseRaw(raw);
+      const [path = "", query = ""] = (request.requestLine.split(" ")[1] ?? "").split("?");
+      const range = headerOf(request, "range");
+      const each: Asked = {
+        ...{ path, query, range, ifRange: headerOf(request, "if-range"), sent: 0 },
+        authorization: headerOf(request, "authorization"),
+        acceptEncoding: headerOf(request, "accept-encoding"),
+      };
+      asked.push(each);
+      const instead = options.instead?.(each, asked.length);
+      const text = (head: string) =>
+        writeAll(connection, new TextEncoder().encode(`${head}\r\n\r\n`));
+      if (instead !== undefined) {
+        return await text(`HTTP/1.1 ${instead}\r\nconnection: close\r\ncontent-length: 0`);
+      }
+      const { content, etag = `"one"`, headers = {}, dropAfter = Infinity } = options;
+      const isSame = each.ifRange === undefined || each.ifRange === etag;
+      const start = isSame ? Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0) : 0;
+      const { length } = content;
+      const lines = [
+        start > 0
+          ? `206 Partial Content\r\ncontent-range: bytes ${start}-${length - 1}/${length}`
+          : "200 OK",
+        `content-length: ${length - start}\r\nconnection: close`,
+        ...(etag === "" ? [] : [`etag: ${etag}`]),
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      ];
+      await text(`HTTP/1.1 ${lines.join("\r\n")}`);
+      const end = Math.min(length, start + dropAfter);
+      for (let at = start; at < end; at += PIECE_BYTES) {
+        const piece = content.subarray(at, Math.min(at + PIECE_BYTES, end));
+        await writeAll(connection, piece);
+        each.sent += piece.length;
+      }
+      if (end < length) await options.beforeDrop?.();
+    } catch {
+      // The client went away.
+    } finally {
+      if (open.delete(connection)) connection.close();
+    }
+  }
+
+  async function accept(): Promise<void> {
+    const answers: Promise<void>[] = [];
+    for await (const connection of listener) answers.push(answer(connection));
+    await Promise.all(answers);
+  }
+
+  const accepted = accept();
+  return {
+    origin: `http://127.0.0.1:${listener.addr.port}`,
+    asked,
+    options,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of open) connection.close();
+      open.clear();
+      await accepted;
+    },
+  };
+}
+
+/** Bytes that differ at each place, and the same in each run. */
+export function contentOf(size: number): Uint8Array<ArrayBuffer> {
+  const words = new Uint32Array(Math.ceil(size / 4));
+  let word = 2_463_534_242;
+  for (let at = 0; at < words.length; at++) {
+    word ^= word << 13;
+    word ^= word >>> 17;
+    word ^= word << 5;
+    words[at] = word;
+  }
+  return new Uint8Array(words.buffer, 0, size);
+}

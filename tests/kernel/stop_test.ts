@@ -33,7 +33,7 @@ function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
         const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
         await using kernel = await startKernel({ cwd: folder, env });
         const names =
-          "accessToken, authFetch, configure, createSession, doctor, login, refresh, status";
+          "accessToken, authFetch, configure, createSession, doctor, download, fetchJson, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
         await fn({ kernel, sandbox, folder });
       } finally {
@@ -153,25 +153,46 @@ stopTest("Stop ends the request itself, as the server sees it", async ({ kernel 
   }
 });
 
-/** Where the API begins an answer and never ends it. What reads it calls `/reading`. */
+const WHOLE = `["the first piece", "the rest"]`;
+const FIRST = 15;
+
+/**
+ * Where the API begins an answer and does not go on before `end()`. What reads it calls `/reading`, or
+ * is `fetchJson()` and has taken the first piece.
+ */
 async function withEndlessBody(
   kernel: Kernel,
-  use: (reading: Promise<void>) => Promise<void>,
+  use: (reading: Promise<void>, end: () => void) => Promise<void>,
 ): Promise<void> {
   const reading = Promise.withResolvers<void>();
-  const answer = (request: Request) => {
-    if (request.url.endsWith("/reading")) {
+  let isEndless = true;
+  const answer = ({ url, headers }: Request) => {
+    if (url.endsWith("/reading")) {
       reading.resolve();
       return new Response();
     }
-    const begin = (controller: ReadableStreamDefaultController) =>
-      controller.enqueue(new TextEncoder().encode(`["the first piece"`));
-    return new Response(new ReadableStream({ start: begin }));
+    const etag = `"one"`;
+    if (headers.has("range")) {
+      const range = `bytes ${FIRST}-${WHOLE.length - 1}/${WHOLE.length}`;
+      const init = { status: 206, headers: { etag, "content-range": range } };
+      return new Response(WHOLE.slice(FIRST), init);
+    }
+    if (!isEndless) return new Response(WHOLE, { headers: { etag } });
+    const pieces = [new TextEncoder().encode(WHOLE.slice(0, FIRST))].values();
+    const body = new ReadableStream({
+      pull(controller) {
+        const { value } = pieces.next();
+        if (value) return controller.enqueue(value);
+        if (headers.get("accept") === "application/json") reading.resolve();
+        return new Promise(() => {});
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { etag } });
   };
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
   const origin = `http://127.0.0.1:${server.addr.port}`;
   await run(kernel, `configure({ apiBaseUrl: "${origin}" }); const read = "${origin}/reading";`);
-  await use(reading.promise);
+  await use(reading.promise, () => isEndless = false);
 }
 
 for (
@@ -197,6 +218,50 @@ for (
       });
     },
   );
+}
+
+for (const cell of [`fetchJson("/endless")`, `download("/endless", "data.bin")`]) {
+  const [, name = ""] = /^(\w+)/.exec(cell) ?? [];
+  stopTest(
+    `Stop ends ${name}() while its body is read, and the next call goes on`,
+    async (running) => {
+      const { kernel, folder } = running;
+      await withEndlessBody(kernel, async (reading, end) => {
+        const ending = kernel.execute(`await ${cell}`);
+        // In the middle: something of the body has arrived.
+        await Promise.race([name === "download" ? begun(folder) : reading, ending]);
+        kernel.interrupt();
+        const result = await ending;
+        assertEquals([result.status, result.ename], ["error", "AuthError"], JSON.stringify(result));
+        assertStringIncludes(result.evalue ?? "", `Stopped ${name}(): Stop was pressed`);
+        end();
+        const next = await run(
+          kernel,
+          `JSON.stringify([rows.length, await ${cell}, status().state])`,
+        );
+        const wanted = name === "download"
+          ? `"resumedFrom":${FIRST}`
+          : `"the first piece","the rest"`;
+        assertStringIncludes(JSON.stringify(next.outputs).replaceAll("\\", ""), wanted);
+        if (name === "download") {
+          assertEquals(await Deno.readTextFile(`${folder}/data.bin`), WHOLE);
+          const names = [...Deno.readDirSync(folder)].map((each) => each.name);
+          assertEquals(names.filter((each) => !each.startsWith(".env")), ["data.bin"]);
+        }
+      });
+    },
+  );
+}
+
+/** Resolves when a part file holds something. */
+async function begun(folder: string): Promise<void> {
+  using watcher = Deno.watchFs(folder);
+  const isThere = () =>
+    [...Deno.readDirSync(folder)].some(({ name }) =>
+      name.endsWith(".part") && Deno.statSync(`${folder}/${name}`).size > 0
+    );
+  if (isThere()) return;
+  for await (const _ of watcher) if (isThere()) return;
 }
 
 stopTest(

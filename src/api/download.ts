@@ -159,6 +159,8 @@ class Transfer {
     const { world } = this.#call.caller;
     let furthest = this.#target.size;
     let fruitless = 0;
+    this.#show(true);
+    this.#shownAt = -Infinity;
     while (true) {
       const end = await this.#attempt(fruitless + 1);
       if (end === undefined) return this.#show(true);
@@ -195,10 +197,9 @@ class Transfer {
       return { why: error.message.replace(/^Cannot reach \S+: /, "") };
     }
     this.#wasAnswered = true;
-    const { total } = rangeOf(response.headers);
     if (response.status === 416 && size > 0) {
       await response.body?.cancel();
-      if (total === size) return undefined;
+      if (rangeOf(response.headers).total === size) return undefined;
       return this.#anew("the API has less than what is there");
     }
     if (response.status === 206 && size > 0) {

@@ -2,7 +2,7 @@ import type { DownloadProgress } from "../api/download.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
 
-/** A download that is over sooner is not shown. */
+/** A notebook keeps the line, so that of a download that is over sooner is not shown. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
 
@@ -36,7 +36,7 @@ export function progressLine(name: string, monotonic: () => number): ProgressLin
       first ??= progress;
       last = progress;
       const passedMs = monotonic() - started;
-      if (passedMs < SHOWN_AFTER_MS) return;
+      if (inKernel() && passedMs < SHOWN_AFTER_MS) return;
       isShown = true;
       write(progressText(progress, progress.bytes - first.bytes, passedMs), false);
     },
@@ -71,8 +71,10 @@ function cellWriter(name: string): (line: string) => void {
   let kind = "display_data";
   return (line) => {
     const data = { "text/plain": `${printable(name)}  ${line}` };
-    // In the order in which they are sent; what cannot be shown is no reason to end the download.
-    Deno.jupyter.broadcast(kind, { data, metadata: {}, transient }).catch(() => {});
+    // Typed as a promise, and in some versions none. What cannot be shown does not end a download.
+    Promise.resolve(Deno.jupyter.broadcast(kind, { data, metadata: {}, transient })).catch(
+      () => {},
+    );
     kind = "update_display_data";
   };
 }

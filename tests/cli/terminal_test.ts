@@ -147,7 +147,9 @@ deskTest("fetch --output shows one line of progress and clears it", async (desk)
   const [before, ...shown] = screen.split(`\r${ESCAPE}K`);
   assertEquals([before, shown.pop()], ["", ""]);
   assert(shown.length > 0);
-  for (const line of shown) assertMatch(line, /^[\d.]+ MB of 3\.0 MB$/);
+  for (const line of shown) {
+    assertMatch(line, /^([█░]{20} \d+ % .* of 3\.0 MB|0 bytes) {2}[\d.]+ \w+\/s/);
+  }
   assert(sane);
   assertEquals((await Deno.stat(`${desk.folder}/zeros`)).size, 3_000_000);
 });

@@ -39,3 +39,33 @@ function cardIn(result: CellResult): string {
   assertStringIncludes(String(output.data["text/html"]), "Signed in as student at 127.0.0.1");
   return JSON.stringify(output);
 }
+
+Deno.test("a download shows one line, which is updated in place, and then its card", async () => {
+  await using sandbox = await startSandbox();
+  const folder = await Deno.makeTempDir();
+  try {
+    await using kernel = await startKernel({
+      cwd: folder,
+      env: settingsEnvironment(sandbox.settings),
+    });
+    // By this clock a second passes at each look, so that every piece is shown.
+    const setup = `${importing("configure, download, login")}
+      let ticks = 0;
+      configure({ monotonic: () => ticks += 1_000 });
+      await login();`;
+    await kernel.execute(setup);
+    const path = "/v1/stations/gull-harbor/observations.csv";
+    const result = await kernel.execute(`await download("${path}", "data.csv")`);
+    const [line, card] = result.outputs;
+    assertEquals(result.outputs.length, 2, JSON.stringify(result));
+    if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
+    if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
+    // The last update: the bar is gone, what came of it stays.
+    assertMatch(String(line.data["text/plain"]), /^data\.csv {2}\d{3}\.\d kB in \d+ s$/);
+    assertMatch(String(card.data["text/plain"]), /^● data\.csv: \d{3}\.\d kB in \d+ s · text\/csv/);
+    const quiet = `await download("${path}", "more.csv", { onProgress: () => {} })`;
+    assertEquals((await kernel.execute(quiet)).outputs.length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

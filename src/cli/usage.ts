@@ -78,7 +78,8 @@ Usage: platform-auth fetch <path or URL> [options]
   -X, --method <method>    default GET, or POST with --data
   -H, --header <header>    "name: value"; may be given several times
   -d, --data <text>        the body; @file reads a file, - standard input
-  -o, --output <file>      save there; the file appears when the answer is whole
+  -o, --output <file>      save there when the answer is whole; after a break the
+                           same command goes on, and shows how far it is
   --json                   print status, headers and body as JSON
 
 Examples:

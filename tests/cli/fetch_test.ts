@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { linesOf } from "../support/portless.ts";
+import { contentOf, startFileServer } from "../api/file_server.ts";
 import { startTcpCapture } from "../faults/tcp_capture.ts";
 
 const CSV = "/v1/stations/gull-harbor/observations.csv";
@@ -226,6 +227,40 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
       }),
   });
 }
+
+Deno.test({
+  name: "what was saved before Ctrl-C is there for the same command",
+  ignore: !POSIX,
+  fn: () =>
+    inCliWorld(async (world) => {
+      const { folder } = world;
+      await world.run(["login"]);
+      await using server = startFileServer({
+        content: contentOf(200_000),
+        dropAfter: 100_000,
+        beforeDrop: () => stalled.promise,
+      });
+      const stalled = Promise.withResolvers<void>();
+      const { host, origin } = new URL(server.origin);
+      const given = { flags: allowing(world, host), env: { API_ALLOWED_ORIGINS: origin } };
+      const fetch = ["fetch", `${origin}/data`, "-o", "data.csv"];
+      const [program = "", ...args] = world.commandLine(fetch, given.flags);
+      await using child = new Deno.Command(program, {
+        ...{ args, cwd: folder, clearEnv: true, env: childEnvironment(given.env) },
+      }).spawn();
+      await partsBegun(folder, 1);
+      child.kill("SIGINT");
+      assertEquals((await child.status).code, 130);
+      stalled.resolve();
+      const [part = ""] = partsIn(folder);
+      const { size } = await Deno.stat(`${folder}/${part}`);
+      server.options.dropAfter = Infinity;
+      assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
+      assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
+      assert((await Deno.readFile(`${folder}/data.csv`)).length === 200_000);
+      assertEquals(filesIn(folder), ["data.csv"]);
+    }),
+});
 
 /** Makes a node that is no regular file; `false` where that is not permitted. */
 async function makeNode(path: string, ...kind: string[]): Promise<boolean> {

@@ -4,6 +4,7 @@
  */
 import {
   accessToken,
+  ApiError,
   type Ask,
   AuthError,
   type AuthErrorCode,
@@ -15,6 +16,11 @@ import {
   createSession,
   type Diagnosis,
   doctor,
+  type Download,
+  download,
+  type DownloadOptions,
+  fetchJson,
+  type FetchJsonInit,
   login,
   type LoginOptions,
   logout,
@@ -78,9 +84,24 @@ configure({ envFile: false, provider: "aws", prompt: () => Promise.resolve("answ
 // The settings of a sandbox are options.
 export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ settings }) => settings);
 
+// A body is what the caller says, else unknown.
+const twice: FetchJsonInit = { retries: 2, retryWithinMs: 10_000, headers: { accept: "*/*" } };
+export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations", twice);
+export const body: Promise<unknown> = session.fetchJson(new URL("https://api.example.com/"));
+const into: DownloadOptions = {
+  overwrite: true,
+  resume: false,
+  onProgress: ({ total = 0 }) => total,
+};
+export const saved: Promise<Download>[] = [
+  download("/v1/file", "file.csv", into),
+  session.download(new Request("https://api.example.com/"), new URL("file:///tmp/file.csv")),
+];
+
 // What is narrowed is known.
 export function explained(error: unknown): string {
   if (error instanceof ProviderError) return `${error.status ?? "no answer"} ${error.attempts}`;
+  if (error instanceof ApiError) return `${error.status} ${error.url} ${error.retryAfterSeconds}`;
   if (error instanceof ChallengeError) return error.challengeParameters["USER_ID"] ?? "";
   if (error instanceof SessionExpiredError || error instanceof ConfigError) return error.code;
   if (!(error instanceof AuthError)) throw error;

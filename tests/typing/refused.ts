@@ -7,6 +7,8 @@ import {
   configure,
   createSession,
   doctor,
+  download,
+  fetchJson,
   login,
   parsePortalToken,
   refresh,
@@ -62,5 +64,9 @@ login().state;
 new AuthError("NO_TOKEN", "message");
 // @ts-expect-error -- codes are read only
 new AuthError("NO_SESSION", "message").code = "TIMEOUT";
+// @ts-expect-error -- of a body whose type nobody gave nothing is known
+(await fetchJson("/v1/stations")).length;
+// @ts-expect-error -- a file is needed
+download("/v1/file");
 // @ts-expect-error -- no such option of the sandbox
 startSandbox({ expiresIn: 5 });

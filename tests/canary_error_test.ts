@@ -29,9 +29,9 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers)(asked);
 };
 
-/** Repeats in an answer everything secret that came with the call. */
-const echoOfCall = (status: number): Canned => ({ url, headers }) => {
-  const secrets = [headers.get("authorization"), headers.get("x-api-key"), url].join(" ");
+/** Repeats in an answer what came with the call: a header, or else its address. */
+const echoOfCall = (status: number, header?: string): Canned => ({ url, headers }) => {
+  const secrets = header === undefined ? url : headers.get(header) ?? "";
   return new Response(secrets, {
     status,
     headers: { "x-request-id": encodeURIComponent(secrets) },
@@ -145,16 +145,15 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
       })
     ),
   ],
-  ["API_STATUS", async (session) => {
-    const one = session(issued(), echoOfCall(404));
-    await one.login();
-    await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
-  }],
-  ["API_BODY", async (session) => {
-    const one = session(issued(), echoOfCall(200));
-    await one.login();
-    await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
-  }],
+  ...["authorization", "x-api-key", undefined].flatMap((header) =>
+    ([["API_STATUS", 404], ["API_BODY", 200]] as const).map((
+      [code, status],
+    ): [typeof code, Scenario] => [code, async (session) => {
+      const one = session(issued(), echoOfCall(status, header));
+      await one.login();
+      await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
+    }])
+  ),
   ["DOWNLOAD_BROKEN", async (session, folder) => {
     const cut: Canned = () => new Response("half", { headers: { "content-length": "8" } });
     const one = session(issued(), cut);

@@ -13,7 +13,7 @@ import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
-import { rejection } from "../support/portless.ts";
+import { portless, rejection } from "../support/portless.ts";
 import {
   contentOf,
   type FileServer,
@@ -325,6 +325,56 @@ Deno.test("a signal ends it at once, and the next call goes on", () =>
     assert(saved.resumedFrom > 0);
     assertWhole(world);
     stalled.resolve();
+  }));
+
+Deno.test("an answer that ends early, or holds another part, is no reason to save half a file", async () => {
+  const etag = `"one"`;
+  const part = (text: string, start: number) =>
+    new Response(text, {
+      status: 206,
+      headers: { etag, "content-range": `bytes ${start}-7/8` },
+    });
+  const answers = [
+    new Response("half", { headers: { etag, "content-length": "8" } }),
+    part("gain", 3),
+    new Response("half", { headers: { etag, "content-length": "8" } }),
+    part("gain", 4),
+  ];
+  await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });
+  await world.session.login();
+  await inFolder(async (folder) => {
+    const saved = await world.session.download("/files/data", `${folder}/data`);
+    assertEquals(Deno.readTextFileSync(saved.file), "halfgain");
+    assertEquals([world.called.length, filesIn(folder)], [4, ["data"]]);
+  });
+});
+
+Deno.test("the next call finds the file free, however long the one before takes to end", () =>
+  inWorld({}, async ({ sandbox, server, file }) => {
+    const begun = Promise.withResolvers<void>();
+    const deaf = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(server.options.content.subarray(0, 10));
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    }, { highWaterMark: 0 });
+    const headers = { etag: `"one"`, "content-length": "300000" };
+    const session = createSession({
+      ...{ ...sandbox.settings, envFile: false, apiBaseUrl: server.origin },
+      // Heeds no signal.
+      fetch: (input, init) =>
+        init?.signal && !deaf.locked && `${input}`.includes("files")
+          ? Promise.resolve(new Response(deaf, { headers }))
+          : fetch(input, init),
+    });
+    await session.login();
+    const own = new AbortController();
+    const running = session.download("/files/data", file, { signal: own.signal });
+    await begun.promise;
+    own.abort(new Error("enough"));
+    assertEquals((await rejection(running)).message, "enough");
+    assertEquals((await session.download("/files/data", file)).bytes, 300_000);
   }));
 
 Deno.test("a packed answer is asked for unpacked, and saved unpacked where it comes packed", () =>

@@ -35,7 +35,7 @@ export {
   type ApiErrorDetails,
   AuthError,
   type AuthErrorCode,
-  ChallengeError,
+  type ChallengeErrorCode,
   ConfigError,
   type ConfigErrorCode,
   ProviderError,
@@ -44,6 +44,13 @@ export {
   SessionExpiredError,
   type SessionExpiredErrorCode,
 } from "./src/values/errors.ts";
+export {
+  type Answers,
+  type AuthenticatorKey,
+  type Challenge,
+  ChallengeError,
+} from "./src/session/challenge.ts";
+export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
 export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";
 export type { Ask } from "./src/runtime/world.ts";

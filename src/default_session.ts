@@ -47,7 +47,8 @@ export function configure(options: SessionOptions): void {
 /**
  * Gets tokens (section 5.2 of the API document): from a portal string, from user name and password,
  * or by asking. A session that is good is kept, unless an option asks for something else. The tokens
- * are kept in the `.env`.
+ * are kept in the `.env`. Further steps that the provider wants, such as a new password or a code, are
+ * asked for, or answered by `onChallenge`.
  *
  * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
  * `.env`, and `--allow-env` for settings in the environment.
@@ -55,7 +56,7 @@ export function configure(options: SessionOptions): void {
  * @returns Who, until when; never a token.
  * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`: nothing was sent.
  * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the provider said.
- * @throws {ChallengeError} `CHALLENGE_REQUIRED` if the provider asks for a further step.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step is left unanswered; `CODE_REJECTED`, `NEW_PASSWORD_REJECTED`, `CHALLENGE_EXPIRED`.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, isTransient, typeError } from "./values/errors.ts";
-import type { LoginOptions } from "./session/login.ts";
+import type { Continuation, LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath, filePath } from "./runtime/file_paths.ts";
@@ -15,6 +15,7 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { TokenKeeper } from "./session/keeper.ts";
 import { tokensOf } from "./session/state.ts";
+import type { Tokens } from "./values/tokens.ts";
 
 /** Options of a refresh. */
 export interface RefreshOptions {
@@ -104,6 +105,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       strategy: ["string"],
       force: ["boolean", "false"],
       signal: ["AbortSignal"],
+      onChallenge: ["function"],
     });
     return await cancellable("login()", given.signal, async (signal) => {
       const account = useAnew();
@@ -115,11 +117,23 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const tokens = await obtainTokens(account, given, signal);
-      signal?.throwIfAborted();
-      // An answer that comes after a logout or a later login is dropped.
-      await account.adopt(tokens, place, signal);
-      return show();
+      const finish = async (tokens: Tokens, signal: AbortSignal | undefined) => {
+        signal?.throwIfAborted();
+        // An answer that comes after a logout or a later login is dropped.
+        await account.adopt(tokens, place, signal);
+        return show();
+      };
+      const continuation: Continuation = {
+        display: await import("./display/key_display.ts"),
+        isWanted: () => account.isWanted(place),
+        finish: (work) =>
+          cancellable(
+            "respond()",
+            undefined,
+            async (signal) => await finish(await work(signal), signal),
+          ),
+      };
+      return await finish(await obtainTokens(account, given, signal, continuation), signal);
     });
   }
 

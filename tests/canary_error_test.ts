@@ -48,6 +48,26 @@ const refresh = (...answers: Canned[]): Scenario => async (session) => {
   await one.login();
   await one.refresh();
 };
+/** A further step, whose session is a secret. */
+const step = (ChallengeName: string): Canned =>
+  jsonAnswer({ ChallengeName, Session: canaries.stepSession, ChallengeParameters: { m: "1" } });
+const key = jsonAnswer({
+  SecretCode: canaries.authenticatorKey,
+  Session: canaries.stepSession,
+});
+/** Refuses an answer and repeats a secret of it, alone: another one would have it withheld, too. */
+const refusedStep = (name: string, secret: string): Canned => errorAnswer(name, `Not ${secret}`);
+/** Answers a step by `respond()`, and is answered by the first of these. */
+const answered = (last: Canned, ...answers: Canned[]): Scenario => async (session) => {
+  const found = await session(...answers, last).login().catch((error: unknown) => error);
+  if (!(found instanceof module.ChallengeError)) throw found;
+  await assertHides(found, found.code);
+  const { newPassword, code } = canaries;
+  const answer = ({ name }: module.ChallengeAsk) => name === "NEW_PASSWORD" ? newPassword : code;
+  await found.respond(
+    Object.fromEntries(found.challenge.asks.map((ask) => [ask.name, answer(ask)])),
+  );
+};
 const atFile =
   (text: string | Uint8Array<ArrayBuffer>, work: (session: module.Session) => unknown): Scenario =>
   async (_, folder) => {
@@ -144,6 +164,32 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
         ChallengeParameters: { seen: body, [canaries.password]: "" },
       })
     ),
+  ],
+  ["CHALLENGE_REQUIRED", login(step("MFA_SETUP"), key)],
+  [
+    "CODE_REJECTED",
+    answered(refusedStep("CodeMismatchException", canaries.code), step("EMAIL_OTP")),
+  ],
+  [
+    "CODE_REJECTED",
+    answered(refusedStep("EnableSoftwareTokenMFAException", canaries.code), step("MFA_SETUP"), key),
+  ],
+  [
+    "NEW_PASSWORD_REJECTED",
+    answered(
+      refusedStep("InvalidPasswordException", canaries.newPassword),
+      step("NEW_PASSWORD_REQUIRED"),
+    ),
+  ],
+  [
+    "CHALLENGE_EXPIRED",
+    answered(refusedStep("NotAuthorizedException", canaries.stepSession), step("CUSTOM_CHALLENGE")),
+  ],
+  ["REJECTED", answered(refusedStep("OddException", canaries.stepSession), step("SMS_MFA"))],
+  ["UNEXPECTED_RESPONSE", answered(({ body }) => new Response(`<html>${body}`), step("SMS_OTP"))],
+  [
+    "LOCKED_OUT",
+    answered(refusedStep("TooManyFailedAttemptsException", canaries.code), step("SMS_MFA")),
   ],
   ...["authorization", "x-api-key", undefined].flatMap((header) =>
     ([["API_STATUS", 404], ["API_BODY", 200]] as const).map((

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
 import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
-import { cannedFetch, errorAnswer, tokenAnswer } from "./support/canned_fetch.ts";
+import { cannedFetch, errorAnswer, jsonAnswer, tokenAnswer } from "./support/canned_fetch.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 
 const { createSession } = module;
@@ -35,6 +35,29 @@ Deno.test("no export shows a secret while a session is there, nor what its metho
   } finally {
     await sandbox.close();
   }
+});
+
+Deno.test("a login with further steps shows none of its secrets", async () => {
+  const { authenticatorKey, code, newPassword, stepSession } = canaries;
+  const step = (ChallengeName: string) => jsonAnswer({ ChallengeName, Session: stepSession });
+  const { asked, fetch } = cannedFetch(
+    ...[step("NEW_PASSWORD_REQUIRED"), step("MFA_SETUP")] as const,
+    ...[jsonAnswer({ SecretCode: authenticatorKey, Session: stepSession })],
+    ...[jsonAnswer({ Status: "SUCCESS", Session: stepSession }), issued()],
+  );
+  const session = createSession({ ...SETTINGS, fetch });
+  const challenges: module.Challenge[] = [];
+  const status = await session.login({
+    onChallenge: (challenge) => {
+      challenges.push(challenge);
+      return challenge.name === "MFA_SETUP"
+        ? { SOFTWARE_TOKEN_MFA_CODE: code }
+        : { NEW_PASSWORD: newPassword };
+    },
+  });
+  assertEquals([status.state, asked.length], ["valid", 5]);
+  assertEquals(challenges[1]?.authenticator?.secret, authenticatorKey);
+  for (const each of [status, session, challenges, ...challenges]) await assertHides(each, "it");
 });
 
 Deno.test("no device and no sign-out shows a secret, whatever the provider repeats of it", async () => {
@@ -91,6 +114,7 @@ Deno.test("misuse is a TypeError that shows no secret", async () => {
     ["login", [password]],
     ["login", [{ password: [password] }]],
     ["login", [{ strategy: password }]],
+    ["login", [{ onChallenge: password }]],
     ["login", [{ portalToken: { accessToken } }]],
     ["login", [{ portalToken: accessToken, password }]],
     ["createSession", [{ password: { password } }]],

@@ -230,9 +230,13 @@ const words: [string, RegExp, string[]][] = [
   ["the service", /IdentityProviderService/, ["src/provider/provider_settings.ts"]],
   ["the content type", /x-(vendor|amz)-json/, ["src/provider/provider_settings.ts"]],
   ["the fields of a request", /[{,(]\s*"?(AuthFlow|AuthParameters|UserPoolId|SECRET_HASH)"?:/, [
+    "src/provider/challenges.ts",
     "src/provider/initiate_auth.ts",
   ]],
-  ["the fields of an answer", /AuthenticationResult|ChallengeName\b|DeviceGroupKey/, [
+  ["the further steps", /RespondToAuth|SoftwareToken\b|ChallengeResponses/, [
+    "src/provider/challenges.ts",
+  ]],
+  ["the fields of an answer", /AuthenticationResult|ChallengeParameters\b|DeviceGroupKey/, [
     "src/provider/checks.ts",
   ]],
   ["the names of errors", /[a-z]Exception"?\b/, ["src/provider/refusal.ts"]],

@@ -1,5 +1,6 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
 import { AuthError, SessionExpiredError } from "../values/errors.ts";
+import { ChallengeError } from "../session/challenge.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
 /** The exit statuses. */
@@ -99,5 +100,6 @@ export function report(error: unknown, json: boolean): number {
   if (json) printError(jsonText({ error: { name, ...(code && { code }), message } }));
   else say(message);
   if (error instanceof UsageError) return USAGE;
-  return error instanceof SessionExpiredError ? LOGIN_NEEDED : FAILED;
+  const needed = error instanceof SessionExpiredError || error instanceof ChallengeError;
+  return needed ? LOGIN_NEEDED : FAILED;
 }

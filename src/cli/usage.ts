@@ -39,6 +39,7 @@ Examples:
   platform-auth init --from reply.txt`,
 
   login: `Gets tokens and keeps them in the .env. A session that is still valid is kept.
+On a terminal it asks for what else the provider wants: a code, a new password.
 
 Usage: platform-auth login [--portal] [--username <name>] [--stdin] [--force]
 

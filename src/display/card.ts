@@ -15,6 +15,7 @@ import {
 import type { Download } from "../api/download.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { printable, timeText } from "../values/wording.ts";
 
@@ -77,6 +78,25 @@ export function downloadCard(download: Download): string {
     ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escape(resumedText(download)) }]),
   ];
   return frame("good", displayPath(download.file), "saved", rows);
+}
+
+/**
+ * A key for an authenticator app, with a picture to scan.
+ *
+ * @param picture SVG; none: the key is typed.
+ */
+export function keyCard(key: AuthenticatorKey, picture: string | undefined): string {
+  const code = (text: string) => `<code>${escape(text)}</code>`;
+  const rows: Row[] = [
+    { name: "key", value: code(groupedKey(key)) },
+    { name: "address", value: code(key.address) },
+    { name: "secret", value: escape(KEY_WARNING), tone: "amber" },
+  ];
+  if (picture !== undefined) {
+    const box = 'role="img" aria-label="QR code of the address" style="max-width:220px"';
+    rows.unshift({ name: "scan", value: `<div ${box}>${picture}</div>` });
+  }
+  return frame("amber", "Add this key to your authenticator app", "", rows);
 }
 
 /** The frame that all cards share. */

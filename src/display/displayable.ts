@@ -31,14 +31,21 @@ function shown<T extends object>(
   return Object.defineProperties(value, {
     [Symbol.for("Deno.customInspect")]: { value: text },
     [Symbol.for("Jupyter.display")]: {
-      value: async () => {
-        const card = await import("./card.ts");
-        await new Promise((resolve) => setTimeout(resolve, 0));
-        delayNextSteps();
-        return { "text/plain": text(), "text/html": html(card) };
-      },
+      value: () =>
+        delayedDisplay(async () => {
+          const card = await import("./card.ts");
+          return { "text/plain": text(), "text/html": html(card) };
+        }),
     },
   });
+}
+
+/** What a notebook shows, so late that it is not lost. */
+export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
+  const made = await bundle();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  delayNextSteps();
+  return made;
 }
 
 /**

@@ -1,7 +1,5 @@
 /**
- * This folder speaks to the identity provider. It may import settings, runtime and values.
- *
- * Here everything that comes from outside is checked: settings before a request, and its answer.
+ * Everything that comes from outside is checked here: settings before a request, and its answer.
  * Loaded before anything is sent, because the schema library may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
@@ -64,6 +62,7 @@ const STEPS: ReadonlySet<string> = new Set([
 const token = z.string("expected a string").check(
   z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
 );
+const optional = <T extends z.ZodMiniType>(schema: T) => z.catch(z.nullish(schema), undefined);
 const seconds = z.pipe(
   z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
   z.number().check(z.positive(), z.maximum(1e9)),
@@ -79,8 +78,13 @@ const answered = z.object({
     ),
   }, "expected an object")),
   ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
-  ChallengeParameters: z.catch(z.nullish(z.record(z.string(), z.unknown())), undefined),
+  ChallengeParameters: optional(z.record(z.string(), z.unknown())),
+  Session: optional(token),
+  SecretCode: optional(z.string().check(z.regex(/^[A-Z2-7]{8,}=*$/i))),
+  Status: optional(z.string()),
 });
+const attributes = z.record(z.string(), z.unknown());
+const refusedStep = z.object({ Session: optional(token) });
 /** What says no more than that it is done: an object, or nothing at all. */
 const done = z.record(z.string(), z.unknown());
 
@@ -93,7 +97,10 @@ export function readAnswer(
   answer: ProviderAnswer,
 ): Outcome {
   const json = parsed(answer.text);
-  if (answer.status < 200 || answer.status > 299) return refusalOf(sent, answer, json);
+  if (answer.status < 200 || answer.status > 299) {
+    const { Session } = z.safeParse(refusedStep, json).data ?? {};
+    return { ...refusalOf(sent, answer, json), ...(Session && { session: new Secret(Session) }) };
+  }
   if (sent.flow === "device" || sent.flow === "sign-out") {
     const isDone = answer.text.trim() === "" || z.safeParse(done, json).success;
     return isDone ? { kind: "done" } : refusalOf(sent, answer, json);
@@ -105,6 +112,8 @@ export function readAnswer(
     return refusalOf(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
   }
   const { AuthenticationResult: result, ChallengeName, ChallengeParameters } = checked.data;
+  const { SecretCode, Session, Status } = checked.data;
+  const session = Session ? new Secret(Session) : undefined;
   if (result) {
     const { NewDeviceMetadata: device } = result;
     const tokens = {
@@ -117,16 +126,30 @@ export function readAnswer(
     };
     return { kind: "tokens", tokens };
   }
-  if (!ChallengeName) return refusalOf(sent, answer, json, "neither tokens nor a challenge");
+  if (!ChallengeName) {
+    if (sent.flow === "challenge" && SecretCode) {
+      return { kind: "key", key: new Secret(SecretCode), session };
+    }
+    if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
+    return refusalOf(sent, answer, json, "neither tokens nor a challenge");
+  }
   const quote = (text: string) => redact(text, sent.secrets, 1_000);
   const parameters = Object.entries(ChallengeParameters ?? {}).map(([name, value]) => [
     quote(name),
     quote(typeof value === "string" ? value : JSON.stringify(value)),
   ]);
+  // What is computed from them is read as it was sent: a password may contain a part of it.
+  const { USERNAME, USER_ID_FOR_SRP, userAttributes } = ChallengeParameters ?? {};
+  const known = z.safeParse(attributes, parsed(String(userAttributes))).data ?? {};
   return {
     kind: "challenge",
     name: STEPS.has(ChallengeName) ? ChallengeName : quote(ChallengeName),
     parameters: Object.fromEntries(parameters),
+    attributes: Object.keys(known).filter((each) => known[each]),
+    username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
+      typeof each === "string" && each !== ""
+    ),
+    session,
   };
 }
 

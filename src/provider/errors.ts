@@ -1,12 +1,11 @@
 import { type Delivery, DOING } from "./send.ts";
 import {
   type AuthError,
-  ChallengeError,
   ProviderError,
   type ProviderErrorCode,
   SessionExpiredError,
 } from "../values/errors.ts";
-import type { ProviderRequest } from "./exchange.ts";
+import type { ProviderRequest, Refused } from "./exchange.ts";
 import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
 
@@ -17,7 +16,7 @@ const TEXTS: Readonly<Record<ProviderErrorCode, readonly [problem: string, next:
     "check both, then run login() again",
   ],
   LOCKED_OUT: [
-    "the provider refuses further attempts after too many wrong passwords",
+    "the provider refuses further attempts after too many wrong passwords or codes",
     "wait up to 15 minutes, then run login() again with the right password; trying before that is " +
     "refused, too, but does not make the wait longer",
   ],
@@ -76,7 +75,7 @@ export interface CredentialOrigins {
 }
 
 /**
- * The error of a request whose answer has no tokens.
+ * The error of a request that was refused.
  *
  * @param authenticatedAt Time of the last login, milliseconds since 1970, if known.
  * @param advice What else the user should know before the next try.
@@ -90,16 +89,9 @@ export function deliveryError(
   advice?: string,
   origins?: CredentialOrigins,
 ): AuthError {
-  const { outcome, attempts, retryAfterSeconds } = delivery;
+  const { attempts, retryAfterSeconds } = delivery;
+  const outcome = refusalIn(delivery);
   const cannot = `Cannot ${DOING[flow]}`;
-  if (outcome.kind === "challenge") {
-    return new ChallengeError(
-      outcome.name,
-      outcome.parameters,
-      `${cannot}: the provider asks for a further step (${outcome.name}); ${stepFor(outcome.name)}`,
-    );
-  }
-  if (outcome.kind !== "refused") throw new TypeError("Cannot make an error of tokens");
   if (outcome.code === "REFRESH_REJECTED") {
     if (outcome.reused) {
       return new SessionExpiredError(
@@ -121,17 +113,18 @@ export function deliveryError(
         `${cannot}: the provider rejected the refresh token (${outcome.seen}); run login({ force: true })`,
       );
   }
-  const [problem, next] = TEXTS[outcome.code];
+  const code = isProviderCode(outcome.code) ? outcome.code : "REJECTED";
+  const [problem, next] = TEXTS[code];
   const wait = retryAfterSeconds === undefined
     ? ""
     : `; it asks to wait ${retryAfterSeconds} seconds`;
   const notes = [
-    outcome.code === "INVALID_CREDENTIALS" && origins && originsText(origins),
+    code === "INVALID_CREDENTIALS" && origins && originsText(origins),
     advice,
   ].filter((note) => note).map((note) => `; ${note}`).join("");
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   return new ProviderError(
-    outcome.code,
+    code,
     `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${notes}; ${next}`,
     {
       attempts,
@@ -152,9 +145,20 @@ function originsText({ username, password, envFile = "the .env" }: CredentialOri
   return `the user name ${from(username, "username")}, the password ${from(password, "password")}`;
 }
 
-function stepFor(challenge: string): string {
-  if (challenge === "NEW_PASSWORD_REQUIRED") {
-    return "log in to the portal once and choose a new password, then run login() again";
-  }
-  return "log in to the portal, choose Copy Token and run login({ portalToken })";
+/** What was refused. An answer of another kind than the request asks for is as good as none. */
+function refusalIn({ outcome }: Delivery): Refused {
+  if (outcome.kind === "refused") return outcome;
+  return {
+    kind: "refused",
+    code: "UNEXPECTED_RESPONSE",
+    repeatable: false,
+    definitive: false,
+    seen: outcome.kind === "challenge"
+      ? `a further step, ${outcome.name}, where none belongs`
+      : "an answer to another request",
+  };
+}
+
+function isProviderCode(code: Refused["code"]): code is ProviderErrorCode {
+  return Object.hasOwn(TEXTS, code);
 }

@@ -1,4 +1,4 @@
-import type { ProviderErrorCode } from "../values/errors.ts";
+import type { ChallengeErrorCode, ProviderErrorCode } from "../values/errors.ts";
 import type { ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
 
@@ -19,7 +19,8 @@ export interface ProviderSettings {
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
 export interface ProviderRequest {
-  readonly flow: "login" | "refresh" | "device" | "sign-out";
+  /** A challenge is a further step of a login. */
+  readonly flow: "login" | "challenge" | "refresh" | "device" | "sign-out";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
@@ -56,19 +57,31 @@ export interface NewDevice {
 /** What an answer means. */
 export type Outcome =
   | { readonly kind: "tokens"; readonly tokens: IssuedTokens }
-  | {
-    readonly kind: "challenge";
-    readonly name: string;
-    readonly parameters: Readonly<Record<string, string>>;
-  }
+  | IssuedChallenge
+  | { readonly kind: "key"; readonly key: Secret; readonly session: Secret | undefined }
+  | { readonly kind: "verified"; readonly session: Secret | undefined }
   /** What was asked for is done; there is nothing to hand over. */
   | { readonly kind: "done" }
   | Refused;
 
+/** A further step that the provider wants before it issues tokens. */
+export interface IssuedChallenge {
+  readonly kind: "challenge";
+  readonly name: string;
+  /** Fit to be shown. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The user's attributes that have a value, by name. */
+  readonly attributes: readonly string[];
+  /** The name by which the provider knows the user, if it says so. */
+  readonly username: string | undefined;
+  /** What the answer must carry; good for one answer, and for minutes. */
+  readonly session: Secret | undefined;
+}
+
 /** A request that brought neither tokens nor a challenge. */
 export interface Refused {
   readonly kind: "refused";
-  readonly code: ProviderErrorCode | "REFRESH_REJECTED";
+  readonly code: ProviderErrorCode | ChallengeErrorCode | "REFRESH_REJECTED";
   /** Whether the same request may be sent again a little later. */
   readonly repeatable: boolean;
   /** Whether the provider said that this refresh token will never work again. */
@@ -80,4 +93,10 @@ export interface Refused {
   readonly status?: number;
   readonly providerCode?: string | undefined;
   readonly requestId?: string | undefined;
+  /** The provider's own sentence, if it can be shown. */
+  readonly said?: string;
+  /** Whether a code was right once: only the next one helps. */
+  readonly isSpent?: boolean;
+  /** What the next answer to the same step must carry, if the provider says so. */
+  readonly session?: Secret | undefined;
 }

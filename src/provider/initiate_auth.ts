@@ -3,6 +3,9 @@ import { Secret } from "../values/secret.ts";
 import type { RenewableTokens } from "../values/tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";
 
+/** The flow that an app client must allow for a login. */
+export const PASSWORD_FLOW = "USER_PASSWORD_AUTH";
+
 /** The USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
 export async function passwordRequest(
   provider: ProviderSettings,
@@ -15,7 +18,7 @@ export async function passwordRequest(
     PASSWORD: password.reveal(),
     ...(hash && { SECRET_HASH: hash.reveal() }),
   };
-  const body = initiateAuth(provider, "USER_PASSWORD_AUTH", parameters);
+  const body = initiateAuth(provider, PASSWORD_FLOW, parameters);
   return request(provider, "login", "InitiateAuth", body, [password, hash]);
 }
 
@@ -119,7 +122,8 @@ function initiateAuth(
   };
 }
 
-async function secretHash(
+/** SECRET_HASH for a name; `undefined` for a public client. */
+export async function secretHash(
   provider: ProviderSettings,
   username: string,
 ): Promise<Secret | undefined> {
@@ -128,7 +132,8 @@ async function secretHash(
   return new Secret(await computeSecretHash(username, clientId, clientSecret.reveal()));
 }
 
-function request(
+/** A request for an operation, with what no message about it may show. */
+export function request(
   provider: ProviderSettings,
   flow: ProviderRequest["flow"],
   operation: string,

@@ -1,4 +1,4 @@
-import { isTransient, type ProviderErrorCode } from "../values/errors.ts";
+import { type ChallengeErrorCode, isTransient, type ProviderErrorCode } from "../values/errors.ts";
 import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
 import { redact } from "../values/secret.ts";
 
@@ -26,9 +26,10 @@ export function refusalOf(
     : codeOf(name, message, status, sent.flow);
   const shownName = WELL_KNOWN.has(name) ? name : quote(name, 80);
   const sentence = message.replace(/\.$/, "");
-  const seen = name === ""
-    ? describe(answer, json)
-    : `${shownName}: ${FIXED.has(sentence) ? sentence : quote(sentence || "no message")}`;
+  const said = FIXED.has(sentence) || POLICY.test(sentence)
+    ? sentence
+    : quote(sentence || "no message");
+  const seen = name === "" ? describe(answer, json) : `${shownName}: ${said}`;
   return {
     kind: "refused",
     code,
@@ -41,6 +42,8 @@ export function refusalOf(
     status,
     ...(name !== "" && { providerCode: shownName }),
     ...(requestId !== undefined && { requestId: quote(requestId, 80) }),
+    ...(name !== "" && { said }),
+    ...(name === "ExpiredCodeException" && { isSpent: true }),
   };
 }
 
@@ -84,11 +87,24 @@ export function whyNotEnded({ providerCode = "", seen }: Refused): string {
 const THROTTLED = new Set(["TooManyRequestsException", "LimitExceededException"]);
 
 const NAMED: Readonly<Record<string, ProviderErrorCode>> = {
+  TooManyFailedAttemptsException: "LOCKED_OUT",
   ResourceNotFoundException: "CLIENT_UNKNOWN",
   PasswordResetRequiredException: "PASSWORD_RESET_REQUIRED",
   UserNotConfirmedException: "USER_NOT_CONFIRMED",
   InternalErrorException: "SERVER_ERROR",
   ForbiddenException: "BLOCKED",
+};
+
+/** What else is refused in a further step of a login. */
+const STEP_NAMED: Readonly<Record<string, ChallengeErrorCode>> = {
+  CodeMismatchException: "CODE_REJECTED",
+  ExpiredCodeException: "CODE_REJECTED",
+  // What the real service says of a wrong code for a new authenticator.
+  EnableSoftwareTokenMFAException: "CODE_REJECTED",
+  InvalidPasswordException: "NEW_PASSWORD_REJECTED",
+  PasswordHistoryPolicyViolationException: "NEW_PASSWORD_REJECTED",
+  NotAuthorizedException: "CHALLENGE_EXPIRED",
+  UserNotFoundException: "CHALLENGE_EXPIRED",
 };
 
 /** Sentences of the real service. They are shown even if a password contains one of their words. */
@@ -98,14 +114,20 @@ const FIXED: ReadonlySet<string> = new Set([
   "Temporary password has expired and must be reset by an administrator",
   "Password reset required for the user",
   "User is disabled",
+  "Password has previously been used",
   "Rate exceeded",
 ]);
+
+/** The real service's sentences about a new password, which are shown likewise. */
+const POLICY =
+  /^Password d(?:oes|id) not conform (?:to|with) (?:the )?(?:password )?policy(?:: Password (?:must have (?:uppercase|lowercase|numeric|symbol) characters|not long enough|has previously been used))?$/;
 
 /** Names that are shown likewise. */
 const WELL_KNOWN: ReadonlySet<string> = new Set([
   ...REJECTED_CREDENTIALS,
   ...THROTTLED,
   ...Object.keys(NAMED),
+  ...Object.keys(STEP_NAMED),
   ...Object.keys(NOT_ENDED),
   "InvalidParameterException",
 ]);
@@ -129,8 +151,11 @@ function codeOf(
   if (status >= 500) return "SERVER_ERROR";
   const said = SAID.find(([pattern]) => pattern.test(message));
   if (said) return said[1];
+  if (flow === "challenge" && Object.hasOwn(STEP_NAMED, name)) {
+    return STEP_NAMED[name] ?? "REJECTED";
+  }
   if (REJECTED_CREDENTIALS.has(name)) {
-    if (flow === "login") return "INVALID_CREDENTIALS";
+    if (flow === "login" || flow === "challenge") return "INVALID_CREDENTIALS";
     return flow === "refresh" ? "REFRESH_REJECTED" : "REJECTED";
   }
   if (

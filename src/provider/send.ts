@@ -29,10 +29,16 @@ export interface Caller {
 /** What a request is for, in the words of messages. */
 export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
   login: "log in",
+  challenge: "log in",
   refresh: "refresh the session",
   device: "confirm the device",
   "sign-out": "tell the provider",
 };
+
+/** Whether a second try could count as a second password or code. */
+function isJudgedOnce({ flow }: ProviderRequest): boolean {
+  return flow === "login" || flow === "challenge";
+}
 
 const MAX_ATTEMPTS = 4;
 /** A real answer is a few kilobytes. */
@@ -48,7 +54,7 @@ const holds = new WeakMap<() => number, Map<string, number>>();
 /**
  * Sends a request and reads its answer. After a transient failure it sends again, with jittered
  * backoff, inside the deadline and after Retry-After, also the Retry-After of an earlier call. A login
- * is sent again only if the password was certainly not checked. No redirect is followed.
+ * or an answer to a challenge is sent again only if it was certainly not checked. No redirect is followed.
  *
  * @param deadlineMs How long all of it may take.
  * @throws {ConfigError} `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent.
@@ -62,9 +68,9 @@ export async function send(
   const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
-  // A login without an answer may have been checked, so there is only one attempt. Others may be sent
-  // again, but a refresh late: where refresh tokens rotate, an answer that nobody waits for is lost.
-  const attemptMs = request.flow === "login" ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
+  // A login or a code without an answer may have been checked, so there is only one attempt. Others may be
+  // sent again, but a refresh late: where refresh tokens rotate, an answer that nobody waits for is lost.
+  const attemptMs = isJudgedOnce(request) ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
   const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
@@ -212,14 +218,14 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
   const refused = { kind: "refused", definitive: false } as const;
   if (timedOut) {
-    const repeatable = request.flow !== "login";
+    const repeatable = !isJudgedOnce(request);
     return { ...refused, code: "TIMEOUT", repeatable, seen: `no answer from ${host}` };
   }
   return {
     ...refused,
     code: "UNREACHABLE",
     // If the provider may have read the request, a password is not sent again.
-    repeatable: reason.retry && (reason.unsent || request.flow !== "login"),
+    repeatable: reason.retry && (reason.unsent || !isJudgedOnce(request)),
     seen: `${host}: ${reason.words}`,
   };
 }

@@ -26,7 +26,8 @@ export function canAsk(world: World): boolean {
 const DELIVERY_MS = 50;
 
 /**
- * Asks the user; secrets are masked. `null`: nobody can be asked, or the question was canceled.
+ * Asks the user; secrets are masked. Only the last line of the message is the question. `null`: nobody
+ * can be asked, or the question was canceled.
  *
  * A kernel's prompt blocks everything, so a Stop that is pressed meanwhile aborts the signal only
  * afterwards. The answer is given to the caller when that had its time.
@@ -41,9 +42,18 @@ export async function ask(
 ): Promise<string | null> {
   signal?.throwIfAborted();
   const answer = await answerTo(world, message, secret);
+  await untilHeard(signal);
+  return answer;
+}
+
+/**
+ * Waits until a Stop that was pressed at an open prompt had its time to abort the signal.
+ *
+ * @throws The signal's reason, if it is aborted.
+ */
+export async function untilHeard(signal: AbortSignal | undefined): Promise<void> {
   if (signal && inKernel()) await new Promise((resolve) => setTimeout(resolve, DELIVERY_MS));
   signal?.throwIfAborted();
-  return answer;
 }
 
 async function answerTo(world: World, message: string, secret: boolean): Promise<string | null> {
@@ -60,9 +70,13 @@ async function answerTo(world: World, message: string, secret: boolean): Promise
     return secret ? kernelPrompt(message, "", { password: true }) : prompt(message);
   }
   if (!Deno.stdin.isTerminal()) return null;
-  if (!secret) return prompt(message);
+  const lines = message.split("\n");
+  const question = lines.pop() ?? "";
+  // To the terminal itself, as the question: standard error may be a file.
+  if (lines.length > 0) Deno.stdout.writeSync(new TextEncoder().encode(`${lines.join("\n")}\n`));
+  if (!secret) return prompt(question);
   const { readMasked } = await import("./masked_input.ts");
-  return readMasked(message);
+  return readMasked(question);
 }
 
 type KernelPrompt = (

@@ -150,13 +150,18 @@ export class TokenKeeper {
     return ++this.#begun;
   }
 
+  /** Whether a login with this place may still count: no later login or logout has. */
+  isWanted(place: number): boolean {
+    return place >= this.#settled;
+  }
+
   /**
    * Takes the tokens of a login in place of all others, unless a later login or a logout was first.
    *
    * @param signal If it aborts while the save waits for its turn, the session is as it was.
    */
   async adopt(tokens: Tokens, place: number, signal?: AbortSignal): Promise<void> {
-    if (place < this.#settled) return;
+    if (!this.isWanted(place)) return;
     const memory = this.#memory;
     const before = { holding: memory.peek(), settled: this.#settled };
     this.#settled = place;

@@ -11,7 +11,16 @@ import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { type CredentialOrigins, deliveryError, requestLogin } from "../provider/token_request.ts";
+import {
+  type CredentialOrigins,
+  deliveryError,
+  requestLogin,
+  type TokenDelivery,
+} from "../provider/token_request.ts";
+import { replacesPassword } from "../provider/challenges.ts";
+import type { Answers, Challenge } from "./challenge.ts";
+// Not on demand: it must be there before anything is sent.
+import { type LoginUnderWay, takeSteps, unanswered } from "./challenge_steps.ts";
 import { printable, spanText } from "../values/wording.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 
@@ -29,6 +38,8 @@ export interface LoginOptions {
   force?: boolean;
   /** Ends the wait; nothing is changed then. */
   signal?: AbortSignal;
+  /** Answers the further steps that the provider wants, such as a one-time code; again after a refusal, up to three times a step. Default: a notebook and a terminal ask, elsewhere a `ChallengeError` tells. */
+  onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;
 }
 
 const STRATEGIES = ["auto", "portal", "password", "environment"];
@@ -60,11 +71,19 @@ export interface LoginPlace {
   readonly notices: Notices;
 }
 
-/** Gets tokens by the way that the options and settings give (section 5.2). Changes nothing. */
+/** How a login goes on after the call that began it. */
+export type Continuation = Pick<LoginUnderWay, "display" | "finish" | "isWanted">;
+
+/**
+ * Gets tokens by the way that the options and settings give (section 5.2). Changes nothing.
+ *
+ * @param continuation Without one, a further step is an error that cannot be answered.
+ */
 export async function obtainTokens(
   place: LoginPlace,
   options: LoginOptions,
   signal: AbortSignal | undefined,
+  continuation?: Continuation,
 ): Promise<Tokens> {
   const { configuration } = place;
   const { envFile, isDefault, world } = configuration;
@@ -98,7 +117,8 @@ export async function obtainTokens(
     // Where nobody can be asked after all, everything that is missing is listed.
     mayAsk = answer !== null;
   }
-  return await fromPassword(place, settings, mayAsk, signal);
+  const steps = continuation && { ...continuation, onChallenge: options.onChallenge };
+  return await fromPassword(place, settings, mayAsk, steps, signal);
 }
 
 /** Masked, because what is typed openly is kept in the notebook. */
@@ -130,6 +150,7 @@ async function fromPassword(
   place: LoginPlace,
   settings: Settings,
   mayAsk: boolean,
+  steps: Continuation & Pick<LoginUnderWay, "onChallenge"> | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Tokens> {
   const { options, world, envFile } = place.configuration;
@@ -147,24 +168,31 @@ async function fromPassword(
   };
   const question = `Password of ${username}, for ${provider.url.host}${namedBy(settings)}:`;
   const kept = settings.secret("password");
+  let isReplaced = false;
+  const learn = ({ delivery, tokens, warning }: TokenDelivery) => {
+    const { clockOffsetMs, outcome } = delivery;
+    place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
+    place.notices.set("device", warning);
+    isReplaced ||= kept !== undefined && outcome.kind === "challenge" && replacesPassword(outcome);
+    if (tokens === undefined) return undefined;
+    place.notices.set("password", isReplaced ? oldPassword(settings) : undefined);
+    return { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } };
+  };
   for (let first = true;; first = false) {
     const message = first ? question : `That password was rejected. ${question}`;
     const password = kept ??
       new Secret(await askFor(world, printable(message), true, "set PASSWORD", signal));
     signal?.throwIfAborted();
-    const { delivery, tokens, warning } = await requestLogin(
-      provider,
-      username,
-      password,
-      world,
-      signal,
-    );
-    const { clockOffsetMs, outcome, sentAtMonotonic } = delivery;
-    place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
-    place.notices.set("device", warning);
+    const answer = await requestLogin(provider, username, password, world, signal);
+    const { delivery } = answer;
+    const { outcome, sentAtMonotonic } = delivery;
+    const tokens = learn(answer);
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
-    if (tokens) {
-      return { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } };
+    if (tokens) return tokens;
+    if (outcome.kind === "challenge") {
+      if (steps === undefined) throw unanswered(outcome, username);
+      const login = { ...steps, provider, world, username, asks, learn };
+      return await takeSteps(login, outcome, signal);
     }
     // A mistyped password may be typed once more, but never if that could lock the name.
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
@@ -173,6 +201,17 @@ async function fromPassword(
     const error = [undefined, failures.advice, origins] as const;
     throw deliveryError("login", delivery, world.now(), ...error);
   }
+}
+
+/** What to do with a password that is set somewhere, after the account got a new one. */
+function oldPassword(settings: Settings): string {
+  const origin = settings.origin("password");
+  const place = origin === "option"
+    ? "in the option password"
+    : `in PASSWORD ${
+      origin === "file" ? `of ${displayPath(settings.envFile)}` : "of the environment"
+    }`;
+  return `the account has a new password; what is ${place} is the old one: replace it`;
 }
 
 /** Who named the host that gets the password: a copied project may bring a stranger's address in its `.env`. */

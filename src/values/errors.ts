@@ -30,6 +30,13 @@ export type ProviderErrorCode =
   | "TIMEOUT"
   | "SERVER_ERROR";
 
+/** The stable codes of {@linkcode ChallengeError}: the login needs a further step, or its answer was refused. */
+export type ChallengeErrorCode =
+  | "CHALLENGE_REQUIRED"
+  | "CODE_REJECTED"
+  | "NEW_PASSWORD_REJECTED"
+  | "CHALLENGE_EXPIRED";
+
 /** The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, or not whole. */
 export type ApiErrorCode =
   | "API_STATUS"
@@ -47,9 +54,9 @@ export type SessionExpiredErrorCode =
 export type AuthErrorCode =
   | ConfigErrorCode
   | ProviderErrorCode
+  | ChallengeErrorCode
   | ApiErrorCode
   | SessionExpiredErrorCode
-  | "CHALLENGE_REQUIRED"
   | "INTERRUPTED";
 
 /** Whether the cause may pass by itself: the same call may succeed a little later. */
@@ -161,21 +168,6 @@ export class ProviderError extends AuthError {
     this.requestId = details.requestId;
     this.attempts = details.attempts ?? 0;
     this.retryAfterSeconds = details.retryAfterSeconds;
-  }
-}
-
-/** The provider asks for a further step, such as a new password or a one-time code. */
-export class ChallengeError extends AuthError {
-  /** The provider's name of the step, such as `NEW_PASSWORD_REQUIRED`. */
-  readonly challengeName: string;
-  /** What the provider said about the step (section 2.2). */
-  readonly challengeParameters: Readonly<Record<string, string>>;
-
-  /** Made by this module. */
-  constructor(name: string, parameters: Readonly<Record<string, string>>, message: string) {
-    super("CHALLENGE_REQUIRED", message, "ChallengeError");
-    this.challengeName = name;
-    this.challengeParameters = parameters;
   }
 }
 

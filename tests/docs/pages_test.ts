@@ -22,10 +22,10 @@ function codesByClass(): [string, string[]][] {
   return [
     ["ConfigError", of("ConfigError")],
     ["ProviderError", of("ProviderError")],
-    ["ChallengeError", ["CHALLENGE_REQUIRED"]],
+    ["ChallengeError", of("ChallengeError")],
     ["ApiError", of("ApiError")],
     ["SessionExpiredError", of("SessionExpiredError")],
-    ["AuthError", of("AuthError").filter((code) => code !== "CHALLENGE_REQUIRED")],
+    ["AuthError", of("AuthError")],
   ];
 }
 

@@ -144,7 +144,10 @@ Deno.test("a challenge is CHALLENGE_REQUIRED with its name and parameters, and n
   assertEquals(error.challengeName, "NEW_PASSWORD_REQUIRED");
   const { USER_ID_FOR_SRP, requiredAttributes, n } = error.challengeParameters;
   assertEquals([USER_ID_FOR_SRP, requiredAttributes, n], ["ada", '["email"]', "7"]);
-  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*; log in to the portal once/);
+  assertMatch(
+    error.message,
+    /NEW_PASSWORD_REQUIRED: New password of ada.*; run login\(\) where it can ask/,
+  );
   assertEquals(session.status().state, "none");
 });
 
@@ -152,7 +155,7 @@ Deno.test("a challenge with odd or no parameters is still a challenge", async ()
   for (const ChallengeParameters of [undefined, null, 7, "text", []]) {
     const { session } = sessionWith(jsonAnswer({ ChallengeName: "SMS_MFA", ChallengeParameters }));
     const error = await assertRejects(() => session.login(), ChallengeError);
-    assertMatch(error.message, /SMS_MFA.*Copy Token/);
+    assertMatch(error.message, /SMS_MFA: Code that was sent by SMS\); .*respond\(\{ SMS_MFA_CODE/);
   }
 });
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import {
   AuthError,
   type AuthErrorCode,
+  ChallengeError,
   createSession,
   ProviderError,
   SessionExpiredError,
@@ -280,3 +281,41 @@ Deno.test("a login older than 30 days whose refresh is rejected is REFRESH_WINDO
   assertEquals(error.code, "REFRESH_WINDOW_OVER");
   assertMatch(error.message, /31 days old.*; run login\({ force: true }\)/s);
 });
+
+/** What a refused answer to a further step is, and the provider's sentence where it is passed on. */
+const STEPS: [name: string, message: string, code: AuthErrorCode, said?: string][] = [
+  ["CodeMismatchException", "Invalid code received for user", "CODE_REJECTED"],
+  ["ExpiredCodeException", "Your token has already been used once.", "CODE_REJECTED"],
+  ["EnableSoftwareTokenMFAException", "Code mismatch", "CODE_REJECTED"],
+  [
+    "InvalidPasswordException",
+    "Password did not conform with policy: Password must have uppercase characters",
+    "NEW_PASSWORD_REJECTED",
+  ],
+  [
+    "PasswordHistoryPolicyViolationException",
+    "Password has previously been used",
+    "NEW_PASSWORD_REJECTED",
+  ],
+  ["InvalidPasswordException", "Not password must have", "NEW_PASSWORD_REJECTED", "[withheld"],
+  ["NotAuthorizedException", "Invalid session for the user.", "CHALLENGE_EXPIRED"],
+  ["NotAuthorizedException", "Incorrect username or password.", "CHALLENGE_EXPIRED"],
+  ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
+  ["NotAuthorizedException", "Unable to verify secret hash for client", "SECRET_HASH_REJECTED"],
+  ["TooManyFailedAttemptsException", "Too many attempts", "LOCKED_OUT"],
+  ["TooManyRequestsException", "Rate exceeded", "THROTTLED"],
+  ["InvalidParameterException", "Invalid attributes given", "REJECTED"],
+];
+
+for (const [name, message, code, said = message.replace(/\.$/, "")] of STEPS) {
+  Deno.test(`${name} "${message}" at a further step is ${code}`, async () => {
+    const ask = jsonAnswer({ ChallengeName: "NEW_PASSWORD_REQUIRED", Session: "a-session" });
+    const { session } = sessionWith(ask, errorAnswer(name, message));
+    const step = await assertRejects(() => session.login(), ChallengeError);
+    // The provider's rule is passed on also where the password has its words.
+    const NEW_PASSWORD = "password must have";
+    const error = await assertRejects(() => step.respond({ NEW_PASSWORD }), AuthError);
+    assertEquals(error.code, code);
+    assert(error.message.includes(said), error.message);
+  });
+}

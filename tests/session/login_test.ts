@@ -231,7 +231,7 @@ Deno.test("a challenge is an error that names the step and what to do", async ()
   const { challengeName, challengeParameters } = error as ChallengeError;
   assertEquals(challengeName, "NEW_PASSWORD_REQUIRED");
   assertEquals(challengeParameters.USER_ID_FOR_SRP, "student");
-  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*portal.*login\(\)/);
+  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*login\(\).*respond\(\{ NEW_PASSWORD: /);
 });
 
 Deno.test("aborting a login changes nothing", async () => {

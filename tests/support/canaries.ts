@@ -66,6 +66,13 @@ function plant() {
     clientSecret: random(),
     accessToken: fakeToken(claims, random()),
     refreshToken: random(),
+    stepSession: random(),
+    newPassword: `Np1! ${random()}`,
+    // Codes of this length nobody sends; the shorter ones would stand in other text by chance.
+    code: random().replace(/\W/g, ""),
+    authenticatorKey: `MFRGGZDF${
+      [...random()].map((it) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[it.charCodeAt(0) % 32]).join("")
+    }`,
     deviceKey: `eu-west-1_${random()}`,
     devicePassword: crypto.getRandomValues(new Uint8Array(40)).toBase64(),
   };

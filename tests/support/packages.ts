@@ -46,11 +46,12 @@ export function hasCognitoLocal(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  const recipes = ["npm:ky@^1", "npm:openapi-fetch@^0.14"];
+  // What the loose import, and what a notebook fetches for the key of an authenticator app.
+  const loose = ["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1"];
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),
     // As scripts and notebooks have them: without a lock file.
-    await fetched("--no-config", "--no-lock", ...ENTRIES, ...recipes, ...await notebookPackages()),
+    await fetched("--no-config", "--no-lock", ...ENTRIES, ...loose, ...await notebookPackages()),
     // A lock file's packages all come with the first of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts"),
   ];

@@ -102,7 +102,12 @@ export const saved: Promise<Download>[] = [
 export function explained(error: unknown): string {
   if (error instanceof ProviderError) return `${error.status ?? "no answer"} ${error.attempts}`;
   if (error instanceof ApiError) return `${error.status} ${error.url} ${error.retryAfterSeconds}`;
-  if (error instanceof ChallengeError) return error.challengeParameters["USER_ID"] ?? "";
+  if (error instanceof ChallengeError) {
+    const { asks, attempt, authenticator, refused } = error.challenge;
+    const names: readonly (readonly string[] | undefined)[] = asks.map((each) => each.choices);
+    const told = `${names.length} ${attempt} ${refused ?? ""} ${authenticator?.address ?? ""}`;
+    return error.challengeParameters["USER_ID"] ?? told;
+  }
   if (error instanceof SessionExpiredError || error instanceof ConfigError) return error.code;
   if (!(error instanceof AuthError)) throw error;
   const code: AuthErrorCode = error.code;

@@ -1,0 +1,170 @@
+/**
+ * One session: its state (`state.ts`), when to refresh (`plan.ts`), who shares a refresh
+ * (`keeper.ts`), where it is kept, how a login goes. May import provider, settings, dotenv, runtime
+ * and values.
+ *
+ * Here is what a user sees of a further step of a login.
+ */
+import type { ChallengeAsk } from "../provider/challenges.ts";
+import { AuthError, type ChallengeErrorCode } from "../values/errors.ts";
+import type { Secret } from "../values/secret.ts";
+import type { SessionStatus } from "./status.ts";
+import { printable } from "../values/wording.ts";
+
+/**
+ * A further step that the provider wants at a login, such as a one-time code.
+ *
+ * @example A code in a script
+ * ```ts
+ * import { configure, login } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ *
+ * await using sandbox = await startSandbox({ challenge: "SOFTWARE_TOKEN_MFA" });
+ * configure(sandbox.settings);
+ * const status = await login({
+ *   onChallenge: async ({ asks, refused }) => {
+ *     if (refused) throw new Error(refused); // else it is called again, up to three times
+ *     console.log(asks[0]?.prompt); // Code from your authenticator app (Authenticator):
+ *     return { SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp() };
+ *   },
+ * });
+ * console.log(status.state); // valid
+ * ```
+ */
+export interface Challenge {
+  /** The provider's name of the step, such as `SOFTWARE_TOKEN_MFA`. */
+  readonly name: string;
+  /** What the provider said about it; secrets are left out. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** What an answer must have; empty: the step cannot be answered here. */
+  readonly asks: readonly ChallengeAsk[];
+  /** 1, and after a refused answer 2 and 3. */
+  readonly attempt: number;
+  /** The provider's reason, after a refused answer. */
+  readonly refused?: string;
+  /** The key for the authenticator app, at `MFA_SETUP` only. Not enumerable, so that no output shows it by chance. */
+  readonly authenticator?: AuthenticatorKey;
+}
+
+/** The answer to a {@linkcode Challenge}, by the names in its `asks`, such as `{ SMS_MFA_CODE: "123456" }`. */
+export type Answers = Readonly<Record<string, string>>;
+
+/**
+ * The key that an authenticator app makes its codes with. A secret: it is shown only where it is asked
+ * for by name, or as the value of a cell, with its picture. Clear such an output before you save.
+ */
+export class AuthenticatorKey {
+  readonly #secret: Secret;
+  readonly #account: string;
+  readonly #issuer: string;
+
+  /** Made by this module. */
+  constructor(secret: Secret, account: string, issuer: string) {
+    this.#secret = secret;
+    this.#account = account;
+    this.#issuer = issuer;
+  }
+
+  /** The key as text in base32, to be typed into the app. */
+  get secret(): string {
+    return this.#secret.reveal();
+  }
+
+  /** The key as an `otpauth:` address, which apps open and QR pictures hold. */
+  get address(): string {
+    const [issuer, account] = [this.#issuer, this.#account].map(encodeURIComponent);
+    return `otpauth://totp/${issuer}:${account}?secret=${this.secret}&issuer=${issuer}`;
+  }
+
+  /** Hides the key. */
+  toString(): string {
+    return "[authenticator key]";
+  }
+
+  /** Hides the key. */
+  toJSON(): string {
+    return String(this);
+  }
+
+  /** Hides the key. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return String(this);
+  }
+}
+
+/** The key in groups of four, as people type it. */
+export function groupedKey({ secret }: AuthenticatorKey): string {
+  return secret.replace(/(.{4})(?=.)/g, "$1 ");
+}
+
+/** What a reader must know of a key that is shown. */
+export const KEY_WARNING =
+  "Whoever has this key can make your codes. If it is still shown after the login, clear this output.";
+
+/** A key as text. */
+export function keyText(key: AuthenticatorKey): string {
+  return [
+    "Add this key to your authenticator app, by hand or by its address.",
+    `  key:     ${groupedKey(key)}`,
+    `  address: ${key.address}`,
+    KEY_WARNING,
+  ].map(printable).join("\n");
+}
+
+/**
+ * The provider asks for a further step, or refused the answer to one. `respond()` answers it and goes
+ * on with the login, also in a later cell, while the provider's session of that login is alive
+ * (typically 3 minutes).
+ */
+export class ChallengeError extends AuthError {
+  /** The provider's name of the step, such as `NEW_PASSWORD_REQUIRED`. */
+  readonly challengeName: string;
+  /** What the provider said about the step (section 2.2). */
+  readonly challengeParameters: Readonly<Record<string, string>>;
+  /** The step, and what an answer must have. */
+  readonly challenge: Challenge;
+  readonly #respond: ((answers: Answers) => Promise<SessionStatus>) | undefined;
+
+  /** Made by this module. */
+  constructor(
+    code: ChallengeErrorCode,
+    message: string,
+    challenge: Challenge,
+    respond?: (answers: Answers) => Promise<SessionStatus>,
+  ) {
+    super(code, message, "ChallengeError");
+    this.challengeName = challenge.name;
+    this.challengeParameters = challenge.parameters;
+    this.challenge = challenge;
+    this.#respond = respond;
+  }
+
+  /**
+   * Answers the step that this login is at, and keeps the tokens as `login()` does. A later login or
+   * logout wins.
+   *
+   * @param answers By the names in `challenge.asks`.
+   * @throws {ChallengeError} `CHALLENGE_REQUIRED` with the next step, `CODE_REJECTED` or `NEW_PASSWORD_REJECTED` where another answer may be given, `CHALLENGE_EXPIRED` where the login must start over.
+   * @throws {ProviderError} What else the provider said.
+   * @throws {TypeError} If the answers are not those that are asked for; nothing was sent.
+   *
+   * @example A code in the next cell
+   * ```ts
+   * import { ChallengeError, createSession } from "@platform-auth/platform-auth";
+   * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+   *
+   * await using sandbox = await startSandbox({ challenge: "SMS_MFA" });
+   * const session = createSession(sandbox.settings);
+   * try {
+   *   await session.login({ strategy: "environment" });
+   * } catch (error) {
+   *   if (!(error instanceof ChallengeError)) throw error;
+   *   const SMS_MFA_CODE = sandbox.codes.at(-1)?.code ?? ""; // from the phone
+   *   console.log((await error.respond({ SMS_MFA_CODE })).state); // valid
+   * }
+   * ```
+   */
+  respond(answers: Answers): Promise<SessionStatus> {
+    return this.#respond === undefined ? Promise.reject(this) : this.#respond(answers);
+  }
+}

@@ -1,0 +1,298 @@
+import {
+  type Answers,
+  AuthenticatorKey,
+  type Challenge,
+  ChallengeError,
+  keyText,
+} from "./challenge.ts";
+import {
+  asksOf,
+  checkAnswers,
+  elsewhere,
+  needsKey,
+  requestAnswer,
+  requestKey,
+  requestVerification,
+  tidyAnswer,
+} from "../provider/challenges.ts";
+import type { AuthError, ChallengeErrorCode } from "../values/errors.ts";
+import type { IssuedChallenge, ProviderSettings } from "../provider/exchange.ts";
+import { deliveryError, type TokenDelivery } from "../provider/token_request.ts";
+import type { Delivery } from "../provider/send.ts";
+import type { Secret } from "../values/secret.ts";
+import type { SessionStatus } from "./status.ts";
+import { ask, inKernel, untilHeard } from "../runtime/prompt.ts";
+import { printable } from "../values/wording.ts";
+import type { Tokens } from "../values/tokens.ts";
+import type { World } from "../runtime/world.ts";
+
+/** How often an answer to the same step may be refused. */
+const MAX_ATTEMPTS = 3;
+
+/** How a notebook shows a key for an authenticator app. */
+export interface KeyDisplay {
+  /** Makes a key show as text and picture where it is the value of a cell. */
+  displayableKey(key: AuthenticatorKey): AuthenticatorKey;
+  /** Shows it now. @returns Takes it out of the output again. */
+  showKey(key: AuthenticatorKey): Promise<() => Promise<void>>;
+}
+
+/** A login that is under way. */
+export interface LoginUnderWay {
+  readonly provider: ProviderSettings;
+  readonly world: World;
+  /** The name that the user logs in with. */
+  readonly username: string;
+  readonly onChallenge: ((challenge: Challenge) => Answers | Promise<Answers>) | undefined;
+  /** Whether a person may be asked. */
+  readonly asks: boolean;
+  readonly display: KeyDisplay;
+  /** Learns from an answer; gives its tokens as those of this login. */
+  learn(answer: TokenDelivery): Tokens | undefined;
+  /** Whether no later login or logout has begun to count. */
+  isWanted(): boolean;
+  /** Ends the login in a later call. */
+  finish(work: (signal: AbortSignal | undefined) => Promise<Tokens>): Promise<SessionStatus>;
+}
+
+/** A step that waits for an answer. */
+interface Step {
+  readonly challenge: Challenge;
+  /** The name by which the provider knows the user. */
+  readonly username: string;
+  readonly session: Secret | undefined;
+  /** What an error about it is called. */
+  readonly code: ChallengeErrorCode;
+  /** Whether the refused code was right once. */
+  readonly isSpent: boolean;
+}
+
+/** Takes the steps that the provider wants, one after the other, until it issues tokens. */
+export async function takeSteps(
+  login: LoginUnderWay,
+  issued: IssuedChallenge,
+  signal: AbortSignal | undefined,
+): Promise<Tokens> {
+  let shown: { key: AuthenticatorKey; takeOut(): Promise<void> } | undefined;
+  try {
+    let found: Step | Tokens = await firstOf(login, issued, signal);
+    while (isStep(found)) {
+      const step: Step = found;
+      const { challenge: { asks, authenticator: key } } = step;
+      if (shown && shown.key !== key) shown = void await shown.takeOut();
+      if (asks.length === 0) throw errorOf(login, step);
+      let answers: Answers | undefined;
+      if (login.onChallenge) {
+        answers = checkAnswers(await login.onChallenge(step.challenge), asks, "onChallenge");
+        await untilHeard(signal);
+      } else if (login.asks) {
+        const { display, world } = login;
+        // A notebook keeps what a question says; what is displayed can be taken out again.
+        const displays = key !== undefined && world.ask === undefined && inKernel();
+        if (displays) shown ??= { key, takeOut: await display.showKey(key) };
+        const isShown = displays || step.challenge.attempt > 1;
+        answers = await askPerson(world, step, isShown ? undefined : key, signal);
+      }
+      if (answers === undefined) throw errorOf(login, step);
+      found = await take(login, step, answers, signal);
+    }
+    return found;
+  } finally {
+    await shown?.takeOut();
+  }
+}
+
+function isStep(found: Step | Tokens): found is Step {
+  return "challenge" in found;
+}
+
+/** The step of a new challenge. At the provider a key is made, where one is needed. */
+async function firstOf(
+  login: LoginUnderWay,
+  issued: IssuedChallenge,
+  signal: AbortSignal | undefined,
+): Promise<Step> {
+  const { provider, world, username } = login;
+  const step = stepOf(issued, username);
+  if (!needsKey(step.challenge)) return step;
+  const delivery = await requestKey({ provider, world, session: step.session }, { signal });
+  if (delivery.outcome.kind !== "key") throw failure(login, step, delivery);
+  const { key, session = step.session } = delivery.outcome;
+  const shown = new AuthenticatorKey(key, username, provider.url.hostname);
+  const challenge = withKey(step.challenge, login.display.displayableKey(shown));
+  return { ...step, session, challenge };
+}
+
+function stepOf(issued: IssuedChallenge, username: string): Step {
+  const { name, parameters, session } = issued;
+  const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
+  const code = "CHALLENGE_REQUIRED";
+  return { challenge, username: issued.username ?? username, session, code, isSpent: false };
+}
+
+function withKey(challenge: Challenge, value: AuthenticatorKey | undefined): Challenge {
+  return value ? Object.defineProperty(challenge, "authenticator", { value }) : challenge;
+}
+
+/** The error of a step that cannot be answered, because nothing goes on after it. */
+export function unanswered(issued: IssuedChallenge, username: string): ChallengeError {
+  const step = stepOf(issued, username);
+  return new ChallengeError(step.code, messageOf(step, false), step.challenge);
+}
+
+/** Sends an answer. @returns Tokens, the next step, or the same one where another answer may be given. */
+async function take(
+  login: LoginUnderWay,
+  step: Step,
+  answers: Answers,
+  signal: AbortSignal | undefined,
+): Promise<Step | Tokens> {
+  const { provider, world } = login;
+  const { challenge, username } = step;
+  let { session } = step;
+  if (challenge.authenticator !== undefined) {
+    const [code = ""] = Object.values(answers);
+    const delivery = await requestVerification({ provider, world, session }, code, { signal });
+    if (delivery.outcome.kind !== "verified") return stepAgain(login, step, delivery);
+    session = delivery.outcome.session ?? session;
+  }
+  const sent = { provider, world, session };
+  const answer = await requestAnswer(sent, challenge, username, answers, { signal });
+  const tokens = login.learn(answer);
+  if (tokens !== undefined) return tokens;
+  const { outcome } = answer.delivery;
+  if (outcome.kind === "challenge") return await firstOf(login, outcome, signal);
+  return stepAgain(login, step, answer.delivery);
+}
+
+/** The same step once more, where the answer was refused and another may be given. */
+function stepAgain(login: LoginUnderWay, step: Step, delivery: Delivery): Step {
+  const { outcome } = delivery;
+  if (outcome.kind !== "refused") throw failure(login, step, delivery);
+  const { code, said = "", isSpent = false, session } = outcome;
+  if (code !== "CODE_REJECTED" && code !== "NEW_PASSWORD_REJECTED") {
+    throw failure(login, step, delivery);
+  }
+  const { challenge } = step;
+  const { authenticator, attempt } = challenge;
+  const again = withKey({ ...challenge, attempt: attempt + 1, refused: said }, authenticator);
+  const next = { ...step, challenge: again, session: session ?? step.session, code, isSpent };
+  if (attempt >= MAX_ATTEMPTS) {
+    throw new ChallengeError(
+      code,
+      `Cannot log in: ${problemOf(next)}, for the third time in a row; run login() again`,
+      challenge,
+      () => Promise.reject(expired(step, "three answers were refused")),
+    );
+  }
+  return next;
+}
+
+function failure(login: LoginUnderWay, step: Step, delivery: Delivery): AuthError {
+  const { outcome } = delivery;
+  return outcome.kind === "refused" && outcome.code === "CHALLENGE_EXPIRED"
+    ? expired(step, outcome.said ?? outcome.seen)
+    : deliveryError("login", delivery, login.world.now());
+}
+
+function expired({ challenge }: Step, why: string): ChallengeError {
+  return new ChallengeError(
+    "CHALLENGE_EXPIRED",
+    `Cannot log in: the step ${challenge.name} can be answered no more (${why}); run login() again`,
+    challenge,
+  );
+}
+
+/** The error of a step that nobody answered here: it can be answered later. */
+function errorOf(login: LoginUnderWay, first: Step): ChallengeError {
+  // An answer goes to the step that the login is at, whichever error is asked: a cell is run twice.
+  let now: Step | undefined = first;
+  const respond = (given: Answers): Promise<SessionStatus> =>
+    login.finish(async (signal) => {
+      if (now === undefined || !login.isWanted()) {
+        throw expired(first, now ? "a later login or logout counts" : "it was answered before");
+      }
+      const step: Step = now;
+      if (step.challenge.asks.length === 0) throw made(step);
+      const answers = checkAnswers(given, step.challenge.asks, "respond()");
+      now = undefined;
+      try {
+        const found = await take(login, step, answers, signal);
+        if (!isStep(found)) return found;
+        now = found;
+      } catch (error) {
+        // Where the provider did not judge it, the same answer may be given again.
+        if (!(error instanceof ChallengeError)) now = step;
+        throw error;
+      }
+      throw made(now);
+    });
+  const made = (step: Step) =>
+    new ChallengeError(step.code, messageOf(step), step.challenge, respond);
+  return made(first);
+}
+
+function messageOf(step: Step, goesOn = true): string {
+  const { name, asks } = step.challenge;
+  if (asks.length === 0) {
+    return `Cannot log in: the provider asks for a further step (${name}), and ${elsewhere(name)}`;
+  }
+  const wanted = asks.map((each) =>
+    `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`
+  ).join(", ");
+  const key = step.challenge.authenticator ? ", whose key is in its challenge.authenticator" : "";
+  const later = goesOn ? ` or with respond({ ${wanted} }) of this error${key}` : "";
+  return `Cannot log in: ${problemOf(step)}; run login() where it can ask, in a notebook or a ` +
+    `terminal, or answer with onChallenge${later}`;
+}
+
+function problemOf({ challenge, code, isSpent }: Step): string {
+  const { name, asks, refused } = challenge;
+  if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
+  if (code === "CODE_REJECTED") {
+    return `the provider rejected the code (${refused})${isSpent ? "; wait for the next one" : ""}`;
+  }
+  const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
+  return `the provider asks for a further step (${name}: ${prompts})`;
+}
+
+/** Asks for each part of an answer. @returns `undefined` if nothing was entered. */
+async function askPerson(
+  world: World,
+  step: Step,
+  key: AuthenticatorKey | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Answers | undefined> {
+  const { asks, refused } = step.challenge;
+  const answers: Record<string, string> = {};
+  let lead = refused === undefined ? "" : `${sentence(problemOf(step))} `;
+  for (const each of asks) {
+    for (let tries = 1; answers[each.name] === undefined; tries++) {
+      const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
+      const line = printable(`${lead}${each.prompt}${options}`);
+      const question = key === undefined ? line : `${keyText(key)}\n${line}`;
+      const answer = await ask(world, question, each.secret, signal);
+      if (answer === null || answer.trim() === "" || tries > MAX_ATTEMPTS) return undefined;
+      const { choices } = each;
+      const chosen = choices
+        ? choices.find((choice, at) =>
+          [choice.toUpperCase(), `${at + 1}`].includes(answer.trim().toUpperCase())
+        )
+        : tidyAnswer(each.name, answer);
+      lead = "";
+      if (chosen === undefined) lead = "That is none of these. ";
+      else if (each.name !== "NEW_PASSWORD") answers[each.name] = chosen;
+      else {
+        const second = await ask(world, "The same new password again:", true, signal);
+        if (second === answer) answers[each.name] = chosen;
+        else if (second === null || second === "") return undefined;
+        else lead = "These two differ. ";
+      }
+    }
+  }
+  return answers;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

@@ -1,0 +1,197 @@
+/**
+ * Further steps of a login: here as data, which all ways to answer them share. The kernel's tests and
+ * those of the command line use it, too.
+ */
+import { type Answers, type Challenge, ChallengeError, type SessionStatus } from "../../../mod.ts";
+import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
+import { portless, type PortlessOptions } from "../../support/portless.ts";
+
+/** One question of the provider, and the answer that a user gives. */
+export interface Turn {
+  readonly challenge: string;
+  /** Which answer to this question it is. Default: the first. */
+  readonly attempt?: number;
+  /** What a person reads. */
+  readonly says: RegExp;
+  /** What is asked beside it. */
+  readonly alsoAsks?: string;
+  answer(sandbox: Sandbox): Answers | Promise<Answers>;
+}
+
+/** A login with further steps, the same for all ways to answer them. */
+export interface ChallengeCase {
+  readonly title: string;
+  readonly user: Pick<NewUser, "challenge" | "email" | "phone">;
+  readonly turns: readonly Turn[];
+  /** The steps of the login that a user has to have made before, by title. */
+  readonly before?: string;
+}
+
+/** The name of everybody in these cases. */
+export const USERNAME = "ada";
+
+/** Made at run time, as the provider's policy wants it. */
+export const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
+
+const newest = (sandbox: Sandbox) => sandbox.codes.at(-1)?.code ?? "";
+
+const newPassword: Turn = {
+  challenge: "NEW_PASSWORD_REQUIRED",
+  says: /^New password of ada:$/,
+  answer: () => ({ NEW_PASSWORD }),
+};
+const app: Turn = {
+  challenge: "SOFTWARE_TOKEN_MFA",
+  says: /^Code from your authenticator app \(Authenticator\):$/,
+  answer: async (sandbox) => ({ SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp(USERNAME) }),
+};
+const setup: Turn = {
+  ...app,
+  challenge: "MFA_SETUP",
+  says: /Code that the authenticator app shows for the new key:$/,
+};
+const mail: Turn = {
+  challenge: "EMAIL_OTP",
+  says: /^Code that was sent by e-mail to a\*\*\*@e\*\*\*:$/,
+  // As it is copied from a mail.
+  answer: (sandbox) => ({ EMAIL_OTP_CODE: ` ${newest(sandbox).replace(/(.{4})/, "$1 ")}` }),
+};
+const sms = (name: "SMS_MFA" | "SMS_OTP"): Turn => ({
+  challenge: name,
+  says: /^Code that was sent by SMS to \+\*{7}0100:$/,
+  answer: (sandbox) => ({ [`${name}_CODE`]: newest(sandbox) }),
+});
+const select = (answer: string, choices: string): Turn => ({
+  challenge: "SELECT_MFA_TYPE",
+  says: new RegExp(`^How to get a code: ${choices}$`),
+  answer: () => ({ ANSWER: answer }),
+});
+
+const phone = "+15555550100";
+const email = "ada@example.org";
+
+/** Every challenge that can be answered, alone and in chains. */
+export const CHALLENGE_CASES: readonly ChallengeCase[] = [
+  {
+    title: "a new password",
+    user: { challenge: "NEW_PASSWORD_REQUIRED", email },
+    turns: [newPassword],
+  },
+  {
+    title: "a new password that the policy refuses, and an attribute",
+    user: { challenge: "NEW_PASSWORD_REQUIRED" },
+    turns: [
+      {
+        ...newPassword,
+        alsoAsks: "email of ada, which the provider wants to know:",
+        answer: () => ({ NEW_PASSWORD: "short", "userAttributes.email": email }),
+      },
+      {
+        ...newPassword,
+        attempt: 2,
+        alsoAsks: "email of ada, which the provider wants to know:",
+        says:
+          /^The provider refused the new password \(Password did not conform with policy: Password not long enough\)\. New password of ada:$/,
+        answer: () => ({ NEW_PASSWORD, "userAttributes.email": email }),
+      },
+    ],
+  },
+  { title: "a code by SMS", user: { challenge: "SMS_MFA", phone }, turns: [sms("SMS_MFA")] },
+  { title: "a code by e-mail", user: { challenge: "EMAIL_OTP", email }, turns: [mail] },
+  {
+    title: "a code by SMS in place of a password",
+    user: { challenge: "SMS_OTP", phone },
+    turns: [sms("SMS_OTP")],
+  },
+  { title: "a code of an app", user: { challenge: "SOFTWARE_TOKEN_MFA" }, turns: [app] },
+  {
+    title: "a choice, and the code by e-mail",
+    user: { challenge: "SELECT_MFA_TYPE", phone, email },
+    turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],
+  },
+  { title: "the setup of an app", user: { challenge: "MFA_SETUP" }, turns: [setup] },
+  {
+    title: "a question of the provider's own, answered wrongly once",
+    user: { challenge: "CUSTOM_CHALLENGE" },
+    turns: ["no", "Weather Data Platform"].map((ANSWER) => ({
+      challenge: "CUSTOM_CHALLENGE",
+      says: /^Answer to the provider's question \(question: What is the name of the platform\?\):$/,
+      answer: () => ({ ANSWER }),
+    })),
+  },
+  {
+    title: "a new password, then the setup of an app",
+    user: { challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"], email },
+    turns: [
+      newPassword,
+      { ...setup, answer: () => ({ SOFTWARE_TOKEN_MFA_CODE: "000000" }) },
+      { ...setup, attempt: 2, says: /^The provider rejected the code \(.*\)\. Code that the auth/ },
+    ],
+  },
+  {
+    title: "a wrong code, an expired one, the right one",
+    before: "a code by e-mail",
+    user: { challenge: "EMAIL_OTP", email },
+    turns: [
+      { ...mail, answer: () => ({ EMAIL_OTP_CODE: "0" }) },
+      {
+        ...mail,
+        attempt: 2,
+        says: /^The provider rejected the code \(Invalid code or auth state for the user\)\. Code/,
+        answer: (sandbox) => ({ EMAIL_OTP_CODE: sandbox.codes.at(0)?.code ?? "" }),
+      },
+      {
+        ...mail,
+        attempt: 3,
+        says: /^The provider rejected the code \(.*\); wait for the next one\. Code that was sent/,
+      },
+    ],
+  },
+];
+
+/** The turns that come before those of a case, in a login of their own. */
+export function earlierTurns({ before }: ChallengeCase): readonly Turn[] {
+  return CHALLENGE_CASES.find(({ title }) => title === before)?.turns ?? [];
+}
+
+/** What a person types for an answer: a new password twice, the choice by its number. */
+export function typedFor(answers: Answers): string[] {
+  return Object.entries(answers).flatMap(([name, answer]) => {
+    if (name === "NEW_PASSWORD") return [answer, answer];
+    return [answer === "EMAIL_OTP" ? "3" : answer];
+  });
+}
+
+/** Answers a login by `respond()`, as the next cells of a notebook do. */
+export async function respondTo(
+  login: Promise<SessionStatus>,
+  answer: (challenge: Challenge) => Answers | Promise<Answers>,
+): Promise<SessionStatus> {
+  let under = login;
+  while (true) {
+    try {
+      return await under;
+    } catch (error) {
+      const isOver = !(error instanceof ChallengeError) || error.code === "CHALLENGE_EXPIRED";
+      if (isOver) throw error;
+      under = error.respond(await answer(error.challenge));
+    }
+  }
+}
+
+/** A world whose session logs in as the user of a case. */
+export function worldOf(user: ChallengeCase["user"], options: PortlessOptions = {}) {
+  const password = crypto.randomUUID();
+  const session = { username: USERNAME, password, ...options.session };
+  const world = portless({ file: true, ...options, session });
+  world.sandbox.addUser({ username: USERNAME, password, ...user });
+  return world;
+}
+
+/** A user whose logins want a code by e-mail. */
+export const BY_MAIL: ChallengeCase["user"] = { challenge: "EMAIL_OTP", email: "ada@example.org" };
+
+/** What came of an answer: the code of its error, or the state. */
+export async function outcome(answered: Promise<{ state: string }>): Promise<string> {
+  return await answered.then(({ state }) => state, (error) => error.code ?? error.name);
+}

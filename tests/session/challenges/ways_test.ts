@@ -1,0 +1,115 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Answers, Ask, Challenge } from "../../../mod.ts";
+import {
+  BY_MAIL,
+  CHALLENGE_CASES,
+  type ChallengeCase,
+  earlierTurns,
+  outcome,
+  respondTo,
+  type Turn,
+  typedFor,
+  USERNAME,
+  worldOf,
+} from "./cases.ts";
+
+type World = ReturnType<typeof worldOf>;
+
+/** Gives the answers in turn, and checks what is asked. */
+function answering({ sandbox }: World, turns: readonly Turn[]) {
+  const left = [...turns];
+  return {
+    left,
+    answer: async (challenge: Challenge): Promise<Answers> => {
+      const turn = left.shift();
+      if (!turn) throw new Error(`${challenge.name} is asked once too often`);
+      const { name, attempt, asks, refused, authenticator } = challenge;
+      assertEquals([name, attempt], [turn.challenge, turn.attempt ?? 1]);
+      assertEquals(refused !== undefined, attempt > 1);
+      assertEquals(authenticator !== undefined, name === "MFA_SETUP");
+      const answers = await turn.answer(sandbox);
+      assertEquals(asks.map((ask) => ask.name), Object.keys(answers));
+      return answers;
+    },
+  };
+}
+
+/** Types the answers in turn, and checks what is read. */
+function typing({ sandbox }: World, turns: readonly Turn[]) {
+  const left = [...turns];
+  let typed: string[] = [];
+  const prompt: Ask = async (message) => {
+    if (typed.length === 0) {
+      const turn = left.shift();
+      if (!turn) throw new Error(`asked once too often: ${message}`);
+      assertMatch(message.split("\n").at(-1) ?? "", turn.says);
+      typed = typedFor(await turn.answer(sandbox));
+    }
+    return typed.shift() ?? null;
+  };
+  return { left, prompt };
+}
+
+const WAYS: Record<string, (world: World, turns: readonly Turn[]) => Promise<unknown>> = {
+  "onChallenge": async (world, turns) => {
+    const { answer, left } = answering(world, turns);
+    const status = await world.session.login({ force: true, onChallenge: answer });
+    assertEquals(left, []);
+    return status.state;
+  },
+  "respond()": async (world, turns) => {
+    const { answer, left } = answering(world, turns);
+    const login = world.session.login({ strategy: "environment" });
+    const { state } = await respondTo(login, answer);
+    assertEquals(left, []);
+    return state;
+  },
+  "questions": async (world, turns) => {
+    const { prompt, left } = typing(world, turns);
+    const { state } = await world.another({ prompt }).login({ force: true });
+    assertEquals(left, []);
+    return state;
+  },
+};
+
+for (const [way, login] of Object.entries(WAYS)) {
+  for (const each of CHALLENGE_CASES) {
+    Deno.test(`${each.title}: answered by ${way}`, async () => {
+      await using world = worldOf(each.user);
+      const earlier = earlierTurns(each);
+      if (earlier.length > 0) await login(world, earlier);
+      assertEquals(await login(world, each.turns), "valid");
+      const next = world.another();
+      assertEquals([next.status().state, next.status().username], ["valid", USERNAME]);
+    });
+  }
+}
+
+Deno.test("a new password is typed twice, a choice that is none is asked again, and nothing cancels", async () => {
+  const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [
+    [
+      { challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" },
+      ["One-Password-1", "Another-Password-1", "Third-Password-1", "Third-Password-1"],
+      /^These two differ\. New password of ada:$/m,
+      "valid",
+    ],
+    [
+      { challenge: ["SELECT_MFA_TYPE"], email: "ada@example.org" },
+      ["9", "software_token_mfa", null],
+      /^That is none of these\. How to get a code: 1 SOFTWARE_TOKEN_MFA, 2 EMAIL_OTP$/m,
+      "CHALLENGE_REQUIRED",
+    ],
+    [BY_MAIL, [""], /^Code that was sent/, "CHALLENGE_REQUIRED"],
+  ];
+  for (const [user, answers, said, end] of stories) {
+    await using world = worldOf(user);
+    const asked: string[] = [];
+    const prompt: Ask = (message) => {
+      asked.push(message);
+      return answers[asked.length - 1] ?? null;
+    };
+    assertEquals(await outcome(world.another({ prompt }).login()), end);
+    assertMatch(asked.join("\n"), said);
+    assertEquals(asked.length, answers.length);
+  }
+});

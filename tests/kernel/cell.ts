@@ -6,8 +6,15 @@ import type { Output } from "../notebooks/outputs.ts";
 export interface ExecuteOptions {
   /** Default 120 000. */
   timeoutMs?: number;
-  /** Answers `prompt()`. Without it the cell has no standard input and `prompt()` gives `null`. */
-  onInput?: (prompt: string, password: boolean) => string | Promise<string>;
+  /**
+   * Answers `prompt()`. Without it the cell has no standard input and `prompt()` gives `null`. What is
+   * on the screen meanwhile may come a little later: the two have connections of their own.
+   */
+  onInput?: (
+    prompt: string,
+    password: boolean,
+    outputs: readonly Output[],
+  ) => string | Promise<string>;
   /** Default `true`. */
   storeHistory?: boolean;
 }

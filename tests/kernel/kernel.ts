@@ -242,7 +242,7 @@ export class Kernel implements AsyncDisposable {
     if (type !== "input_request" || cell === undefined) return;
     const asked = { prompt: textOf(content.prompt), password: content.password === true };
     cell.inputs.push(asked);
-    const value = await cell.onInput?.(asked.prompt, asked.password) ?? "";
+    const value = await cell.onInput?.(asked.prompt, asked.password, cell.outputs) ?? "";
     await this.#send("stdin", "input_reply", { value, status: "ok" }, header);
   }
 

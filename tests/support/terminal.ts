@@ -8,18 +8,21 @@ import { type Lack, lackOf, NOT_ON_WINDOWS, testNeeding } from "./needs.ts";
  * and reads lines.
  */
 const TYPIST = `
-import json, os, pty, select, signal, sys, termios, time
+import json, os, pty, select, signal, sys, termios, time, urllib.request
 dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(command[0], command)
 screen, read, deadline = b"", 0, time.time() + 120
+local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 while time.time() < deadline:
     if dialog and dialog[0][0].encode() in screen[read:]:
         read = len(screen)
         answer = dialog.pop(0)[1]
-        if isinstance(answer, dict):
+        if isinstance(answer, dict) and "signal" in answer:
             os.kill(child, getattr(signal, answer["signal"]))
+        elif isinstance(answer, dict):
+            os.write(terminal, local.open(answer["url"]).read())
         else:
             os.write(terminal, answer.encode())
     if select.select([terminal], [], [], 0.1)[0]:
@@ -53,8 +56,8 @@ export interface Seen {
   left: number;
 }
 
-/** An answer: what is typed, or a signal from outside. */
-export type Answer = string | { signal: Deno.Signal };
+/** An answer: what is typed, what is found out when it is asked for, or a signal from outside. */
+export type Answer = string | (() => string | Promise<string>) | { signal: Deno.Signal };
 
 /**
  * Runs a program in a pseudo-terminal and gives each answer as soon as its awaited text is on the
@@ -65,9 +68,20 @@ export async function inTerminal(
   dialog: [awaited: string, answer: Answer][],
   options: { cwd: string; env: Record<string, string> },
 ): Promise<Seen> {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async ({ url }) => {
+      const answer = dialog[Number(new URL(url).pathname.slice(1))]?.[1];
+      return new Response(typeof answer === "function" ? await answer() : "");
+    },
+  );
+  const lines = dialog.map(([awaited, answer], at) => {
+    const url = `http://127.0.0.1:${server.addr.port}/${at}`;
+    return [awaited, typeof answer === "function" ? { url } : answer];
+  });
   const { stdout, stderr } = await new Deno.Command("python3", {
     ...options,
-    args: ["-c", TYPIST, JSON.stringify(dialog), ...command],
+    args: ["-c", TYPIST, JSON.stringify(lines), ...command],
     env: { ...options.env, TERM: "xterm" },
     stdin: "null",
   }).output();

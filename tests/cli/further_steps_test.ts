@@ -1,0 +1,93 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { repeatedPart } from "../support/canaries.ts";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
+import { type Answer, inTerminal, terminalTest } from "../support/terminal.ts";
+import {
+  CHALLENGE_CASES,
+  type ChallengeCase,
+  earlierTurns,
+  NEW_PASSWORD,
+  type Turn,
+  typedFor,
+  USERNAME,
+} from "../session/challenges/cases.ts";
+
+/** A command line whose `.env` names the user of a case. */
+async function inWorld(
+  user: ChallengeCase["user"],
+  use: (world: CliWorld) => Promise<void>,
+): Promise<void> {
+  await inCliWorld(async (world) => {
+    const password = crypto.randomUUID();
+    world.sandbox.addUser({ username: USERNAME, password, ...user });
+    const variables = { ...world.variables, USERNAME, PASSWORD: password };
+    await writeEnv(world.folder, variables);
+    await use({ ...world, variables });
+  });
+}
+
+/** What is on the screen when a part of an answer is awaited, and what is typed then. */
+function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
+  // Codes are known only when they are asked for.
+  let answers: string[] = [];
+  const first: Answer = async () => {
+    answers = typedFor(await turn.answer(sandbox));
+    return `${answers.shift()}\r`;
+  };
+  const next: Answer = () => `${answers.shift()}\r`;
+  const marks: Record<string, string> = {
+    NEW_PASSWORD_REQUIRED: "New password of ada:",
+    SELECT_MFA_TYPE: "How to get a code:",
+    CUSTOM_CHALLENGE: "What is the name of the platform?",
+    MFA_SETUP: "shows for the new key:",
+    SOFTWARE_TOKEN_MFA: "authenticator app (Authenticator):",
+  };
+  const dialog: [string, Answer][] = [[marks[turn.challenge] ?? "Code that was sent", first]];
+  if (turn.challenge === "NEW_PASSWORD_REQUIRED") dialog.push(["password again:", next]);
+  if (turn.alsoAsks) dialog.push([turn.alsoAsks, next]);
+  return dialog;
+}
+
+for (const each of CHALLENGE_CASES) {
+  terminalTest(
+    `in a terminal login takes ${each.title}`,
+    () =>
+      inWorld(each.user, async (world) => {
+        for (const asked of [earlierTurns(each), each.turns]) {
+          if (asked.length === 0) continue;
+          const dialog = asked.flatMap((turn) => dialogOf(turn, world));
+          const command = world.commandLine(["login", "--force"]);
+          const env = childEnvironment({ NO_COLOR: "1" });
+          const seen = await inTerminal(command, dialog, { cwd: world.folder, env });
+          assertStringIncludes(seen.screen, `Signed in as ${USERNAME}`);
+          assertEquals([seen.left, seen.code, seen.sane], [0, 0, true], seen.screen);
+          const secrets = [NEW_PASSWORD, ...world.sandbox.codes.map(({ code }) => code)];
+          assertEquals(repeatedPart(seen.screen, secrets), undefined);
+          const setsUp = asked.some(({ challenge }) => challenge === "MFA_SETUP");
+          assertEquals(/key: +[A-Z2-7]{4} /.test(seen.screen), setsUp);
+          assertEquals(seen.screen.match(/otpauth:/g)?.length, setsUp ? 1 : undefined);
+        }
+        assertMatch(await Deno.readTextFile(world.envFile), /^ACCESS_TOKEN=eyJ/m);
+      }),
+  );
+}
+
+Deno.test("without a terminal a further step is exit status 3, with what to do", () =>
+  inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
+    const { code, stdout, stderr } = await world.run(["login"]);
+    assertEquals([code, stdout], [3, ""]);
+    assertMatch(
+      stderr,
+      /SMS_MFA: Code that was sent by SMS to \+\*{7}0100\); run platform-auth login/,
+    );
+    const json = await world.run(["login", "--json"]);
+    assertEquals([json.code, JSON.parse(json.stderr).error.code], [3, "CHALLENGE_REQUIRED"]);
+    const password = world.variables.PASSWORD ?? "";
+    const piped = await world.run(["login", "--username", USERNAME, "--stdin"], {
+      stdin: password,
+    });
+    assertEquals(piped.code, 3);
+    assert(!`${stderr}${json.stderr}${piped.stderr}`.includes(password));
+    assert(!(await Deno.readTextFile(world.envFile)).includes("ACCESS_TOKEN"));
+  }));

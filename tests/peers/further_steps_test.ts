@@ -1,0 +1,80 @@
+import { assertEquals } from "@std/assert";
+import { type Answers, type Challenge, createSession } from "../../mod.ts";
+import {
+  authenticatorKey,
+  totpCode,
+  totpStep,
+} from "../../src/sandbox/identity_provider/challenges/totp.ts";
+import { respondTo } from "../session/challenges/cases.ts";
+import { type CognitoLocal, cognitoLocalTest } from "./cognito_local.ts";
+
+function sessionAt({ url, clientId, clientSecret, userPoolId }: CognitoLocal) {
+  return createSession({ authUrl: url, provider: "aws", clientId, clientSecret, userPoolId });
+}
+
+const BY_NAME = { signIn: "username" } as const;
+
+cognitoLocalTest(
+  "a new user sets a password at an identity provider of others",
+  BY_NAME,
+  async (provider) => {
+    const temporary = `Aa1!${crypto.randomUUID()}`;
+    const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
+    for (const username of ["grace", "joan"]) {
+      await provider.admin("AdminCreateUser", {
+        ...{ UserPoolId: provider.userPoolId, Username: username },
+        ...{ TemporaryPassword: temporary, MessageAction: "SUPPRESS" },
+      });
+      const seen: string[] = [];
+      const answer = ({ name }: Challenge): Answers => {
+        seen.push(name);
+        return { NEW_PASSWORD };
+      };
+      const login = { username, password: temporary, strategy: "environment" } as const;
+      const { state } = username === "grace"
+        ? await sessionAt(provider).login({ ...login, onChallenge: answer })
+        : await respondTo(sessionAt(provider).login(login), answer);
+      assertEquals([state, seen], ["valid", ["NEW_PASSWORD_REQUIRED"]]);
+      const later = await sessionAt(provider).login({ username, password: NEW_PASSWORD });
+      assertEquals([later.state, later.username], ["valid", username]);
+    }
+  },
+);
+
+cognitoLocalTest(
+  "a code of an app is checked by an identity provider of others",
+  BY_NAME,
+  async (provider) => {
+    const { username, password } = provider;
+    const session = sessionAt(provider);
+    await session.login({ username, password });
+    const account = { AccessToken: await session.accessToken() };
+    const { SecretCode } = await provider.admin<{ SecretCode: string }>(
+      "AssociateSoftwareToken",
+      account,
+    );
+    const code = () =>
+      totpCode(authenticatorKey(SecretCode) ?? new Uint8Array(), totpStep(Date.now()));
+    await provider.admin("SetUserPoolMfaConfig", {
+      ...{ UserPoolId: provider.userPoolId, MfaConfiguration: "OPTIONAL" },
+      SoftwareTokenMfaConfiguration: { Enabled: true },
+    });
+    await provider.admin("VerifySoftwareToken", {
+      ...{ ...account, UserCode: code(), FriendlyDeviceName: "Phone" },
+    });
+    await provider.admin("SetUserMFAPreference", {
+      ...{ ...account, SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true } },
+    });
+    const seen: string[] = [];
+    const answer = ({ attempt, asks }: Challenge): Answers => {
+      seen.push(`${attempt} ${asks[0]?.prompt}`);
+      return { SOFTWARE_TOKEN_MFA_CODE: attempt === 1 ? "00000000" : code() };
+    };
+    const prompt = "Code from your authenticator app (Phone):";
+    const byCall = await session.login({ username, password, onChallenge: answer });
+    const login = session.login({ username, password, strategy: "environment" });
+    const byNextCell = await respondTo(login, answer);
+    assertEquals([byCall.state, byNextCell.state], ["valid", "valid"]);
+    assertEquals(seen, [`1 ${prompt}`, `2 ${prompt}`, `1 ${prompt}`, `2 ${prompt}`]);
+  },
+);

@@ -71,7 +71,12 @@ function printError(line: string): void {
 export function asCommands(text: string): string {
   return text.replaceAll("login({ portalToken })", "platform-auth login --portal")
     .replaceAll("login({ force: true })", "platform-auth login --force")
-    .replaceAll("login()", "platform-auth login");
+    .replaceAll("login()", "platform-auth login")
+    // What only a program can do.
+    .replace(
+      /, in a notebook or a terminal, or answer with .*?(?= \(help: |$)/gm,
+      ", in a terminal",
+    );
 }
 
 /** Colors the marks at the line starts, on a terminal only. */

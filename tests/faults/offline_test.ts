@@ -150,10 +150,10 @@ Deno.test("what an answer may need is loaded before the request", async () => {
     dependencies.filter(({ isDynamic }) => isDynamic).map((it) => [nameOf(specifier), it.specifier])
   );
   assertEquals(later, [
-    // Few providers know devices, and a login goes on without it.
-    ["token_request.ts", "./device.ts"],
     // Awaited at the start of send().
     ["provider_settings.ts", "./checks.ts"],
+    // Few providers know devices, and a login goes on without it.
+    ["token_request.ts", "./device.ts"],
   ]);
   const names = modules.map(({ specifier }: { specifier: string }) => nameOf(specifier));
   for (const name of ["checks.ts", "errors.ts", "refusal.ts"]) assert(names.includes(name), name);

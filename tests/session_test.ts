@@ -163,11 +163,15 @@ Deno.test("a save that works again ends the warning", async () => {
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
 });
 
-Deno.test("a file that others could read is private after a save, and that is said", {
-  ignore: Deno.build.os === "windows",
-}, async () => {
+Deno.test("a file that others could read is private after a save, and that is said", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
+  if (Deno.build.os === "windows") {
+    // Its files have no such mode: whatever the system makes up, nothing is claimed.
+    const { notes, warnings } = await world.session.login();
+    assertEquals({ notes, warnings }, { notes: undefined, warnings: [] });
+    return;
+  }
   Deno.chmodSync(world.envFile, 0o644);
   const { notes = [], warnings } = await world.session.login();
   assertMatch(notes.join(), /could be read by other users/);

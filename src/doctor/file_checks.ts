@@ -19,17 +19,27 @@ export function checkEnvFile(configuration: Configuration): Check[] {
     const message = `${place} is not there yet: the first login creates it`;
     return [...notes, { name, level: "ok", message }, ...checkGit(envFile)];
   }
-  const { mode } = Deno.statSync(envFile);
-  const wide = mode !== null && grantsOthers(mode);
-  const found: Check = wide
-    ? {
+  return [...notes, checkPrivacy(envFile, Deno.statSync(envFile).mode), ...checkGit(envFile)];
+}
+
+/** Who can read a `.env` with these permission bits. On Windows they are made up, so nothing is claimed. */
+export function checkPrivacy(
+  envFile: string,
+  mode: number | null,
+  windows: boolean = Deno.build.os === "windows",
+): Check {
+  const name = ".env";
+  const place = displayPath(envFile);
+  if (grantsOthers(mode, windows)) {
+    return {
       name,
       level: "warn",
       message: `${place} can be read by other users of this computer`,
       fix: `run: chmod 600 ${envFile} (the next login does it, too)`,
-    }
-    : { name, level: "ok", message: `${place} is there and private` };
-  return [...notes, found, ...checkGit(envFile)];
+    };
+  }
+  const who = windows ? "; who can read it, the permissions of its folder decide" : " and private";
+  return { name, level: "ok", message: `${place} is there${who}` };
 }
 
 function checkGit(envFile: string): Check[] {

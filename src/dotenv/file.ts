@@ -17,6 +17,8 @@ export interface EnvSnapshot {
   readonly problem?: ConfigError;
 }
 
+const WINDOWS = Deno.build.os === "windows";
+
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /** How often an edit is repeated because an editor saved the file meanwhile. */
@@ -82,7 +84,7 @@ export async function updateEnvFile(
         );
       }
       if (edited === text) {
-        if (mode !== undefined && grantsOthers(mode)) Deno.chmodSync(target, 0o600);
+        if (grantsOthers(mode)) Deno.chmodSync(target, 0o600);
         return mode;
       }
       // An editor knows no lock: what it saved meanwhile is edited anew, not overwritten.
@@ -94,9 +96,12 @@ export async function updateEnvFile(
   }
 }
 
-/** Whether others than the owner may read or write a file with these permission bits. */
-export function grantsOthers(mode: number): boolean {
-  return (mode & 0o077) !== 0;
+/**
+ * Whether others than the owner may read or write a file with these permission bits. On Windows the
+ * bits are made up: there they tell nothing.
+ */
+export function grantsOthers(mode: number | null | undefined, windows: boolean = WINDOWS): boolean {
+  return !windows && ((mode ?? 0) & 0o077) !== 0;
 }
 
 /** The folders that must be readable and writable for a file: where it is a link, two. */

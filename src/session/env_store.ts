@@ -115,7 +115,7 @@ export class EnvStore implements SharedStore {
     this.#warnIfTracked(path);
     this.#notices.set(
       "mode",
-      mode !== undefined && grantsOthers(mode)
+      grantsOthers(mode)
         ? `${path} could be read by other users of this computer; it is private now`
         : undefined,
     );

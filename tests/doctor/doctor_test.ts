@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
+import { checkPrivacy } from "../../src/doctor/file_checks.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -113,8 +114,9 @@ Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", (
     assertCheck(await diagnosisOf(SETTINGS), ".env", "ok", /in memory only/);
     assertCheck(await look(), ".env", "ok", /is not there yet/);
     await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-    assertCheck(await look(), ".env", "ok", /there and private/);
-    if (Deno.build.os !== "windows") {
+    const windows = Deno.build.os === "windows";
+    assertCheck(await look(), ".env", "ok", windows ? /there; who can read/ : /there and private/);
+    if (!windows) {
       await Deno.chmod(envFile, 0o644);
       assertCheck(await look(), ".env", "warn", /can be read by other users/, /chmod 600/);
       assertEquals((Deno.statSync(envFile).mode ?? 0) & 0o777, 0o644);
@@ -125,6 +127,17 @@ Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", (
     await Deno.mkdir(envFile);
     assertCheck(await look(), ".env", "fail", /is a folder/, /./);
   }));
+
+Deno.test("on Windows, where a file has no mode of its own, none is judged and no chmod advised", () => {
+  const envFile = "C:\\Users\\Jürgen\\my data\\.env";
+  const check = checkPrivacy(envFile, 0o100_666, true);
+  assertEquals(check, {
+    name: ".env",
+    level: "ok",
+    message: `${envFile} is there; who can read it, the permissions of its folder decide`,
+  });
+  assertEquals(checkPrivacy(envFile, 0o100_666, false).level, "warn");
+});
 
 const git = Deno.build.os !== "windows" && await hasGit();
 

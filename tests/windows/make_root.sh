@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes a folder with Debian 13, Wine 10, Deno for Windows and JupyterLab in it: `make_root.sh FOLDER`.
+# Needs root, apt and npm, and four minutes the first time; a folder that is whole is left as it is.
+# Debian 12's own Wine 8 does not do: Deno for Windows ends in it at the start.
+set -euo pipefail
+root=$1
+deno_version=2.9.5 # The newest that npm has for Windows.
+stamp="$root/.made-with-$deno_version"
+[ -e "$stamp" ] && exit 0
+
+command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null
+# What a broken run left is no start for this one. No other file system: nothing is mounted there.
+rm -rf --one-file-system "$root"
+mkdir -p "$root"
+debootstrap --variant=minbase trixie "$root" >/dev/null
+mkdir -p "$root/etc/ssl/certs"
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+
+# Packages' scripts read /proc. The mount is this command's own and goes with it.
+in_root() { unshare --mount --pid --fork --kill-child --root="$root" --mount-proc "$@"; }
+export DEBIAN_FRONTEND=noninteractive
+in_root apt-get install -y -qq --no-install-recommends \
+  wine64 wine ca-certificates jupyterlab procps >/dev/null
+in_root apt-get clean
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+
+package=$(cd "$root" && npm pack --silent "@deno/win32-x64@$deno_version")
+tar -xzf "$root/$package" -C "$root" package/deno.exe
+mkdir -p "$root/deno" "$root/prefix"
+mv "$root/package/deno.exe" "$root/deno/deno.exe"
+rm -r "$root/package" "${root:?}/$package"
+in_root env HOME=/root WINEPREFIX=/prefix WINEDEBUG=-all wineboot -i >/dev/null 2>&1
+touch "$stamp"

@@ -6,7 +6,7 @@ import { folderOf, workingFolder } from "../runtime/file_paths.ts";
 import { ConfigError } from "../values/errors.ts";
 import { parseEnvText } from "./parser.ts";
 import { mayRead, realPath, regularFile } from "./regular_file.ts";
-import { replaceFile } from "./replace_file.ts";
+import { isInUse, replaceFile } from "./replace_file.ts";
 import { editEnvText } from "./text.ts";
 
 /** What a `.env` held when it was read. */
@@ -163,11 +163,16 @@ function decode(path: string, bytes: Uint8Array): string {
 
 function asConfigError(verb: string, path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
-  const next = "check the path and its owner, or name another file in AUTH_ENV_FILE";
+  const next = isInUse(error)
+    ? "close it there, or allow writing to it"
+    : "check the path and its owner, or name another file in AUTH_ENV_FILE";
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}; ${next}`);
 }
 
 function reason(error: unknown): string {
+  if (isInUse(error)) {
+    return "the system denies the access: another program has it open, or it is read-only";
+  }
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
   if (error instanceof Deno.errors.PermissionDenied) return "the system denies the access";
   if (error instanceof Deno.errors.NotFound) return "its folder is not there";

@@ -41,17 +41,66 @@ export async function replaceFile(
       await file.sync();
       if (info) giveTo(info, temporary, file.statSync());
     }
-    if (!isWanted()) {
+    if (!await renameOver(temporary, path, isWanted)) {
       remove(temporary);
       return false;
     }
-    Deno.renameSync(temporary, path);
   } catch (error) {
     remove(temporary);
     throw error;
   }
   await syncFolder(folderOf(path));
   return true;
+}
+
+/** Tries of a rename that meets a program which has the file open, and the pause between: one second. */
+const RENAME_ATTEMPTS = 11;
+const RENAME_PAUSE_MS = 100;
+
+/** What a rename needs of the system; replaced in tests only. */
+export interface RenameSystem {
+  readonly windows: boolean;
+  rename(from: string, to: string): void;
+  sleep(ms: number): Promise<void>;
+}
+
+const SYSTEM: RenameSystem = {
+  windows: Deno.build.os === "windows",
+  rename: Deno.renameSync,
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/**
+ * Renames a file over another. Windows refuses while another program has that one open, as editors,
+ * virus scanners and backups do for a moment: there it is tried again.
+ *
+ * @param isWanted Asked before each try; `false` leaves both files as they are.
+ * @returns Whether it was renamed.
+ */
+export async function renameOver(
+  from: string,
+  to: string,
+  isWanted: () => boolean,
+  system: RenameSystem = SYSTEM,
+): Promise<boolean> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      if (!isWanted()) return false;
+      system.rename(from, to);
+      return true;
+    } catch (error) {
+      if (!isInUse(error, system.windows) || attempt === RENAME_ATTEMPTS) throw error;
+      await system.sleep(RENAME_PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * Whether Windows may have refused because another program has the file open: "access denied", or a
+ * sharing violation. It says the same of a file that is marked as read-only.
+ */
+export function isInUse(error: unknown, windows: boolean = SYSTEM.windows): boolean {
+  return windows && error instanceof Error && /\(os error (5|32|33)\)/.test(error.message);
 }
 
 /**

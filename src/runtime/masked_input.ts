@@ -1,3 +1,4 @@
+import { ConfigError } from "../values/errors.ts";
 import { cleanUpAtExit } from "./signals.ts";
 
 /** The terminal puts these around pasted text while bracketed paste is on. */
@@ -7,6 +8,8 @@ const PASTE_MARKS_ON = "\u001b[?2004h";
 const PASTE_MARKS_OFF = "\u001b[?2004l";
 // deno-lint-ignore no-control-regex -- arrow and function keys arrive as escape sequences
 const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
+/** What the decoder puts in the place of bytes that are not UTF-8. */
+const BROKEN = "\ufffd";
 /** A portal string has a thousand characters: that many stars would only fill the screen. */
 const MAX_STARS = 24;
 
@@ -17,6 +20,8 @@ const MAX_STARS = 24;
  *
  * @param options.lines Whether it may have several lines. It then ends with an empty one. Default `false`.
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
+ * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal sends no UTF-8: a console of Windows sends
+ * letters such as ä in its own encoding, and a changed password would count as a wrong one.
  */
 export async function readMasked(
   message: string,
@@ -26,11 +31,18 @@ export async function readMasked(
   // Before the question, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
   write(`${message} ${PASTE_MARKS_ON}`);
+  let text: string | null;
   try {
-    return await readText(lines);
+    text = await readText(lines);
   } finally {
     restore();
   }
+  if (!text?.includes(BROKEN)) return text;
+  throw new ConfigError(
+    "PROMPT_UNAVAILABLE",
+    "Cannot read the answer: the terminal does not send UTF-8, so letters beyond a to z arrive " +
+      'broken; on Windows run "chcp 65001" first, or set USERNAME and PASSWORD',
+  );
 }
 
 /** Does not block the thread: signals could not be heard. */

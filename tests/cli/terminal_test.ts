@@ -72,6 +72,14 @@ deskTest("login --username asks for the password only", async (desk) => {
   assertEquals(seen.left, 0);
 });
 
+deskTest("a password that arrives broken is not sent", async (desk) => {
+  // A console that sends ü as one byte, as those of Windows do.
+  const dialog: [string, string][] = [[PASSWORD, "gr\udcfcn\r"]];
+  const seen = await desk.type(["login", "--username", "ada"], dialog);
+  assertMatch(seen.screen, /the terminal does not send UTF-8.*chcp 65001/);
+  assertEquals([seen.sane, desk.sandbox.requests.length], [true, 0]);
+});
+
 const WRONG = crypto.randomUUID();
 
 deskTest("a rejected password may be typed once more, and neither is shown", async (desk) => {

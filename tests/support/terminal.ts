@@ -1,6 +1,6 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
-import { type Lack, lackOf, NOT_ON_WINDOWS, testNeeding } from "./needs.ts";
+import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
@@ -24,7 +24,7 @@ while time.time() < deadline:
         elif isinstance(answer, dict):
             os.write(terminal, local.open(answer["url"]).read())
         else:
-            os.write(terminal, answer.encode())
+            os.write(terminal, answer.encode(errors="surrogateescape"))
     if select.select([terminal], [], [], 0.1)[0]:
         try:
             screen += os.read(terminal, 65536)
@@ -56,7 +56,10 @@ export interface Seen {
   left: number;
 }
 
-/** An answer: what is typed, what is found out when it is asked for, or a signal from outside. */
+/**
+ * An answer: what is typed, where \udcfc is the byte fc alone, what is found out when it is asked for,
+ * or a signal from outside.
+ */
 export type Answer = string | (() => string | Promise<string>) | { signal: Deno.Signal };
 
 /**
@@ -90,7 +93,7 @@ export async function inTerminal(
   return JSON.parse(seen);
 }
 
-const lack: Lack | undefined = NOT_ON_WINDOWS ?? await lackOf("python3", "-c", "import pty");
+const lack: Lack | undefined = NO_TERMINAL ?? await lackOf("python3", "-c", "import pty");
 
 /** Registers a test that types into a terminal. */
 export function terminalTest(name: string, fn: () => Promise<void>): void {

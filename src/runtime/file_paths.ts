@@ -14,7 +14,9 @@ export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   // deno-lint-ignore no-control-regex -- control characters are encoded, too
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
-  if (windows && encoded.startsWith("//")) return new URL(`file:${encoded}`);
+  // A file URL drops the host localhost, and with it that this is a share.
+  const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
+  if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
   if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
   return new URL(encoded.startsWith("/") ? encoded : `./${encoded}`, fileUrl(`${Deno.cwd()}/`));
 }

@@ -14,6 +14,9 @@ import { createParts } from "./identity_provider/parts.ts";
 import { TokenIssuer } from "./identity_provider/tokens.ts";
 import { type Origins, type SandboxSettings, settingsFor, USER } from "./settings.ts";
 
+/** As the system writes paths, and so shows them. */
+const SEPARATOR = Deno.build.os === "windows" ? "\\" : "/";
+
 /** The three systems of the API document in this process. */
 export interface Sandbox extends AsyncDisposable {
   /** When first read, makes the temporary folder of `envFile` (write permission). */
@@ -187,7 +190,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
     get settings() {
       if (settings === undefined) {
         folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
-        settings = settingsFor(config, origins, `${folder}/.env`);
+        settings = settingsFor(config, origins, `${folder}${SEPARATOR}.env`);
       }
       return settings;
     },

@@ -1,7 +1,8 @@
 /** What Deno and the machine give, wrapped: paths, proxies, signals and connections. */
 import { assertEquals } from "@std/assert";
+import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
 import { fc } from "../support/property.ts";
-import { win32 } from "node:path";
+import { join, sep as SEPARATOR, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { filePath, fileUrl, folderOf, workingFolder } from "../../src/runtime/file_paths.ts";
 
@@ -11,18 +12,24 @@ const name = fc.string({
   maxLength: 8,
 });
 
-Deno.test("fileUrl() and filePath() agree with the runtime's own on every absolute path", () => {
-  // A path that ends in a dot is a folder, which here gets its slash.
-  const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) => `/${names.join("/")}`)
-    .filter((text) => !/\/\.\.?$/.test(text));
-  fc.assert(
-    fc.property(path, fc.constantFrom("", "/", "//"), (given, end) => {
-      const url = fileUrl(given + end, false);
-      assertEquals(filePath(url, false), fileURLToPath(pathToFileURL(given + end)));
-    }),
-    { numRuns: 5_000 },
-  );
-});
+testNeeding(
+  NOT_ON_WINDOWS,
+  "fileUrl() and filePath() agree with the runtime's own on every absolute path",
+  () => {
+    // A path that ends in a dot is a folder, which here gets its slash.
+    const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) =>
+      `/${names.join("/")}`
+    )
+      .filter((text) => !/\/\.\.?$/.test(text));
+    fc.assert(
+      fc.property(path, fc.constantFrom("", "/", "//"), (given, end) => {
+        const url = fileUrl(given + end, false);
+        assertEquals(filePath(url, false), fileURLToPath(pathToFileURL(given + end)));
+      }),
+      { numRuns: 5_000 },
+    );
+  },
+);
 
 Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows paths", () => {
   const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })
@@ -38,16 +45,23 @@ Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows path
   );
 });
 
+Deno.test("a share of this computer stays a share", () => {
+  const path = filePath(fileUrl("\\\\LocalHost\\C$\\my data\\.env", true), true);
+  assertEquals(path, "\\\\127.0.0.1\\C$\\my data\\.env");
+});
+
 Deno.test("a relative path is taken from the working folder", () => {
   const here = Deno.cwd();
-  assertEquals(workingFolder(), `${here}/`);
-  assertEquals(filePath(fileUrl("my.env")), `${here}/my.env`);
-  assertEquals(filePath(fileUrl("./a//b/../c:d ")), `${here}/a/c:d `);
-  assertEquals(filePath(fileUrl("C:x.env")), `${here}/C:x.env`);
+  assertEquals(workingFolder(), here + SEPARATOR);
+  assertEquals(filePath(fileUrl("my.env")), join(here, "my.env"));
+  assertEquals(filePath(fileUrl("./a//b/../c d ")), join(here, "a", "c d "));
+  const drive = Deno.build.os === "windows" ? "C:\\x.env" : `${here}/C:/x.env`;
+  assertEquals(filePath(fileUrl("C:/x.env")), drive);
 });
 
 Deno.test("folderOf() ends with its separator", () => {
-  assertEquals(folderOf("/a b/c%20/.env"), "/a b/c%20/");
-  assertEquals(folderOf("/.env"), "/");
+  const root = Deno.build.os === "windows" ? "C:\\" : "/";
+  assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
+  assertEquals(folderOf(`${root}.env`), root);
   assertEquals(filePath(fileUrl("//", false), false), "/");
 });

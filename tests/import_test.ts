@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { pathToFileURL } from "node:url";
 import { startSandbox } from "../src/sandbox/mod.ts";
-import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
+import { inFolder, MOD_PATH, MOD_URL, runScript } from "./support/child_deno.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 const NO_PROXY = { NO_PROXY: "127.0.0.1" };
@@ -38,7 +37,7 @@ Deno.test("a script in any folder imports the module by its path", () =>
   assertLogsIn(MOD_PATH, []));
 
 Deno.test("a script in any folder imports the module by its file URL", () =>
-  assertLogsIn(pathToFileURL(MOD_PATH).href, []));
+  assertLogsIn(MOD_URL, []));
 
 Deno.test("a script in any folder imports the module from a web server", async () => {
   await using server = serveModule();
@@ -116,7 +115,7 @@ Deno.test("two imports of the module under other names share one default session
     await inFolder(async (cwd) => {
       const script = `
         import { login, status } from ${JSON.stringify(MOD_PATH)};
-        import { status as again } from ${JSON.stringify(`${pathToFileURL(MOD_PATH)}?again`)};
+        import { status as again } from ${JSON.stringify(`${MOD_URL}?again`)};
         import { logout } from "${origin}/mod.ts";
         await login({ portalToken: "bearer some-opaque-token" });
         console.log(status().state, again().state);

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -18,7 +17,7 @@ interface Dependency {
 /** The modules that an entry point reaches, types included, as `deno info` sees them. */
 async function graphOf(entry: string): Promise<Map<string, Imports>> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", fileURLToPath(new URL(entry, ROOT))],
+    args: ["info", "--json", new URL(entry, ROOT).href],
     stderr: "null",
   }).output();
   const { modules } = JSON.parse(new TextDecoder().decode(stdout));

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../src/sandbox/mod.ts";
 import { type ChildResult, inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
+import { NOT_ON_WINDOWS, testNeeding } from "./support/needs.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 const SCRIPT = `
@@ -67,9 +68,10 @@ Deno.test("without --allow-net one line to paste has all flags, with both hosts"
     assertMatch(half.stderr, new RegExp(`Cannot reach the API at ${api}: `));
   }));
 
-Deno.test("where the .env is a link, the line to paste has the folder behind it, and is enough", {
-  ignore: Deno.build.os === "windows",
-}, () =>
+const behindLink =
+  "where the .env is a link, the line to paste has the folder behind it, and is enough";
+
+testNeeding(NOT_ON_WINDOWS, behindLink, () =>
   inWorld(async (world) => {
     await inFolder(async (behind) => {
       await writeEnv(behind, world.variables);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
+import { join } from "node:path";
 import { ConfigError, createSession } from "../mod.ts";
 import { jwt, linesOf, portless, rejection, withEnvironment } from "./support/portless.ts";
 
@@ -11,7 +12,7 @@ Deno.test("status() without a session says none, and nothing is created by askin
   assertEquals(status.accessTokenExpiresAt, undefined);
   assertEquals(status.asOf, new Date(world.clock.now()));
   assertEquals(status.username, world.options.username);
-  assertEquals([...Deno.readDirSync(world.envFile.replace(/\/\.env$/, ""))], []);
+  assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
 });
 
 Deno.test("status() is synchronous and reads the file on first use", async () => {
@@ -141,7 +142,7 @@ Deno.test("a save that fails keeps the tokens in memory, with a warning, without
   await using world = portless({ file: true });
   const folder = `${world.envFile}-folder`;
   Deno.mkdirSync(folder);
-  for (const envFile of [`${folder}/missing/.env`, folder]) {
+  for (const envFile of [join(folder, "missing", ".env"), folder]) {
     const session = world.another({ envFile });
     const status = await session.login();
     assertEquals(status.state, "valid");
@@ -191,7 +192,7 @@ Deno.test("createSession() is memory only unless a file is named", async () => {
     assertEquals(status.envFile, undefined);
   });
   assertEquals([...Deno.readDirSync(".")].map((entry) => entry.name).sort(), before);
-  assertEquals([...Deno.readDirSync(world.envFile.replace(/\/\.env$/, ""))], []);
+  assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
 });
 
 Deno.test("createSession() takes no token from the environment and puts none there", async () => {

@@ -2,7 +2,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { type Fault, type FaultProxy, startFaultProxy } from "../faults/fault_proxy.ts";
+import {
+  type Fault,
+  type FaultProxy,
+  SENDS_PER_DROP,
+  startFaultProxy,
+} from "../faults/fault_proxy.ts";
 import { portless, statusOf } from "../support/portless.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
 
@@ -32,9 +37,9 @@ const broken: [Fault, RegExp][] = [
 for (const [fault, expected] of broken) {
   Deno.test(`${fault} at the API is told, and the next call goes well`, async () => {
     await withApi(async (session, proxy, providerRequests) => {
-      proxy.plan(fault);
+      proxy.plan(Array.from({ length: SENDS_PER_DROP }, () => fault));
       assertMatch(await failureOf(session.authFetch("/v1/whoami?key=hidden")), expected);
-      assertEquals([proxy.counts.requests, providerRequests()], [1, 0]);
+      assertEquals([proxy.counts.requests, providerRequests()], [SENDS_PER_DROP, 0]);
       assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
     });
   });

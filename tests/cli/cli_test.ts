@@ -277,21 +277,22 @@ Deno.test("sandbox runs until it is ended, with settings that work", () =>
     const { stdout } = await run(["fetch", "/v1/whoami"], { flags });
     assertEquals(JSON.parse(stdout).username, "student");
     child.kill("SIGTERM");
-    assertEquals((await child.status).code, 0);
+    // On Windows a process can only be ended, not asked to end.
+    assertEquals((await child.status).code, Deno.build.os === "windows" ? 1 : 0);
   }));
 
 Deno.test("deno install makes a command that runs from any folder", () =>
   inCliWorld(async ({ folder, variables }) => {
     const root = await Deno.makeTempDir();
     try {
-      const cli = new URL(import.meta.resolve("../../src/cli.ts")).pathname;
+      const cli = import.meta.resolve("../../src/cli.ts");
       const options = ["-g", "-q", "-f", "-A", "--root", root, "-n", "platform-auth"];
       const installed = await new Deno.Command(Deno.execPath(), {
         args: ["install", ...options, cli],
         env: { NO_COLOR: "1" },
       }).output();
       assert(installed.success, new TextDecoder().decode(installed.stderr));
-      const command = `${root}/bin/platform-auth`;
+      const command = `${root}/bin/platform-auth${Deno.build.os === "windows" ? ".cmd" : ""}`;
       const run = async (...args: string[]) =>
         new TextDecoder().decode(
           (await new Deno.Command(command, { args, cwd: folder }).output()).stdout,

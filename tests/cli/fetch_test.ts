@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { inFolder } from "../support/child_deno.ts";
+import { needing, NO_SIGNALS, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { contentOf, startFileServer } from "../api/file_server.ts";
 import { startTcpCapture } from "../faults/tcp_capture.ts";
@@ -159,11 +160,11 @@ Deno.test("two that save under one name at once leave one whole answer", () =>
     assertEquals(filesIn(folder), ["data.csv"]);
   }));
 
-const POSIX = Deno.build.os !== "windows";
-
 Deno.test({
-  name: "--output leaves other files alone, keeps the mode, and replaces what a link leads to",
-  ignore: !POSIX,
+  ...needing(
+    NOT_ON_WINDOWS,
+    "--output leaves other files alone, keeps the mode, and replaces what a link leads to",
+  ),
   fn: () =>
     inCliWorld(async (world) => {
       const { folder, run } = world;
@@ -193,8 +194,7 @@ Deno.test({
 
 for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
   Deno.test({
-    name: `${signal} while an answer is saved leaves nothing beside the file`,
-    ignore: !POSIX,
+    ...needing(NO_SIGNALS, `${signal} while an answer is saved leaves nothing beside the file`),
     fn: () =>
       inCliWorld(async (world) => {
         const { folder } = world;
@@ -264,9 +264,7 @@ Deno.test({
 
 /** Makes a node that is no regular file; `false` where that is not permitted. */
 async function makeNode(path: string, ...kind: string[]): Promise<boolean> {
-  const { success } = await new Deno.Command("mknod", { args: [path, ...kind], stderr: "null" })
-    .output().catch(() => ({ success: false }));
-  if (!success) return false;
+  if (await runQuietly("mknod", path, ...kind) !== "done") return false;
   // Where device nodes are switched off, even a node that was made cannot be opened.
   return kind[0] === "p" || await Deno.open(path).then((file) => (file.close(), true), () => false);
 }

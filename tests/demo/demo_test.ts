@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { fileURLToPath } from "node:url";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { denoConfig } from "../support/documented_flags.ts";
+import { needing, NO_SIGNALS } from "../support/needs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DEMO = `${ROOT}src/demo/main.ts`;
@@ -187,8 +188,7 @@ Deno.test("the demo that cannot start says so and exits with 1", async () => {
 });
 
 Deno.test({
-  name: "the demo removes its folder when it is interrupted",
-  ignore: Deno.build.os === "windows",
+  ...needing(NO_SIGNALS, "the demo removes its folder when it is interrupted"),
   async fn() {
     using place = new Place();
     await using process = place.command(FLAGS, []).spawn();

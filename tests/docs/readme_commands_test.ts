@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { documentText } from "../support/documented_flags.ts";
-import { lackOf, NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { lackOf, NO_SHELL, testNeeding } from "../support/needs.ts";
 import { commandsIn, runReadme } from "./readme_commands.ts";
 
-const lack = NOT_ON_WINDOWS ?? await lackOf("bash", "--version") ??
+const lack = NO_SHELL ?? await lackOf("bash", "--version") ??
   await lackOf("git", "--version");
 
 Deno.test("commandsIn() gives the lines of shell blocks in order, without comments", () => {

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { delimiter as PATH_SEPARATOR } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
+import { type Lack, needing, NO_SHELL } from "../support/needs.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { DOCUMENTS, documentText, filledIn } from "../support/documented_flags.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -61,14 +63,14 @@ async function outcomeOf(
     await Deno.writeTextFile(`${folder}/script.ts`, inSandbox(script, sandbox));
     await Deno.symlink(`${ROOT}src`, `${folder}/src`);
     const env = childEnvironment({
-      PATH: `${bin}:${Deno.env.get("PATH")}`,
+      PATH: `${bin}${PATH_SEPARATOR}${Deno.env.get("PATH")}`,
       NO_COLOR: "1",
       DENO_INSTALL_ROOT: `${folder}/installed`,
     });
     const run = (command: string, ...args: string[]) =>
       new Deno.Command(command, { args, cwd: folder, env, clearEnv: true }).output();
     const needsSession = !snippet.text.includes("cp .env.example");
-    if (needsSession) await run(`${bin}/platform-auth`, "login");
+    if (needsSession) await run(deno, "run", "--no-lock", "-qA", CLI_PATH, "login");
     const file = `${folder}/snippet.${snippet.language}`;
     await Deno.writeTextFile(file, inSandbox(snippet.text, sandbox));
     const runners: Record<string, string[]> = {
@@ -93,7 +95,7 @@ function promisedBy(text: string): string[] {
 }
 
 const python = await has("python3");
-const bash = Deno.build.os !== "windows" && await has("bash");
+const bash = NO_SHELL === undefined && await has("bash");
 
 async function has(command: string): Promise<boolean> {
   try {
@@ -103,6 +105,7 @@ async function has(command: string): Promise<boolean> {
   }
 }
 
+const notFound: Lack = { reason: "its interpreter was not found", installable: false };
 const runnable: Record<string, boolean> = { ts: true, sh: bash, py: python && bash };
 
 for (const path of DOCUMENTS) {
@@ -111,10 +114,10 @@ for (const path of DOCUMENTS) {
     // The examples of the README in TypeScript run with the docstrings.
     if (!Object.hasOwn(runnable, language) || (path === "README.md" && language === "ts")) continue;
     const needs = [language, text.includes('"python3"') ? "py" : language];
-    const ignore = !needs.every((each) => runnable[each]);
+    const found = needs.every((each) => runnable[each]);
+    const lack = found ? undefined : NO_SHELL ?? notFound;
     Deno.test({
-      name: `${place} runs${ignore ? " (its interpreter was not found)" : ""}`,
-      ignore,
+      ...needing(lack, `${place} runs`),
       fn: async () => {
         const { code, stdout, stderr } = await outcomeOf(snippet);
         assertEquals(code, 0, `${place}\n${stdout}\n${stderr}`);

@@ -17,7 +17,9 @@ Deno.test("a world in order has nothing but good checks, and nothing is changed 
   const look = () => ({
     file: Deno.readTextFileSync(settings.envFile),
     info: Deno.statSync(settings.envFile),
-    folder: [...Deno.readDirSync(settings.envFile.replace(/\/\.env$/, ""))].map(({ name }) => name),
+    folder: [...Deno.readDirSync(settings.envFile.replace(/[\\/]\.env$/, ""))].map(({ name }) =>
+      name
+    ),
     environment: Deno.env.toObject(),
     status: { ...session.status(), asOf: undefined },
   });

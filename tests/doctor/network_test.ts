@@ -207,7 +207,7 @@ Deno.test("--login tries user name and password, and keeps nothing", async () =>
     /accepts user name and password/,
   );
   assertEquals([world.logins(), session.status().state], [1, "none"]);
-  assertEquals([...Deno.readDirSync(envFile.replace(/\/\.env$/, ""))], []);
+  assertEquals([...Deno.readDirSync(envFile.replace(/[\\/]\.env$/, ""))], []);
   const wrong = world.another({ password: "wrong" });
   const refused = await wrong.doctor({ login: true });
   assertCheck(refused, "login", "fail", /rejected the user name or the password/, /check both/);

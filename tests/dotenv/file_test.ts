@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { join } from "node:path";
 import { ConfigError } from "../../mod.ts";
 import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { inFolder } from "../support/child_deno.ts";
@@ -117,7 +118,7 @@ Deno.test("updateEnvFile() clears away what a crash left", async () => {
 
 Deno.test("a file that is not UTF-8 is refused, said, and left as it is", async () => {
   await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
+    const path = join(folder, ".env");
     const utf16 = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0x3d, 0x00, 0x31, 0x00]);
     const latin1 = new Uint8Array([0x41, 0x3d, 0xe9, 0x0a]);
     for (const bytes of [utf16, latin1]) {

@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { normalize } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
 
@@ -61,7 +63,7 @@ Deno.test("the .env of the working folder is taken first", async () => {
   await withTree(files, async (root) => {
     const found = await statusIn(`${root}/deep/er`);
     assertEquals(found, {
-      envFile: `${root}/deep/er/.env`,
+      envFile: normalize(`${root}/deep/er/.env`),
       clientId: "from-the-right-file",
       warnings: [],
     });
@@ -78,7 +80,7 @@ for (const marker of [".git", "deno.json", "deno.jsonc"]) {
     };
     await withTree(files, async (root) => {
       const { envFile, clientId } = await statusIn(`${root}/project/notebooks/week1`);
-      assertEquals(envFile, `${root}/project/.env`);
+      assertEquals(envFile, normalize(`${root}/project/.env`));
       assertEquals(clientId, "from-the-right-file");
     });
   });
@@ -88,7 +90,7 @@ Deno.test("a .env above the project root is not taken", async () => {
   const files = { ".env": PLANTED, "project/.git": null, "project/notebooks": null };
   await withTree(files, async (root) => {
     const { envFile, clientId } = await statusIn(`${root}/project/notebooks`);
-    assertEquals(envFile, `${root}/project/notebooks/.env`);
+    assertEquals(envFile, normalize(`${root}/project/notebooks/.env`));
     assertEquals(clientId, undefined);
     assertEquals([...Deno.readDirSync(`${root}/project/notebooks`)], []);
   });
@@ -97,7 +99,7 @@ Deno.test("a .env above the project root is not taken", async () => {
 Deno.test("without a project root a .env in a parent folder is not taken", async () => {
   await withTree({ ".env": PLANTED, "work/here": null }, async (root) => {
     const { envFile, clientId } = await statusIn(`${root}/work/here`);
-    assertEquals(envFile, `${root}/work/here/.env`);
+    assertEquals(envFile, normalize(`${root}/work/here/.env`));
     assertEquals(clientId, undefined);
   });
 });
@@ -120,21 +122,22 @@ Deno.test(needing(ROOT_ONLY, "a .env of another owner is ignored, and said"), as
 Deno.test("a folder named .env on the way up is passed over", async () => {
   const files = { ".git": null, ".env": ENV, "a/.env/x": "", "a/b": null };
   await withTree(files, async (root) => {
-    assertEquals((await statusIn(`${root}/a/b`)).envFile, `${root}/.env`);
+    assertEquals((await statusIn(`${root}/a/b`)).envFile, normalize(`${root}/.env`));
   });
 });
 
 Deno.test("AUTH_ENV_FILE names a file against the working folder, false means memory only", async () => {
   const files = { ".git": null, ".env": PLANTED, "here/my.env": ENV, "here/sp ace%20#/x.env": ENV };
   await withTree(files, async (root) => {
-    const here = `${root}/here`;
+    const here = normalize(`${root}/here`);
     const right = "from-the-right-file";
-    for (const name of ["my.env", `${here}/my.env`, `file://${here}/my.env`, "../here/my.env"]) {
+    const url = pathToFileURL(`${here}/my.env`).href;
+    for (const name of ["my.env", `${here}/my.env`, url, "../here/my.env"]) {
       const { envFile, clientId } = await statusIn(here, { AUTH_ENV_FILE: name });
-      assertEquals([envFile, clientId], [`${here}/my.env`, right], name);
+      assertEquals([envFile, clientId], [normalize(`${here}/my.env`), right], name);
     }
     const odd = await statusIn(here, { AUTH_ENV_FILE: "sp ace%20#/x.env" });
-    assertEquals([odd.envFile, odd.clientId], [`${here}/sp ace%20#/x.env`, right]);
+    assertEquals([odd.envFile, odd.clientId], [normalize(`${here}/sp ace%20#/x.env`), right]);
     const none = await statusIn(here, { AUTH_ENV_FILE: "false" });
     assertEquals([none.envFile, none.clientId], [undefined, undefined]);
   });
@@ -165,16 +168,20 @@ Deno.test("the file is created in the working folder at the first save, not befo
     const { stdout, stderr } = await child.output();
     assertEquals(
       new TextDecoder().decode(stdout),
-      `\ntrue ${root}/here/.env\n`,
+      `\ntrue ${normalize(`${root}/here/.env`)}\n`,
       new TextDecoder().decode(stderr),
     );
   });
 });
 
 const addresses: (string | URL)[] = [
-  ...["", "https://example.org/.env", "file:///%zz/.env", "FILE://elsewhere/.env"],
-  ...["https://example.org/.env", "data:,x", "file://elsewhere/.env"].map((url) => new URL(url)),
+  ...["", "https://example.org/.env", "file:///%zz/.env"],
+  ...["https://example.org/.env", "data:,x"].map((url) => new URL(url)),
 ];
+// On Windows a host in a file URL is that of a share.
+const WINDOWS = Deno.build.os === "windows";
+if (!WINDOWS) addresses.push("FILE://elsewhere/.env", new URL("file://elsewhere/.env"));
+
 for (const address of addresses) {
   const name = address instanceof URL ? `new URL("${address}")` : JSON.stringify(address);
   Deno.test(`envFile: ${name} is refused`, () => {
@@ -186,9 +193,14 @@ for (const address of addresses) {
 }
 
 Deno.test("envFile takes a file URL, however it is written", () => {
-  const file = "file:///nowhere/my%20.env";
-  for (const envFile of [file, "FILE:///nowhere/my%20.env", new URL(file)]) {
-    assertEquals(createSession({ envFile }).status().envFile, "/nowhere/my .env");
+  const [file, path] = WINDOWS
+    ? ["file:///D:/nowhere/my%20.env", "D:\\nowhere\\my .env"]
+    : ["file:///nowhere/my%20.env", "/nowhere/my .env"];
+  for (const envFile of [file, file.replace("file", "FILE"), new URL(file)]) {
+    assertEquals(createSession({ envFile }).status().envFile, path);
+  }
+  for (const envFile of WINDOWS ? ["FILE://nas/share/.env", "\\\\nas\\share\\.env"] : []) {
+    assertEquals(createSession({ envFile }).status().envFile, "\\\\nas\\share\\.env");
   }
 });
 

@@ -151,7 +151,9 @@ Deno.test("editEnvText() leaves no token behind when it removes its keys, or ref
 
 /** Texts with tokens in them. Some readers stumble over lines that begin with blanks, whoever wrote them. */
 function editedTexts(): string[] {
-  const text = benignEnvText().filter((it) => !/^[ \t]+(#|$)/m.test(it));
+  // Windows takes access_token for ACCESS_TOKEN.
+  const other = Deno.build.os === "windows" ? /access_token/ : /^(?!)/;
+  const text = benignEnvText().filter((it) => !/^[ \t]+(#|$)/m.test(it) && !other.test(it));
   const edited = fc.sample(text, { numRuns: 120, seed: 7 }).map((it) => editEnvText(it, TOKENS));
   return edited.filter((it) => it !== undefined);
 }

@@ -25,7 +25,13 @@ async function start(keepAlive = false): Promise<Setting> {
     proxy,
     received,
     async post(body, signal) {
-      const init = { method: "POST", body, client, ...(signal ? { signal } : {}) };
+      // A Blob, because Deno 2.7.7 to 2.9.5 sends a text again when the connection drops.
+      const init = {
+        method: "POST",
+        body: new Blob([body]),
+        client,
+        ...(signal ? { signal } : {}),
+      };
       return await (await fetch(proxy.url, init)).text();
     },
     async [Symbol.asyncDispose]() {

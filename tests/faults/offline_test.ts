@@ -34,7 +34,9 @@ async function loginOffline(
       sleep: () => Promise.resolve(),
       ...${JSON.stringify(options)},
       fetch: () => {
-        if (++requests === 1) Deno.removeSync(${JSON.stringify(denoDir)}, { recursive: true });
+        if (++requests === 1) Deno.removeSync(${
+    JSON.stringify(`${denoDir}/npm`)
+  }, { recursive: true });
         const { body, status } = ${JSON.stringify(answer)};
         return Promise.resolve(new Response(body, { status }));
       },

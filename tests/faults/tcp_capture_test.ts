@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import inputs from "../data/golden_inputs.json" with { type: "json" };
 import secretHashes from "../data/secret_hash_vectors.json" with { type: "json" };
+import { SENDS_PER_DROP } from "./fault_proxy.ts";
 import { headerOf, parseRaw, rawAnswer, readGolden, startTcpCapture } from "./tcp_capture.ts";
 
 const VENDOR_TARGET = { "x-vendor-target": "VendorIdentityProviderService.InitiateAuth" };
@@ -27,7 +28,7 @@ Deno.test("startTcpCapture() keeps each request byte for byte and answers in tur
   assertEquals(post && headerOf(post, "X-Vendor-Target"), VENDOR_TARGET["x-vendor-target"]);
   assertEquals(new TextDecoder().decode(post?.body), body);
   assertEquals(get?.requestLine, "GET /path?q=1 HTTP/1.1");
-  assertEquals(capture.requests.length, 3);
+  assertEquals(capture.requests.length, 2 + SENDS_PER_DROP);
 });
 
 Deno.test("startTcpCapture() keeps a request whose length is not told in advance", async () => {

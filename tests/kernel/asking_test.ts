@@ -6,6 +6,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
+import { needing, NO_SIGNALS } from "../support/needs.ts";
 import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
@@ -162,12 +163,8 @@ Deno.test("in a notebook an empty answer after the first question cancels and sa
   });
 });
 
-/** Stop is a signal, which Windows does not have. */
-const STOP = { ignore: Deno.build.os === "windows" };
-
 Deno.test(
-  "Stop at any question ends the cell after its answer and sends no more",
-  STOP,
+  needing(NO_SIGNALS, "Stop at any question ends the cell after its answer and sends no more"),
   async () => {
     await atDesk(async ({ kernel, ...desk }) => {
       const byPassword = ["", "ada", desk.password];

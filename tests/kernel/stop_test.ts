@@ -8,6 +8,7 @@ import {
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
 import { settlesWithin } from "./settles_within.ts";
+import { needing, NO_SIGNALS } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
@@ -20,12 +21,10 @@ interface Running {
   readonly folder: string;
 }
 
-/** Stop is a signal, which Windows does not have. */
+/** Stop is a signal. */
 function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
-  const windows = Deno.build.os === "windows";
   Deno.test({
-    name: windows ? `${name} (Windows has no SIGINT to send)` : name,
-    ignore: windows,
+    ...needing(NO_SIGNALS, name),
     fn: async () => {
       await using sandbox = await startSandbox();
       const folder = await Deno.makeTempDir();
@@ -359,8 +358,7 @@ stopTest("in a kernel that has not called anything Stop ends it as well", async 
 });
 
 Deno.test({
-  name: "in a script SIGINT ends the process, as always",
-  ignore: Deno.build.os === "windows",
+  ...needing(NO_SIGNALS, "in a script SIGINT ends the process, as always"),
   fn: async () => {
     await using sandbox = await startSandbox();
     const folder = await Deno.makeTempDir();

@@ -1,7 +1,7 @@
 /** Reads `.env` files with the programs that people read theirs with. */
 import { parse } from "dotenv";
 import { parseEnv } from "node:util";
-import type { Lack } from "../support/needs.ts";
+import { type Lack, NO_SHELL } from "../support/needs.ts";
 import { assertInert } from "./env_inert.ts";
 
 export type EnvReader = "deno" | "node" | "bash" | "python-dotenv" | "npm-dotenv" | "parse-env";
@@ -114,6 +114,8 @@ async function batchReader(
   { probe, script }: { probe: string; script: string },
 ): Promise<ReadFiles | null> {
   for (const interpreter of interpreters) {
+    const [program = ""] = interpreter;
+    if (program.startsWith("/") && NO_SHELL) continue;
     if (await run([...interpreter, probe]) === null) continue;
     return async (paths) => {
       const result = await run([...interpreter, script], { input: JSON.stringify(paths) });

@@ -46,9 +46,11 @@ for (const reader of ENV_READERS) {
     });
   });
 
-  const name = `readAllWith() reads 500 files with ${reader}, in their order`;
+  // Deno starts once for each file.
+  const count = reader === "deno" ? 50 : 500;
+  const name = `readAllWith() reads ${count} files with ${reader}, in their order`;
   Deno.test(needing(await lackOfReader(reader), name), async () => {
-    const texts = fc.sample(benignEnvText(), { numRuns: 500, seed: 1 })
+    const texts = fc.sample(benignEnvText(), { numRuns: count, seed: 1 })
       .map((text, at) => `FILE=${at}\n${text}`);
     await withFiles(texts, async (paths) => {
       const all = await readAllWith(reader, paths);

@@ -3,7 +3,7 @@ import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { fakeToken } from "../support/fake_token.ts";
-import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
@@ -30,7 +30,7 @@ function answerWith(refreshToken: string): string {
 }
 
 testNeeding(
-  NOT_ON_WINDOWS,
+  NO_SIGNALS,
   "a process that is stopped past its deadline wakes, and keeps the answer that came meanwhile",
   () =>
     inFolder(async (folder) => {

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { inFolder, runScript } from "../support/child_deno.ts";
+import { needing, NO_SIGNALS } from "../support/needs.ts";
 
 const SIGNALS = JSON.stringify(new URL("../../src/runtime/signals.ts", import.meta.url).href);
 
@@ -25,8 +26,7 @@ Deno.test("cleaning up is done at Deno.exit(), and not after what it belongs to 
 });
 
 Deno.test({
-  name: "cleaning up is done at a signal, whose number the exit status shows",
-  ignore: Deno.build.os === "windows",
+  ...needing(NO_SIGNALS, "cleaning up is done at a signal, whose number the exit status shows"),
   fn: async () => {
     for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
       const ending =
@@ -37,8 +37,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "afterwards a signal is the script's own again",
-  ignore: Deno.build.os === "windows",
+  ...needing(NO_SIGNALS, "afterwards a signal is the script's own again"),
   fn: async () => {
     for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
       const afterwards = `

@@ -68,8 +68,9 @@ const ODD_LINES = [
   "GET /a b HTTP/1.1",
   "BREW / HTTP/1.1",
   "PROPFIND / HTTP/1.1",
-  `GET /${"x".repeat(100_000)} HTTP/1.1`,
 ];
+// Windows drops an answer that is followed by a reset, as that to a request which is not read whole.
+if (Deno.build.os !== "windows") ODD_LINES.push(`GET /${"x".repeat(100_000)} HTTP/1.1`);
 
 Deno.test("the sandbox answers odd methods and targets with 4xx", async () => {
   await using sandbox = await startSandbox();

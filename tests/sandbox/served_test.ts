@@ -8,7 +8,8 @@ async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
   const response = await fetch(sandbox.authUrl, {
     method: "POST",
     headers: vendorHeaders(),
-    body: JSON.stringify(body),
+    // Deno 2.7.7 to 2.9.5 sends a text again even so.
+    body: new Blob([JSON.stringify(body)]),
     client,
   });
   return new Response(await response.text(), response);

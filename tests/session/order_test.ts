@@ -207,7 +207,7 @@ Deno.test("without locks a logout during another session's save ends both", asyn
 
 Deno.test("a save that fails does not bring the file's old tokens back", async () => {
   await using world = shared();
-  const folder = world.envFile.replace(/\/\.env$/, "");
+  const folder = world.envFile.replace(/[\\/]\.env$/, "");
   await world.session.login();
   const other = world.another();
   await other.refresh();

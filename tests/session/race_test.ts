@@ -217,13 +217,13 @@ Deno.test("a login that waits for the lock does not lose to what the file still 
   world.clock.advance(60);
   await world.session.login();
   const next = world.another();
-  using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
+  const lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
   lock.lockSync(true);
   const login = next.login({ portalToken });
   await sleep();
   const current = await next.accessToken({ minValidSeconds: 1_799 });
   assertEquals(current, portalToken.replace("bearer ", ""));
-  lock.unlockSync();
+  lock.close();
   assertEquals((await login).source, "portal");
   assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
 });

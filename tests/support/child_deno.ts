@@ -1,11 +1,9 @@
 /** Runs scripts in Deno processes of their own, which see nothing of this one's environment. */
-import { fileURLToPath } from "node:url";
-
 /** Address of the module's entry point. */
 export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 
-/** Its path. */
-export const MOD_PATH: string = fileURLToPath(MOD_URL);
+/** Its path as a script imports it: on Windows a slash stands before the drive. */
+export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
 
 /** What a child of this process needs to import the released files, where this one imports them. */
 export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
@@ -30,7 +28,9 @@ export interface ChildOptions {
 }
 
 // Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
-const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "LOCALAPPDATA"];
+const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE"];
+// Without these a program of Windows finds neither its network nor its temporary folder.
+NEEDED.push("LOCALAPPDATA", "SYSTEMROOT", "TEMP", "USERPROFILE");
 
 /** What a child sees of this process's environment. */
 export function neededVariables(): Record<string, string> {

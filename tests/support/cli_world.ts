@@ -1,4 +1,5 @@
 /** Commands of the command line in processes of their own, with the documented flags. */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type ChildResult, inFolder, neededVariables } from "./child_deno.ts";
@@ -66,7 +67,7 @@ export async function inCliWorld(
       const decoder = new TextDecoder();
       return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
     };
-    const envFile = `${folder}/.env`;
+    const envFile = join(folder, ".env");
     await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, run });
   });
 }

@@ -7,10 +7,25 @@ export interface Lack {
   readonly installable: boolean;
 }
 
-/** On Windows there is no such thing. */
-export const NOT_ON_WINDOWS: Lack | undefined = Deno.build.os === "windows"
-  ? { reason: "not on Windows", installable: false }
-  : undefined;
+const WINDOWS = Deno.build.os === "windows";
+
+function missingOnWindows(reason: string): Lack | undefined {
+  return WINDOWS ? { reason, installable: false } : undefined;
+}
+
+/** Files as POSIX has them. */
+export const NOT_ON_WINDOWS: Lack | undefined = missingOnWindows(
+  "Windows has no modes, owners, pipes and free links as POSIX has",
+);
+
+/** Signals between processes: there, a process can only be ended. */
+export const NO_SIGNALS: Lack | undefined = missingOnWindows("Windows sends no signals");
+
+/** A terminal that a program types into. */
+export const NO_TERMINAL: Lack | undefined = missingOnWindows("Windows has no pseudo-terminal");
+
+/** Programs of a Unix shell. */
+export const NO_SHELL: Lack | undefined = missingOnWindows("Windows has no Unix shell");
 
 /** Only root can make files of other users. */
 export const ROOT_ONLY: Lack | undefined = NOT_ON_WINDOWS ??
@@ -43,7 +58,7 @@ export function notInstalled(reason: string): Lack {
 
 /** Path of the first of these commands that is on `PATH`. */
 export function commandPath(...names: string[]): string | undefined {
-  const folders = (Deno.env.get("PATH") ?? "").split(Deno.build.os === "windows" ? ";" : ":");
+  const folders = (Deno.env.get("PATH") ?? "").split(WINDOWS ? ";" : ":");
   return names.flatMap((name) => folders.map((folder) => `${folder}/${name}`)).find(isFile);
 }
 

@@ -215,7 +215,9 @@ export async function withEnvironment<T>(
   const put = (name: string, value: string | undefined) =>
     value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
   try {
-    for (const [name, value] of Object.entries(variables)) put(name, value);
+    // Removed first: Windows takes http_proxy and HTTP_PROXY for one name.
+    for (const name of Object.keys(variables)) put(name, undefined);
+    for (const [name, value] of Object.entries(variables)) value !== undefined && put(name, value);
     return await work();
   } finally {
     for (const [name, value] of before) put(name, value);

@@ -1,5 +1,6 @@
 /** Values without a file or a network: tokens, secrets, errors and what they show of themselves. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { errorAnswer, portless, rejection } from "../support/portless.ts";
 import { AuthError, type AuthErrorCode } from "../../mod.ts";
@@ -46,7 +47,7 @@ Deno.test("it does so where the folder's name needs escapes in a URL", async () 
     for (const name of ["caller.ts", "errors.ts", "portal_token.ts", "wording.ts"]) {
       await Deno.copyFile(new URL(name, VALUES), `${values}/${name}`);
     }
-    const url = `file://${encodeURI(values)}/portal_token.ts`;
+    const url = pathToFileURL(`${values}/portal_token.ts`);
     assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
   });
 });
@@ -69,7 +70,9 @@ Deno.test("it does so where the module is one file", async () => {
       .map((name) => Deno.readTextFileSync(new URL(name, VALUES)));
     const one = texts.join("\n").replaceAll(/^import .*$/gm, "");
     await Deno.writeTextFile(`${folder}/platform-auth.ts`, one);
-    const imported = `import { parsePortalToken } from "file://${folder}/platform-auth.ts";`;
+    const imported = `import { parsePortalToken } from "${
+      pathToFileURL(`${folder}/platform-auth.ts`)
+    }";`;
     assertTwoLines(await uncaught(imported, PARSE));
   });
 });

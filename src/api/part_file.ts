@@ -1,6 +1,7 @@
 import type { Digest, Representation } from "./representation.ts";
 import { guarded, reasonOf, refused, THERE } from "./disk_errors.ts";
 import { isForeign, lookAt } from "../dotenv/regular_file.ts";
+import { renameOver } from "../dotenv/replace_file.ts";
 
 /** Where a download goes while it is not whole. */
 export interface DownloadTarget {
@@ -142,7 +143,7 @@ export class PartFile implements DownloadTarget {
 
   /** Synchronous, so that nothing is still being written when a Stop ends the call. */
   write(bytes: Uint8Array): void {
-    if (!open.has(this)) throw new DOMException("The download was ended", "AbortError");
+    if (!open.has(this)) throw ended();
     guarded(this.#place.path, () => {
       for (let at = 0; at < bytes.length;) {
         const count = this.#file.writeSync(bytes.subarray(at));
@@ -171,13 +172,18 @@ export class PartFile implements DownloadTarget {
     } catch (error) {
       throw reasonOf(path, error);
     }
-    if (!open.has(this)) throw new DOMException("The download was ended", "AbortError");
+    if (!open.has(this)) throw ended();
     guarded(path, () => {
       const replaced = lookAt(target)?.mode ?? lookAt(this.#note)?.mode;
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
-      if (overwrite) Deno.renameSync(part, target);
-      else moveUnlessThere(path, part, target);
+      if (!overwrite) moveUnlessThere(path, part, target);
     });
+    if (overwrite) {
+      const isMoved = await renameOver(part, target, () => open.has(this)).catch((error) => {
+        throw reasonOf(path, error);
+      });
+      if (!isMoved) throw ended();
+    }
     this.#end();
     remove(this.#note);
   }
@@ -197,6 +203,10 @@ export class PartFile implements DownloadTarget {
   #end(): void {
     if (open.delete(this)) this.#file.close();
   }
+}
+
+function ended(): DOMException {
+  return new DOMException("The download was ended", "AbortError");
 }
 
 /** A link is refused where there is a file already; a new name in place of the old one would replace it. */

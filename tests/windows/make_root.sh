@@ -29,5 +29,9 @@ tar -xzf "$root/$package" -C "$root" package/deno.exe
 mkdir -p "$root/deno" "$root/prefix"
 mv "$root/package/deno.exe" "$root/deno/deno.exe"
 rm -r "$root/package" "${root:?}/$package"
-in_root env HOME=/root WINEPREFIX=/prefix WINEDEBUG=-all wineboot -i >/dev/null 2>&1
+# The registry is written when the last program there has ended.
+in_root env HOME=/root WINEPREFIX=/prefix WINEDEBUG=-all sh -c "wineboot -i; wineserver -w" >/dev/null 2>&1
+# \\127.0.0.1\C$, the share that Windows has of its own.
+mkdir -p "$root/prefix/dosdevices/unc/127.0.0.1"
+ln -sfn ../../../drive_c "$root/prefix/dosdevices/unc/127.0.0.1/C$"
 touch "$stamp"

@@ -1,4 +1,4 @@
-/** Debian's classic Jupyter with a Deno kernel, in a home folder of its own that goes with it. */
+/** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
 
 import { settlesWithin } from "../kernel/settles_within.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
@@ -41,20 +41,23 @@ export async function jupyterHome(): Promise<JupyterHome> {
 }
 
 /** Starts the notebook server and waits until it answers. */
-export async function startJupyter(
+export function startJupyter(
   home: JupyterHome,
   variables: Record<string, string> = {},
 ): Promise<JupyterServer> {
-  const child = new Deno.Command("jupyter-notebook", {
-    args: [
-      "--no-browser",
-      "--allow-root",
-      "--ip=127.0.0.1",
-      `--port=${freePort()}`,
-      "--NotebookApp.token=",
-      "--NotebookApp.password=",
-      `--notebook-dir=${home.folder}`,
-    ],
+  const settings = ["--NotebookApp.token=", "--NotebookApp.password="];
+  const args = [...settings, `--notebook-dir=${home.folder}`];
+  return startServer(home, ["jupyter-notebook", ...args], variables);
+}
+
+/** Starts a server of Jupyter's by its command, on a free port, and waits until it answers. */
+export async function startServer(
+  home: JupyterHome,
+  [command = "", ...args]: readonly string[],
+  variables: Record<string, string>,
+): Promise<JupyterServer> {
+  const child = new Deno.Command(command, {
+    args: [...args, "--no-browser", "--allow-root", "--ip=127.0.0.1", `--port=${freePort()}`],
     env: { ...home.env, ...variables },
     stdin: "null",
     stdout: "null",
@@ -108,9 +111,11 @@ async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {
     for (const folder of [".local/share/jupyter/runtime", "Library/Jupyter/runtime"]) {
-      const path = `${home.env.HOME}/${folder}/nbserver-${pid}.json`;
-      const url = isFile(path) ? urlIn(await Deno.readTextFile(path)) : undefined;
-      if (url && await answers(`${url}api`)) return url;
+      for (const kind of ["nbserver", "jpserver"]) {
+        const path = `${home.env.HOME}/${folder}/${kind}-${pid}.json`;
+        const url = isFile(path) ? urlIn(await Deno.readTextFile(path)) : undefined;
+        if (url && await answers(`${url}api`)) return url;
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

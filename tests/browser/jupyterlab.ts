@@ -1,0 +1,157 @@
+import type { Locator, Page } from "playwright-core";
+import { commandPath, isFile, type Lack } from "../support/needs.ts";
+import { windowsRoot } from "../windows/windows_command.ts";
+import { type JupyterHome, type JupyterServer, startServer } from "./jupyter.ts";
+
+export type Theme = "Light" | "Dark";
+
+/** Debian 12 has no JupyterLab; the folder that Wine is in has that of Debian 13. */
+const { root } = windowsRoot();
+const LIBRARIES = `${root}/usr/lib/x86_64-linux-gnu`;
+const PYTHON = `${root}/usr/bin/python3`;
+const INSTALLED = commandPath("jupyter-lab");
+const IN_ROOT = isFile(PYTHON) && isFile(`${root}/usr/share/jupyter/lab/static/index.html`);
+
+/** Why JupyterLab cannot be run. It is no package of the system that the tests are made for. */
+export const noJupyterLab: Lack | undefined = INSTALLED || IN_ROOT ? undefined : {
+  reason: `no jupyter-lab found on PATH; tests/windows/make_root.sh "${root}" makes one`,
+  installable: false,
+};
+
+/** The programs of that folder run where they are, with the libraries and packages beside them. */
+function command(): { line: string[]; variables: Record<string, string> } {
+  if (INSTALLED) return { line: [INSTALLED], variables: {} };
+  const loader = `${LIBRARIES}/ld-linux-x86-64.so.2`;
+  return {
+    line: [loader, "--library-path", LIBRARIES, PYTHON, "-m", "jupyterlab"],
+    variables: { PYTHONHOME: `${root}/usr`, PYTHONPATH: `${root}/usr/lib/python3/dist-packages` },
+  };
+}
+
+/** What Jupyter Lab would show above the notebook, or ask the internet for, and what it would not render. */
+async function writeSettings(home: JupyterHome, theme: Theme): Promise<void> {
+  const settings = {
+    "apputils-extension/themes": { theme: `JupyterLab ${theme}` },
+    "apputils-extension/notification": { fetchNews: "false", checkForUpdates: false },
+    // Else a cell that is out of view is not in the page.
+    "notebook-extension/tracker": { windowingMode: "none" },
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    const path = `${home.env.HOME}/.jupyter/lab/user-settings/@jupyterlab/${name}`;
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(`${path}.jupyterlab-settings`, JSON.stringify(value));
+  }
+}
+
+/** Starts JupyterLab in this theme and waits until it answers. */
+export async function startJupyterLab(
+  home: JupyterHome,
+  theme: Theme,
+  variables: Record<string, string> = {},
+): Promise<JupyterServer> {
+  await writeSettings(home, theme);
+  const { line, variables: own } = command();
+  const args = [
+    ...[
+      "--IdentityProvider.token=",
+      "--ServerApp.password=",
+      `--ServerApp.root_dir=${home.folder}`,
+    ],
+    ...["--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"],
+    ...(INSTALLED ? [] : [`--LabApp.app_dir=${root}/usr/share/jupyter/lab`]),
+  ];
+  return await startServer(home, [...line, ...args], { ...variables, ...own });
+}
+
+/** The kernel of the open notebook, as the page's own code has it. */
+const KERNEL = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel";
+
+/** An open notebook in JupyterLab. Cells count from 0, of the code cells. */
+export class LabPage {
+  constructor(readonly page: Page) {}
+
+  static async open(page: Page, url: string): Promise<LabPage> {
+    await page.goto(`${url}?reset`);
+    const timeout = 120_000;
+    await page.waitForFunction(`globalThis.jupyterapp && (${KERNEL})`, undefined, { timeout });
+    // Answered by the kernel itself: what is run before it is there is lost.
+    await page.evaluate(`(${KERNEL}).info.then(() => null)`);
+    return new LabPage(page);
+  }
+
+  cell(index: number): Locator {
+    return this.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(index);
+  }
+
+  /** Runs a command of a menu; does not wait for its end. */
+  async menu(id: string): Promise<void> {
+    await this.page.evaluate(`void jupyterapp.commands.execute(${JSON.stringify(id)})`);
+  }
+
+  /** Starts a cell and does not wait for its end. */
+  async start(index: number): Promise<void> {
+    await this.cell(index).locator(".jp-InputPrompt").click();
+    await this.menu("notebook:run-cell");
+  }
+
+  /** Waits until the cell has its number. */
+  async ended(index: number): Promise<void> {
+    await this.cell(index).locator(".jp-InputPrompt", { hasText: /\[\d+\]/ }).waitFor();
+  }
+
+  async run(index: number): Promise<void> {
+    await this.start(index);
+    await this.ended(index);
+  }
+
+  /** Types into the box that the cell asks with, which has this type. */
+  async answer(index: number, type: "text" | "password", value: string): Promise<void> {
+    const masked = "[type=password]";
+    const box = this.cell(index)
+      .locator(`input.jp-Stdin-input${type === "password" ? masked : `:not(${masked})`}`);
+    await box.waitFor();
+    const asked = await box.elementHandle();
+    await box.fill(value);
+    await box.press("Enter");
+    await asked?.waitForElementState("hidden");
+  }
+
+  /** The words of what a cell shows. */
+  async shown(index: number): Promise<string> {
+    return (await this.cell(index).locator(".jp-OutputArea").innerText()).replace(/\s+/g, " ");
+  }
+
+  /** The card that a cell shows: its words, the color of its edge, and those of its text and ground. */
+  async card(index: number): Promise<{ text: string; edge: string; ink: string; ground: string }> {
+    const card = this.cell(index).locator("[role=group]");
+    await card.waitFor();
+    const colors = await this.page.evaluate(`(${COLORS})(${index})`) as Record<
+      "edge" | "ink" | "ground",
+      string
+    >;
+    return { ...colors, text: (await card.innerText()).replace(/\s+/g, " ") };
+  }
+
+  /** Restarts the kernel without the question, and waits until it is there again. */
+  async restart(): Promise<void> {
+    await this.page.evaluate(`(${KERNEL}).restart().then(() => null)`);
+    await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
+  }
+
+  async save(): Promise<void> {
+    await this.page.evaluate(`jupyterapp.shell.currentWidget.context.save().then(() => null)`);
+  }
+}
+
+/** The first ground below an element that can be seen through by nobody. */
+const COLORS = `(index) => {
+  const card = document.querySelectorAll(".jp-NotebookPanel .jp-CodeCell")[index]
+    .querySelector("[role=group]");
+  let at = card, ground = "";
+  for (; at; at = at.parentElement) {
+    ground = getComputedStyle(at).backgroundColor;
+    if (!/^rgba\\(.*, 0(\\.\\d+)?\\)$/.test(ground)) break;
+  }
+  const { borderLeftColor, color } = getComputedStyle(card);
+  return { edge: borderLeftColor, ink: color, ground };
+}`;

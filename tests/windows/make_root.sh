@@ -12,15 +12,17 @@ command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y 
 # What a broken run left is no start for this one. No other file system: nothing is mounted there.
 rm -rf --one-file-system "$root"
 mkdir -p "$root"
-debootstrap --variant=minbase trixie "$root" >/dev/null
+# What is mounted in it is the command's own, and goes with it, however it ends.
+own() { unshare --mount --pid --fork --kill-child "$@"; }
+own debootstrap --variant=minbase trixie "$root" >/dev/null
 mkdir -p "$root/etc/ssl/certs"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 
-# Packages' scripts read /proc. The mount is this command's own and goes with it.
-in_root() { unshare --mount --pid --fork --kill-child --root="$root" --mount-proc "$@"; }
+# Packages' scripts read /proc.
+in_root() { own --root="$root" --mount-proc "$@"; }
 export DEBIAN_FRONTEND=noninteractive
 in_root apt-get install -y -qq --no-install-recommends \
-  wine64 wine ca-certificates jupyterlab procps >/dev/null
+  wine64 wine ca-certificates jupyterlab >/dev/null
 in_root apt-get clean
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
-import { needing } from "../support/needs.ts";
+import { needing, NO_SHELL, testNeeding } from "../support/needs.ts";
 import {
   availableReaders,
   ENV_READERS,
@@ -123,7 +123,7 @@ const runsSomething = [
   ...["export A=1 $(touch ran)", "A[$(touch ran)]=1", "# note\r\n\r\ntouch ran", "BASH_ENV=x"],
 ];
 
-Deno.test("readWith() gives bash no text that runs something", async () => {
+testNeeding(NO_SHELL, "readWith() gives bash no text that runs something", async () => {
   await withFiles(runsSomething, async (paths, folder) => {
     for (const path of paths) await assertRejects(() => readWith("bash", path), RangeError);
     assertEquals([...Deno.readDirSync(folder)].length, paths.length);

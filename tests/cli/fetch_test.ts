@@ -229,8 +229,7 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
 }
 
 Deno.test({
-  name: "what was saved before Ctrl-C is there for the same command",
-  ignore: !POSIX,
+  ...needing(NO_SIGNALS, "what was saved before Ctrl-C is there for the same command"),
   fn: () =>
     inCliWorld(async (world) => {
       const { folder } = world;

@@ -1,4 +1,6 @@
 /** Runs scripts in Deno processes of their own, which see nothing of this one's environment. */
+import { fileURLToPath } from "node:url";
+
 /** Address of the module's entry point. */
 export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 

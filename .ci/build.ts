@@ -8,6 +8,7 @@ import { generateDtsBundle } from "dts-bundle-generator";
 import * as esbuild from "esbuild";
 import { basename, dirname, posix, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eager } from "./eager.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -73,7 +74,9 @@ function denoImports(
       build.onLoad({ filter: /./, ...PACKAGE }, ({ path, pluginData }) => {
         const [id = ""] = /^.[^@]+@[^/]+/.exec(path) ?? [];
         const file = `${npmPackages[id]?.localPath}${path.slice(id.length)}`;
-        return { contents: Deno.readTextFileSync(file), pluginData };
+        // Named through `core`, all of `util` would be kept, which is a quarter of what is used of zod.
+        const contents = Deno.readTextFileSync(file).replaceAll("core.util.", "util.");
+        return { contents, pluginData };
       });
       build.onResolve({ filter: /^node:/ }, ({ path }) => ({
         ...{ path: path.slice("node:".length), namespace: "node" },
@@ -130,22 +133,33 @@ async function writeModules(out: string, used: Packages): Promise<void> {
     }
     for (const [entry, source] of Object.entries(ENTRIES)) {
       const entryPoint = resolve(ROOT, source);
-      const { outputFiles } = await esbuild.build({
+      const file = `${out}/${entry}.js`;
+      const { metafile, outputFiles: [bundle] } = await esbuild.build({
         entryPoints: [entryPoint],
-        ...{ outfile: `${out}/${entry}.js`, absWorkingDir: ROOT, write: false, bundle: true },
+        ...{ outfile: file, absWorkingDir: ROOT, write: false, bundle: true, metafile: true },
         ...{ format: "esm", platform: "neutral", conditions: ["deno"] },
-        // Import is faster from ASCII, which the runtime keeps in one byte a character. Shorter names gain
-        // nothing more, and would be seen in traces and profiles.
-        ...{ charset: "ascii", minifyWhitespace: true, minifySyntax: true, legalComments: "none" },
-        // What the oldest runtime that must at least understand the first lines can parse.
-        target: "node20",
-        ...{ sourcemap: "linked", preserveSymlinks: true },
-        banner: { js: head(entry) },
+        ...{ sourcemap: "inline", preserveSymlinks: true },
         plugins: [denoImports(entryPoint, modules, used)],
       });
-      for (const { path, text } of outputFiles) {
-        await Deno.writeTextFile(path, path.endsWith(".map") ? portable(text, out) : text);
-      }
+      const text = bundle?.text ?? "";
+      const { code, map } = await esbuild.transform(
+        entry === "mod" ? eager(text, metafile) : text,
+        {
+          // Import is faster from ASCII, which the runtime keeps in one byte a character. Shorter names gain
+          // nothing more, and would be seen in traces and profiles.
+          ...{
+            charset: "ascii",
+            minifyWhitespace: true,
+            minifySyntax: true,
+            legalComments: "none",
+          },
+          // What the oldest runtime that must at least understand the first lines can parse.
+          target: "node20",
+          ...{ format: "esm", sourcemap: "external", sourcefile: file, banner: head(entry) },
+        },
+      );
+      await Deno.writeTextFile(file, `${code}//# sourceMappingURL=${basename(file)}.map\n`);
+      await Deno.writeTextFile(`${file}.map`, portable(map, out));
     }
   } finally {
     await esbuild.stop();

@@ -2,7 +2,7 @@
  * The released files, which `deno task build` writes into `dist/` before these tests: they are made the
  * same everywhere, registries take them, and they work where nothing else of this project is.
  */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { inFolder } from "../support/child_deno.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
@@ -102,6 +102,18 @@ Deno.test("what is bundled is named with its license, and no source lies outside
     const known = /^(src\/[\w/.]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
+});
+
+Deno.test("the functions of a login are compiled with the file, those of the doctor are not", () => {
+  const text = Deno.readTextFileSync(`${DIST}mod.js`);
+  // Parentheses tell V8 to compile a function at once, so that Deno's cache holds it compiled.
+  for (
+    const eager of ["computeSecretHash=(async function(", '"src/provider/checks.ts":(function(']
+  ) {
+    assertStringIncludes(text, eager);
+  }
+  assertStringIncludes(text, "async function diagnose(");
+  assert(!text.includes("util_exports"), "of zod's util only what is used is there");
 });
 
 Deno.test("the import map of the released files has all names that tests import", () => {

@@ -38,7 +38,8 @@ export function eager(text: string, { inputs }: Metafile): string {
     } else if (ts.isMethodDeclaration(node) && ts.isStringLiteral(node.name)) {
       put(node.name.end, ": (function");
       put(node.end, ")");
-    } else if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
+    } else if (ts.isFunctionExpression(node) || ts.isArrowFunction(node) && !node.modifiers) {
+      // Of arrow functions only those that are not async: V8 does not look at the others.
       put(start, "(");
       put(node.end, ")");
     }
@@ -48,7 +49,8 @@ export function eager(text: string, { inputs }: Metafile): string {
   let module = "";
   for (const statement of bundle.statements) {
     const comments = text.slice(statement.pos, statement.getStart());
-    module = comments.match(/(?<=^\/\/ )\S+$/gm)?.at(-1) ?? module;
+    const names = comments.match(/(?<=^\/\/ )\S+$/gm) ?? [];
+    module = names.findLast((name) => name in inputs) ?? module;
     if (loaded.has(module)) visit(statement);
   }
   edits.sort((a, b) => a.from - b.from);

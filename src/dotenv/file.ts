@@ -114,14 +114,17 @@ export function foldersOf(path: string): string[] {
  *
  * @param command The command that grants all permissions. Default: the first missing flag is named.
  */
-export function missingWritePermission(path: string, command?: string): ConfigError | undefined {
+export function missingWritePermission(
+  path: string,
+  command?: () => string,
+): ConfigError | undefined {
   for (const folder of foldersOf(path)) {
     for (const name of ["read", "write"] as const) {
       if (Deno.permissions.querySync({ name, path: folder }).state === "granted") continue;
       return new ConfigError(
         "PERMISSION",
         `Cannot keep the session in ${path}: the permission is missing; run${
-          command ? `: ${command}` : ` with --allow-${name}=${flagPath(folder)}`
+          command ? `: ${command()}` : ` with --allow-${name}=${flagPath(folder)}`
         }; or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
       );
     }

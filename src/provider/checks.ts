@@ -62,11 +62,14 @@ const STEPS: ReadonlySet<string> = new Set([
 const token = z.string("expected a string").check(
   z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
 );
+/** Also what says no more than that something is done, if it says anything. */
+const anyObject = z.record(z.string(), z.unknown());
 const optional = <T extends z.ZodMiniType>(schema: T) => z.catch(z.nullish(schema), undefined);
 const seconds = z.pipe(
   z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
   z.number().check(z.positive(), z.maximum(1e9)),
 );
+const stepSession = optional(token);
 const answered = z.object({
   AuthenticationResult: z.nullish(z.object({
     AccessToken: token,
@@ -78,15 +81,12 @@ const answered = z.object({
     ),
   }, "expected an object")),
   ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
-  ChallengeParameters: optional(z.record(z.string(), z.unknown())),
-  Session: optional(token),
+  ChallengeParameters: optional(anyObject),
+  Session: stepSession,
   SecretCode: optional(z.string().check(z.regex(/^[A-Z2-7]{8,}=*$/i))),
   Status: optional(z.string()),
 });
-const attributes = z.record(z.string(), z.unknown());
-const refusedStep = z.object({ Session: optional(token) });
-/** What says no more than that it is done: an object, or nothing at all. */
-const done = z.record(z.string(), z.unknown());
+const refusedStep = z.object({ Session: stepSession });
 
 /**
  * Reads an answer of the token endpoint (section 2.2). Members that are not needed may be missing or
@@ -102,7 +102,7 @@ export function readAnswer(
     return { ...refusalOf(sent, answer, json), ...(Session && { session: new Secret(Session) }) };
   }
   if (sent.flow === "device" || sent.flow === "sign-out") {
-    const isDone = answer.text.trim() === "" || z.safeParse(done, json).success;
+    const isDone = answer.text.trim() === "" || z.safeParse(anyObject, json).success;
     return isDone ? { kind: "done" } : refusalOf(sent, answer, json);
   }
   const checked = z.safeParse(answered, json);
@@ -140,7 +140,7 @@ export function readAnswer(
   ]);
   // What is computed from them is read as it was sent: a password may contain a part of it.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = ChallengeParameters ?? {};
-  const known = z.safeParse(attributes, parsed(String(userAttributes))).data ?? {};
+  const known = z.safeParse(anyObject, parsed(String(userAttributes))).data ?? {};
   return {
     kind: "challenge",
     name: STEPS.has(ChallengeName) ? ChallengeName : quote(ChallengeName),

@@ -14,7 +14,7 @@ export interface ProviderSettings {
   readonly refreshSecretHash: "auto" | "send" | "omit";
   readonly timeoutMs: number;
   /** The command that gives a script its permissions, for the message of one that is missing. */
-  readonly command: string;
+  command(): string;
 }
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
@@ -25,7 +25,7 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
   /** The command that gives a script its permissions, for the message of one that is missing. */
-  readonly command: string;
+  command(): string;
   /** What must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }

@@ -79,7 +79,7 @@ export async function checkProviderSettings(
   if (checked instanceof Map) throw invalidSettings(doing, checked, settings);
   const { authUrl, provider, ...rest } = checked;
   const clientSecret = settings.text("clientSecret") ? settings.secret("clientSecret") : undefined;
-  const command = scriptCommand(settings, endpoint);
+  const command = () => scriptCommand(settings, endpoint);
   return { ...rest, url: authUrl, dialect: provider, clientSecret, command };
 }
 

@@ -211,7 +211,7 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   if (error instanceof Deno.errors.NotCapable) {
     throw new ConfigError(
       "PERMISSION",
-      `Cannot reach the identity provider at ${host}: the permission is missing; run: ${request.command}`,
+      `Cannot reach the identity provider at ${host}: the permission is missing; run: ${request.command()}`,
     );
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";

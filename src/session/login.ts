@@ -89,7 +89,7 @@ export async function obtainTokens(
   const { envFile, isDefault, world } = configuration;
   if (envFile !== undefined) {
     const { options: own, settings } = configuration;
-    const command = scriptCommand(settings, endpointText(own, settings));
+    const command = () => scriptCommand(settings, endpointText(own, settings));
     const missing = missingWritePermission(envFile, command);
     if (missing) throw missing;
   }

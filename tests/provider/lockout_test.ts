@@ -85,7 +85,7 @@ Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengt
     url: new URL("https://provider.example"),
     dialect: { targetHeader: "", service: "", contentType: "" },
     ...{ clientId: "example-client", clientSecret: undefined, userPoolId: "example_Pool" },
-    ...{ refreshSecretHash: "auto", timeoutMs: 30_000, command: "" } as const,
+    ...{ refreshSecretHash: "auto", timeoutMs: 30_000, command: () => "" } as const,
   };
   const name = `user-${crypto.randomUUID()}`;
   const count = (code: "INVALID_CREDENTIALS" | "LOCKED_OUT", minutes: number) => {

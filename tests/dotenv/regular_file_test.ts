@@ -43,7 +43,7 @@ for (const [kind, lack] of nodes) {
           if (linked) await Deno.symlink(node, path);
           const before = names(folder);
           // Whoever opens the pipe after all gets this, and does not wait forever.
-          using writer = kind === "pipe" ? writerTo(node) : undefined;
+          await using writer = kind === "pipe" ? writerTo(node) : undefined;
           await assertRefused(path, /it is a device, pipe or socket, not a regular file/);
           await using world = portless({ session: { envFile: path } });
           const { state, warnings } = await world.session.login();
@@ -59,13 +59,17 @@ for (const [kind, lack] of nodes) {
   }
 }
 
-function writerTo(pipe: string): { wasRead(): boolean } & Disposable {
+function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {
   const args = ["-c", 'echo ACCESS_TOKEN=from-the-pipe >"$1"; echo >"$1.read"', "sh", pipe];
   const child = new Deno.Command("sh", { args, stdin: "null" }).spawn();
   child.unref();
   return {
     wasRead: () => names(pipe.replace(/[^/]*$/, "")).some((name) => name.endsWith(".read")),
-    [Symbol.dispose]: () => child.kill("SIGKILL"),
+    async [Symbol.asyncDispose]() {
+      child.ref();
+      child.kill("SIGKILL");
+      await child.status;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { moduleSpecifier } from "../../src/cli/notebook.ts";
 import { inCliWorld } from "../support/cli_world.ts";
+import { join } from "node:path";
 
 const places: [where: string, here: string, specifier: string][] = [
   ["a clone beside it", "file:///home/ada/clone/src/cli/notebook.ts", "../clone/mod.ts"],
@@ -42,7 +43,7 @@ Deno.test("notebook writes a file once, and never over another one", () =>
     assertEquals(await Deno.readTextFile(`${folder}/notebook.ipynb`), text);
     const json = await run(["notebook", "other.ipynb", "--json"]);
     const { file, import: specifier } = JSON.parse(json.stdout);
-    assertEquals([file, specifier.endsWith("/mod.ts")], [`${folder}/other.ipynb`, true]);
+    assertEquals([file, specifier.endsWith("/mod.ts")], [join(folder, "other.ipynb"), true]);
     assertMatch(
       (await run(["notebook", "nowhere/a.ipynb"])).stderr,
       /nowhere\/a\.ipynb; check the/,

@@ -52,12 +52,19 @@ export function checkValues(
   );
 }
 
-/** Names of challenges. They are shown even if a password contains one of their words. */
-const STEPS: ReadonlySet<string> = new Set([
+/** Names of challenges and their parameters. They are shown even if a password contains one of their words. */
+const WELL_KNOWN: ReadonlySet<string> = new Set([
   ...["NEW_PASSWORD_REQUIRED", "SMS_MFA", "EMAIL_OTP", "SMS_OTP", "SOFTWARE_TOKEN_MFA"],
   ...["SELECT_MFA_TYPE", "MFA_SETUP", "CUSTOM_CHALLENGE", "DEVICE_SRP_AUTH", "SELECT_CHALLENGE"],
   ...["DEVICE_PASSWORD_VERIFIER", "PASSWORD_VERIFIER", "WEB_AUTHN"],
+  ...["requiredAttributes", "userAttributes", "MFAS_CAN_CHOOSE", "MFAS_CAN_SETUP"],
+  ...["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION", "FRIENDLY_DEVICE_NAME"],
+  ...["USERNAME", "USER_ID_FOR_SRP"],
 ]);
+
+/** Attributes of a user, which are shown likewise (OpenID Connect Core, 5.1). */
+const ATTRIBUTE =
+  /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
 
 const token = z.string("expected a string").check(
   z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
@@ -131,19 +138,25 @@ export function readAnswer(
       return { kind: "key", key: new Secret(SecretCode), session };
     }
     if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
+    if (sent.flow === "challenge" && Status === "ERROR") {
+      const said = "Status: ERROR";
+      const refused = { kind: "refused", repeatable: false, definitive: false, said } as const;
+      return { ...refused, code: "CODE_REJECTED", seen: said, status: answer.status, session };
+    }
     return refusalOf(sent, answer, json, "neither tokens nor a challenge");
   }
   const quote = (text: string) => redact(text, sent.secrets, 1_000);
+  const quoteName = (name: string) => WELL_KNOWN.has(name) ? name : quote(name);
   const parameters = Object.entries(ChallengeParameters ?? {}).map(([name, value]) => [
-    quote(name),
-    quote(typeof value === "string" ? value : JSON.stringify(value)),
+    quoteName(name),
+    listsKnown(value) ? value : quote(typeof value === "string" ? value : JSON.stringify(value)),
   ]);
   // What is computed from them is read as it was sent: a password may contain a part of it.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = ChallengeParameters ?? {};
   const known = z.safeParse(anyObject, parsed(String(userAttributes))).data ?? {};
   return {
     kind: "challenge",
-    name: STEPS.has(ChallengeName) ? ChallengeName : quote(ChallengeName),
+    name: quoteName(ChallengeName),
     parameters: Object.fromEntries(parameters),
     attributes: Object.keys(known).filter((each) => known[each]),
     username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
@@ -151,6 +164,12 @@ export function readAnswer(
     ),
     session,
   };
+}
+
+/** Whether a parameter is a list of well-known names only. Such a list is read and answered, so it stays whole. */
+function listsKnown(value: unknown): value is string {
+  const list = typeof value === "string" ? parsed(value) : undefined;
+  return Array.isArray(list) && list.every((each) => WELL_KNOWN.has(each) || ATTRIBUTE.test(each));
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,39 @@
+import { assertEquals, assertInstanceOf } from "@std/assert";
+import { ChallengeError } from "../../../mod.ts";
+import { rejection } from "../../support/portless.ts";
+import { USERNAME, worldOf } from "./cases.ts";
+
+Deno.test("what can be chosen or is asked for is understood, also where the password shares a word with it", async () => {
+  const asked = async (challenge: string, password: string) => {
+    const user = { challenge, password };
+    await using world = worldOf(user, { session: { password } });
+    const error = await rejection(world.session.login({ strategy: "environment" }));
+    assertInstanceOf(error, ChallengeError);
+    return error.challenge.asks.map(({ name }) => name);
+  };
+  assertEquals(await asked("MFA_SETUP", "Software-1 SOFTWARE"), ["SOFTWARE_TOKEN_MFA_CODE"]);
+  assertEquals(await asked("NEW_PASSWORD_REQUIRED", "My-1st-Attributes"), [
+    ...["NEW_PASSWORD", "userAttributes.email"],
+  ]);
+});
+
+Deno.test("a key that is not verified is a rejected code, and another one may be given", async () => {
+  await using world = worldOf({ challenge: "MFA_SETUP" });
+  let count = 0;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const isCode = String(init?.body).includes("UserCode");
+    const { Session } = JSON.parse(String(init?.body));
+    return isCode && ++count === 1
+      ? Response.json({ Status: "ERROR", Session })
+      : await (world.options.fetch ?? globalThis.fetch)(input, init);
+  };
+  const answer = async () => ({ SOFTWARE_TOKEN_MFA_CODE: await world.sandbox.totp(USERNAME) });
+  const refusals: (string | undefined)[] = [];
+  const status = await world.another({ fetch }).login({
+    onChallenge: ({ refused }) => {
+      refusals.push(refused);
+      return answer();
+    },
+  });
+  assertEquals([status.state, refusals], ["valid", [undefined, "Status: ERROR"]]);
+});

@@ -214,7 +214,8 @@ class Transfer {
         this.#wantsPlain = false;
         return this.#anew("the answer is packed");
       }
-      this.#target.begin(representationOf(response));
+      const found = representationOf(response);
+      this.#target.begin(this.#call.isSafe ? found : { ...found, validator: undefined });
       this.resumedFrom = 0;
     } else return await this.#refused(response, attempts);
     this.contentType = response.headers.get("content-type") ?? undefined;
@@ -285,11 +286,12 @@ class Transfer {
   }
 }
 
-function isRest({ headers }: Response, size: number, of: Representation): boolean {
+function isRest(response: Response, size: number, of: Representation): boolean {
+  const { headers } = response;
   const { start, total } = rangeOf(headers);
   const tag = headers.get("etag");
   const isSame = tag === null || !of.validator?.startsWith('"') || tag === of.validator;
-  return start === size && isSame &&
+  return start === size && isSame && !isPacked(response) &&
     (of.total === undefined || total === undefined || total === of.total);
 }
 

@@ -270,17 +270,23 @@ for (const [what, headers, isRight] of digests) {
     }));
 }
 
-Deno.test("what cannot be gone on with is not begun again by itself, and leaves nothing", () =>
-  inWorld({ etag: "", dropAfter: 100_000 }, async ({ server, get, folder }) => {
-    const error = await rejection(get());
-    assertInstanceOf(error, ApiError);
-    assertEquals(error.code, "DOWNLOAD_BROKEN");
-    assertMatch(
-      error.message,
-      /data: the answer broke off after 100\.0 kB of 300\.0 kB; try again/,
-    );
-    assertEquals([server.asked.length, filesIn(folder)], [1, []]);
-  }));
+const FINAL: [string, string, RequestInit][] = [
+  ["a file without an ETag", "", {}],
+  ["the answer to a POST", `"one"`, { method: "POST" }],
+];
+for (const [what, etag, init] of FINAL) {
+  Deno.test(`${what} is not begun again by itself, and leaves nothing`, () =>
+    inWorld({ etag, dropAfter: 100_000 }, async ({ server, get, folder }) => {
+      const error = await rejection(get({ init }));
+      assertInstanceOf(error, ApiError);
+      assertEquals(error.code, "DOWNLOAD_BROKEN");
+      assertMatch(
+        error.message,
+        /data: the answer broke off after 100\.0 kB of 300\.0 kB; try again/,
+      );
+      assertEquals([server.asked.length, filesIn(folder)], [1, []]);
+    }));
+}
 
 Deno.test("a server that brings nothing more is asked a few times, with pauses", () =>
   inWorld({ dropAfter: 100_000 }, async ({ server, get, pauses, folder }) => {
@@ -340,12 +346,15 @@ Deno.test("an answer that ends early, or holds another part, is no reason to sav
     new Response("half", { headers: { etag, "content-length": "8" } }),
     part("gain", 4),
   ];
+  const packed = part("????", 4);
+  packed.headers.set("content-encoding", "gzip");
+  answers.splice(1, 0, packed, new Response("half", { headers: { etag, "content-length": "8" } }));
   await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });
   await world.session.login();
   await inFolder(async (folder) => {
     const saved = await world.session.download("/files/data", `${folder}/data`);
     assertEquals(Deno.readTextFileSync(saved.file), "halfgain");
-    assertEquals([world.called.length, filesIn(folder)], [4, ["data"]]);
+    assertEquals([world.called.length, filesIn(folder)], [6, ["data"]]);
   });
 });
 

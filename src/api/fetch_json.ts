@@ -112,12 +112,37 @@ function judge(
       "read it with (await authFetch(…)).text(), or save it with download()",
     ];
   }
-  if (/^[[{]/.test(text)) return ["it is JSON that is cut off or malformed", "try again"];
+  if (/^[[{]/.test(text)) return judgeJson(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
   return [
     `it is no JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
     "read it with (await authFetch(…)).text()",
   ];
+}
+
+/** What is nearly JSON. */
+function judgeJson(text: string): [seen: string, next: string] {
+  const reading = "read it with (await authFetch(…)).text(), and";
+  if (whyNoJson(text.split("\n", 1)[0] ?? "") === undefined) {
+    return ["it is one JSON value a line", `${reading} parse each line`];
+  }
+  // The runtime quotes the place; to look for it in the text could take long.
+  if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(whyNoJson(text) ?? "")) {
+    return [
+      "it has NaN or Infinity, which JSON does not know",
+      `${reading} put null in their place`,
+    ];
+  }
+  return ["it is JSON that is cut off or malformed", "try again"];
+}
+
+function whyNoJson(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** Whether the first two lines have the same separators, and at least one. */

@@ -92,8 +92,18 @@ const bodies: [string, () => Response, RegExp][] = [
   ["CSV by its looks", answer(200, "a;b\n1;2\n"), /it is CSV and no JSON/],
   [
     "JSON that is cut off",
-    answer(200, '[{"a":1},{"b'),
+    answer(200, '[{"a":1},{"b":"NaN'),
     /it is JSON that is cut off or malformed; try/,
+  ],
+  [
+    "what Python writes for a missing number",
+    answer(200, '[{"NaN":"Infinity","a":NaN}]'),
+    /it has NaN or Infinity, which JSON does not know; read it with .*text\(\), and put null in/,
+  ],
+  [
+    "one JSON value a line",
+    answer(200, '{"a":1}\n{"a":2}\n'),
+    /it is one JSON value a line; read it with .*text\(\), and parse each line/,
   ],
   ["text", answer(200, "hello"), /has the content type text\/plain and begins with "hello"/],
 ];

@@ -4,7 +4,7 @@ import { openTarget } from "./download_target.ts";
 import { BodyError, piecesOf } from "./body_reader.ts";
 import { pairsOf, withDefault } from "./headers.ts";
 import type { DownloadTarget } from "./part_file.ts";
-import { isPacked, rangeOf, type Representation, representationOf } from "./representation.ts";
+import { isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
 import { retryAfterMs } from "../provider/send.ts";
 import { type ApiError, typeError } from "../values/errors.ts";
 import { bytesText } from "../values/wording.ts";
@@ -207,6 +207,7 @@ class Transfer {
         await response.body?.cancel();
         return this.#anew("the API sent another part than the one that was asked for");
       }
+      this.#target.learn(rangeOf(response.headers).total);
     } else if (response.ok && response.status !== 206) {
       if (this.#wantsPlain && isPacked(response) && headers.length > given.length) {
         // Packed all the same. The runtime unpacks only what it asked for itself.
@@ -284,15 +285,6 @@ class Transfer {
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     return broken(this.#call, `${why} after ${bytesText(size)}${whole}; ${next}`);
   }
-}
-
-function isRest(response: Response, size: number, of: Representation): boolean {
-  const { headers } = response;
-  const { start, total } = rangeOf(headers);
-  const tag = headers.get("etag");
-  const isSame = tag === null || !of.validator?.startsWith('"') || tag === of.validator;
-  return start === size && isSame && !isPacked(response) &&
-    (of.total === undefined || total === undefined || total === of.total);
 }
 
 function isElsewhere({ redirected, url }: Response, call: JudgedCall): boolean {

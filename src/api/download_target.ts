@@ -67,6 +67,8 @@ class Outlet implements DownloadTarget {
 
   begin(): void {}
 
+  learn(): void {}
+
   async write(bytes: Uint8Array): Promise<void> {
     try {
       for (let at = 0; at < bytes.length;) at += await this.#file.write(bytes.subarray(at));

@@ -13,6 +13,8 @@ export interface DownloadTarget {
   readonly isKept: boolean;
   /** Begins again, with the first byte of a file. */
   begin(of: Representation): void;
+  /** Notes the length where only a part tells it: an answer in chunks has none. */
+  learn(total: number | undefined): void;
   write(bytes: Uint8Array): void | Promise<void>;
   /** Whether what is there has the digest. */
   matches(digest: Digest): Promise<boolean>;
@@ -139,6 +141,10 @@ export class PartFile implements DownloadTarget {
       remove(this.#note);
       Deno.writeTextFileSync(this.#note, JSON.stringify(of), { createNew: true });
     });
+  }
+
+  learn(total: number | undefined): void {
+    this.#of = { ...this.#of, total: this.#of.total ?? total };
   }
 
   /** Synchronous, so that nothing is still being written when a Stop ends the call. */

@@ -54,6 +54,16 @@ export function rangeOf(headers: Headers): { start?: number; total?: number } {
   };
 }
 
+/** Whether an answer holds the file from this byte on. */
+export function isRest(response: Response, size: number, of: Representation): boolean {
+  const { headers } = response;
+  const { start, total } = rangeOf(headers);
+  const tag = headers.get("etag");
+  const isSame = tag === null || !of.validator?.startsWith('"') || tag === of.validator;
+  return start === size && isSame && !isPacked(response) &&
+    (of.total === undefined || total === undefined || total === of.total);
+}
+
 const STRONGEST_FIRST = ["sha512", "sha256", "sha1", "md5"] as const;
 
 /**

@@ -358,6 +358,31 @@ Deno.test("an answer that ends early, or holds another part, is no reason to sav
   });
 });
 
+Deno.test("parts of a file whose length only they tell are fetched to its end", async () => {
+  const headers = { etag: `"one"` };
+  const pieces = [new TextEncoder().encode("half")];
+  const broken = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.pop();
+      if (piece) controller.enqueue(piece);
+      else controller.error(new TypeError("closed"));
+    },
+  }, { highWaterMark: 0 });
+  const part = (text: string, range: string) =>
+    new Response(text, { status: 206, headers: { ...headers, "content-range": `bytes ${range}` } });
+  const answers = [
+    new Response(broken, { headers }),
+    part("gain", "4-7/12"),
+    part("more", "8-11/12"),
+  ];
+  await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });
+  await world.session.login();
+  await inFolder(async (folder) => {
+    const saved = await world.session.download("/files/data", `${folder}/data`);
+    assertEquals(Deno.readTextFileSync(saved.file), "halfgainmore");
+  });
+});
+
 Deno.test("the next call finds the file free, however long the one before takes to end", () =>
   inWorld({}, async ({ sandbox, server, file }) => {
     const begun = Promise.withResolvers<void>();

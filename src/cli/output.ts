@@ -74,8 +74,8 @@ export function asCommands(text: string): string {
     .replaceAll("login()", "platform-auth login")
     // What only a program can do.
     .replace(
-      /, in a notebook or a terminal, or answer with .*?(?= \(help: |$)/gm,
-      ", in a terminal",
+      /(, in a notebook or a terminal)?, or answer with onChallenge.*?(?= \(help: |$)/gm,
+      (_, where) => where === undefined ? "" : ", in a terminal",
     );
 }
 

@@ -81,7 +81,7 @@ export async function takeSteps(
       const { challenge: { asks, authenticator: key } } = step;
       if (shown && shown.key !== key) shown = void await shown.takeOut();
       if (asks.length === 0) throw errorOf(login, step);
-      let answers: Answers | undefined;
+      let answers: Answers | null | undefined;
       if (login.onChallenge) {
         answers = checkAnswers(await login.onChallenge(step.challenge), asks, "onChallenge");
         await untilHeard(signal);
@@ -93,7 +93,7 @@ export async function takeSteps(
         const isShown = displays || step.challenge.attempt > 1;
         answers = await askPerson(world, step, isShown ? undefined : key, signal);
       }
-      if (answers === undefined) throw errorOf(login, step);
+      if (!answers) throw errorOf(login, step, answers === null);
       found = await take(login, step, answers, signal);
     }
     return found;
@@ -173,8 +173,7 @@ function stepAgain(login: LoginUnderWay, step: Step, delivery: Delivery): Step {
   if (code !== "CODE_REJECTED" && code !== "NEW_PASSWORD_REJECTED") {
     throw failure(login, step, delivery);
   }
-  const { challenge } = step;
-  const { authenticator, attempt } = challenge;
+  const { challenge, challenge: { authenticator, attempt } } = step;
   const again = withKey({ ...challenge, attempt: attempt + 1, refused: said }, authenticator);
   const next = { ...step, challenge: again, session: session ?? step.session, code, isSpent };
   if (attempt >= MAX_ATTEMPTS) {
@@ -204,7 +203,7 @@ function expired({ challenge }: Step, why: string): ChallengeError {
 }
 
 /** The error of a step that nobody answered here: it can be answered later. */
-function errorOf(login: LoginUnderWay, first: Step): ChallengeError {
+function errorOf(login: LoginUnderWay, first: Step, isCanceled = false): ChallengeError {
   // An answer goes to the step that the login is at, whichever error is asked: a cell is run twice.
   let now: Step | undefined = first;
   const respond = (given: Answers): Promise<SessionStatus> =>
@@ -227,12 +226,12 @@ function errorOf(login: LoginUnderWay, first: Step): ChallengeError {
       }
       throw made(now);
     });
-  const made = (step: Step) =>
-    new ChallengeError(step.code, messageOf(step), step.challenge, respond);
-  return made(first);
+  const made = (step: Step, isCanceled = false) =>
+    new ChallengeError(step.code, messageOf(step, true, isCanceled), step.challenge, respond);
+  return made(first, isCanceled);
 }
 
-function messageOf(step: Step, goesOn = true): string {
+function messageOf(step: Step, goesOn: boolean, isCanceled = false): string {
   const { name, asks } = step.challenge;
   if (asks.length === 0) {
     return `Cannot log in: the provider asks for a further step (${name}), and ${elsewhere(name)}`;
@@ -242,8 +241,10 @@ function messageOf(step: Step, goesOn = true): string {
   ).join(", ");
   const key = step.challenge.authenticator ? ", whose key is in its challenge.authenticator" : "";
   const later = goesOn ? ` or with respond({ ${wanted} }) of this error${key}` : "";
-  return `Cannot log in: ${problemOf(step)}; run login() where it can ask, in a notebook or a ` +
-    `terminal, or answer with onChallenge${later}`;
+  const how = isCanceled
+    ? ", and no answer was given; run login() again"
+    : "; run login() where it can ask, in a notebook or a terminal";
+  return `Cannot log in: ${problemOf(step)}${how}, or answer with onChallenge${later}`;
 }
 
 function problemOf({ challenge, code, isSpent }: Step): string {
@@ -256,13 +257,13 @@ function problemOf({ challenge, code, isSpent }: Step): string {
   return `the provider asks for a further step (${name}: ${prompts})`;
 }
 
-/** Asks for each part of an answer. @returns `undefined` if nothing was entered. */
+/** Asks for each part of an answer. @returns `null` if none was given, `undefined` if nobody can be asked. */
 async function askPerson(
   world: World,
   step: Step,
   key: AuthenticatorKey | undefined,
   signal: AbortSignal | undefined,
-): Promise<Answers | undefined> {
+): Promise<Answers | null | undefined> {
   const { asks, refused } = step.challenge;
   const answers: Record<string, string> = {};
   let lead = refused === undefined ? "" : `${sentence(problemOf(step))} `;
@@ -272,7 +273,8 @@ async function askPerson(
       const line = printable(`${lead}${each.prompt}${options}`);
       const question = key === undefined ? line : `${keyText(key)}\n${line}`;
       const answer = await ask(world, question, each.secret, signal);
-      if (answer === null || answer.trim() === "" || tries > MAX_ATTEMPTS) return undefined;
+      if (answer === null) return undefined;
+      if (answer.trim() === "" || tries > MAX_ATTEMPTS) return null;
       const { choices } = each;
       const chosen = choices
         ? choices.find((choice, at) =>
@@ -284,8 +286,8 @@ async function askPerson(
       else if (each.name !== "NEW_PASSWORD") answers[each.name] = chosen;
       else {
         const second = await ask(world, "The same new password again:", true, signal);
+        if (!second) return null;
         if (second === answer) answers[each.name] = chosen;
-        else if (second === null || second === "") return undefined;
         else lead = "These two differ. ";
       }
     }

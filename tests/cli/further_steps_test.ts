@@ -91,3 +91,18 @@ Deno.test("without a terminal a further step is exit status 3, with what to do",
     assert(!`${stderr}${json.stderr}${piped.stderr}`.includes(password));
     assert(!(await Deno.readTextFile(world.envFile)).includes("ACCESS_TOKEN"));
   }));
+
+terminalTest(
+  "in a terminal nothing entered at a further step ends the login, and says so",
+  () =>
+    inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
+      const env = childEnvironment({ NO_COLOR: "1" });
+      const dialog: [string, Answer][] = [["Code that was sent", () => Promise.resolve("\r")]];
+      const seen = await inTerminal(world.commandLine(["login"]), dialog, {
+        cwd: world.folder,
+        env,
+      });
+      assertMatch(seen.screen, /and no answer was given; run platform-auth login again \(help/);
+      assertEquals([seen.code, seen.sane], [3, true]);
+    }),
+);

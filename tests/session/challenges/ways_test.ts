@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Answers, Ask, Challenge } from "../../../mod.ts";
+import { rejection } from "../../support/portless.ts";
 import {
   BY_MAIL,
   CHALLENGE_CASES,
@@ -108,7 +109,12 @@ Deno.test("a new password is typed twice, a choice that is none is asked again, 
       asked.push(message);
       return answers[asked.length - 1] ?? null;
     };
-    assertEquals(await outcome(world.another({ prompt }).login()), end);
+    const login = world.another({ prompt }).login();
+    assertEquals(await outcome(login), end);
+    if (answers.at(-1) === "") {
+      const { message } = await rejection(login);
+      assertMatch(message, /, and no answer was given; run login\(\) again, or answer with onCh/);
+    }
     assertMatch(asked.join("\n"), said);
     assertEquals(asked.length, answers.length);
   }

@@ -1,4 +1,4 @@
-import type { Digest, Representation } from "./representation.ts";
+import { type Digest, isRepresentation, type Representation } from "./representation.ts";
 import { guarded, reasonOf, refused, THERE } from "./disk_errors.ts";
 import { isForeign, lookAt } from "../dotenv/regular_file.ts";
 import { renameOver } from "../dotenv/replace_file.ts";
@@ -125,8 +125,8 @@ export class PartFile implements DownloadTarget {
     try {
       const info = Deno.lstatSync(this.#note);
       if (!info.isFile || isForeign(this.#note, info)) return undefined;
-      const { validator, total, digest } = JSON.parse(Deno.readTextFileSync(this.#note));
-      return typeof validator === "string" ? { validator, total, digest } : undefined;
+      const noted: unknown = JSON.parse(Deno.readTextFileSync(this.#note));
+      return isRepresentation(noted) ? noted : undefined;
     } catch {
       return undefined;
     }

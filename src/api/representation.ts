@@ -87,3 +87,15 @@ function digestOf(headers: Headers): Digest | undefined {
   }
   return undefined;
 }
+
+/** Whether a note can be gone on with: it may come from another version, or have been changed. */
+export function isRepresentation(noted: unknown): noted is Representation {
+  const { validator, total, digest } = noted as Record<keyof Representation, unknown>;
+  const { algorithm, value } = (digest ?? { algorithm: "md5", value: "" }) as Record<
+    string,
+    unknown
+  >;
+  return typeof validator === "string" && /^[\x20-\x7e]+$/.test(validator) &&
+    (total === undefined || Number.isSafeInteger(total)) &&
+    STRONGEST_FIRST.some((known) => known === algorithm) && typeof value === "string";
+}

@@ -150,6 +150,28 @@ for (const [what, change, options] of changes) {
     }));
 }
 
+Deno.test("what an earlier call left with a note that makes no sense is fetched anew", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, get, folder } = world;
+    const odd = [{ validator: "a\n" }, { total: "300000" }, { digest: "x" }, {
+      digest: { algorithm: "rot13", value: "x" },
+    }];
+    for (const each of odd) {
+      Object.assign(server.options, { dropAfter: 100_000 });
+      const before = server.asked.length;
+      server.options.instead = (_, count) => count > before + 1 ? "400 No" : undefined;
+      await rejection(get({ overwrite: true }));
+      delete server.options.instead;
+      server.options.dropAfter = Infinity;
+      const note = `${folder}/${filesIn(folder).find((name) => name.endsWith(".json"))}`;
+      const sound = JSON.parse(Deno.readTextFileSync(note));
+      Deno.writeTextFileSync(note, JSON.stringify({ ...sound, ...each }));
+      assertEquals((await get({ overwrite: true })).resumedFrom, 0, Deno.inspect(each));
+      assertWhole(world);
+    }
+    assertEquals(filesIn(folder), ["data.bin"]);
+  }));
+
 Deno.test("a file that is there is left alone, and nothing is sent, unless it may be replaced", () =>
   inWorld({}, async (world) => {
     const { server, get, file, folder } = world;

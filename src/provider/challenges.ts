@@ -33,6 +33,7 @@ interface AskedChallenge {
 /** The steps in which a new password is set, and an authenticator app set up. */
 const NEW_PASSWORD_REQUIRED = "NEW_PASSWORD_REQUIRED";
 const MFA_SETUP = "MFA_SETUP";
+const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 
 /** Whether the step needs a key for an authenticator app first. */
 export function needsKey({ name, asks }: AskedChallenge): boolean {
@@ -126,7 +127,14 @@ export function asksOf(issued: IssuedChallenge, username: string): readonly Chal
 }
 
 function appCode(prompt: string): ChallengeAsk {
-  return { name: "SOFTWARE_TOKEN_MFA_CODE", prompt, secret: true };
+  return { name: APP_CODE, prompt, secret: true };
+}
+
+/** What to do about a code that was right once: an app shows another one by itself. */
+export function afterSpent({ asks }: AskedChallenge): string {
+  return asks.some(({ name }) => name === APP_CODE)
+    ? "wait for the next one"
+    : "take the newest one that was sent";
 }
 
 function sentCode(

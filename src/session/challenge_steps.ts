@@ -6,6 +6,7 @@ import {
   keyText,
 } from "./challenge.ts";
 import {
+  afterSpent,
   asksOf,
   checkAnswers,
   elsewhere,
@@ -251,7 +252,9 @@ function problemOf({ challenge, code, isSpent }: Step): string {
   const { name, asks, refused } = challenge;
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") {
-    return `the provider rejected the code (${refused})${isSpent ? "; wait for the next one" : ""}`;
+    return `the provider rejected the code (${refused})${
+      isSpent ? `; ${afterSpent(challenge)}` : ""
+    }`;
   }
   const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
   return `the provider asks for a further step (${name}: ${prompts})`;
@@ -266,7 +269,8 @@ async function askPerson(
 ): Promise<Answers | null | undefined> {
   const { asks, refused } = step.challenge;
   const answers: Record<string, string> = {};
-  let lead = refused === undefined ? "" : `${sentence(problemOf(step))} `;
+  const problem = problemOf(step).replace(/^./, (letter) => letter.toUpperCase());
+  let lead = refused === undefined ? "" : `${problem}. `;
   for (const each of asks) {
     for (let tries = 1; answers[each.name] === undefined; tries++) {
       const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
@@ -293,8 +297,4 @@ async function askPerson(
     }
   }
   return answers;
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

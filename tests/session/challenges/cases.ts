@@ -143,7 +143,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
       {
         ...mail,
         attempt: 3,
-        says: /^The provider rejected the code \(.*\); wait for the next one\. Code that was sent/,
+        says: /^The provider rejected the code \(.*\); take the newest one that was sent\. Code that/,
       },
     ],
   },

@@ -185,6 +185,29 @@ Deno.test("download redirects to a signed URL that refuses a token and expires",
   assertEquals((await open(location)).status, 403);
 });
 
+Deno.test("a file that is still the same is answered from where a download was", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const { AccessToken } = await logIn(sandbox);
+  const path = `${sandbox.apiUrl}/v1/stations/lake-meadow/observations.csv`;
+  const ask = (headers: HeadersInit): Promise<Response> =>
+    sandbox.handle(
+      new Request(path, { headers: { ...headers, authorization: `bearer ${AccessToken}` } }),
+    );
+  const whole = await ask({});
+  const text = await whole.text();
+  const etag = whole.headers.get("etag") ?? "";
+  assertEquals(whole.headers.get("content-length"), String(text.length));
+  const rest = await ask({ range: "bytes=1000-", "if-range": etag });
+  assertEquals([rest.status, await rest.text()], [206, text.slice(1000)]);
+  const { length } = text;
+  assertEquals(rest.headers.get("content-range"), `bytes 1000-${length - 1}/${length}`);
+  const changed = await ask({ range: "bytes=1000-", "if-range": '"another"' });
+  assertEquals([changed.status, await changed.text()], [200, text]);
+  const beyond = await ask({ range: `bytes=${length}-`, "if-range": etag });
+  assertEquals([beyond.status, beyond.headers.get("content-range")], [416, `bytes */${length}`]);
+});
+
 Deno.test("apiRequests lists the calls without query and token", async () => {
   const { sandbox, clock } = sandboxAt();
   await using _ = sandbox;

@@ -6,7 +6,7 @@
  * @module
  */
 import { Hono, type MiddlewareHandler } from "npm:hono@^4";
-import type { Downloads } from "./downloads.ts";
+import { type Downloads, fileAnswer } from "./downloads.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
 import { csvTable, observationPage, parseRange, QueryError } from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
@@ -114,10 +114,9 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   app.get("/v1/stations/:id/observations.csv", (context) => {
     const station = findStation(context.req.param("id"));
     const range = parseRange(new URL(context.req.url).searchParams, ["from", "to"]);
-    return context.body(csvTable(station, range), 200, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="${station.id}.csv"`,
-    });
+    const answer = fileAnswer(context.req.raw, csvTable(station, range));
+    answer.headers.set("content-disposition", `attachment; filename="${station.id}.csv"`);
+    return answer;
   });
   app.get(
     "/v1/stations/:id/download",

@@ -33,9 +33,9 @@ async function fetched(...args: string[]): Promise<boolean> {
 async function notebookPackages(): Promise<string[]> {
   const found = new Set<string>();
   for (const { name } of Deno.readDirSync(`${ROOT}notebooks`)) {
-    if (!name.endsWith(".ipynb")) continue;
+    if (!/\.(ipynb|ts)$/.test(name)) continue;
     const text = await Deno.readTextFile(`${ROOT}notebooks/${name}`);
-    for (const [, specifier] of text.matchAll(/\\"(npm:[^"\\]+)\\"/g)) found.add(specifier ?? "");
+    for (const [, specifier] of text.matchAll(/"(npm:[^"\\]+)\\?"/g)) found.add(specifier ?? "");
   }
   return [...found];
 }

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inCliWorld } from "../support/cli_world.ts";
 import {
+  type CodeCell,
   codeCells,
   describeOutputs,
   type Notebook,
@@ -12,6 +13,9 @@ import {
 import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./main.ts";
+
+const MOST_COLUMNS = 85;
+const SANDBOX_ONLY = "// sandbox only";
 
 const COMMAND = fileURLToPath(new URL("./main.ts", import.meta.url));
 
@@ -207,15 +211,61 @@ async function command(...args: string[]): Promise<{ code: number; stdout: strin
   return { code: status, stdout: new TextDecoder().decode(stdout) };
 }
 
+/** What makes a cell hard to read or its value land elsewhere. See notebooks/show.ts. */
+function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
+  const problems: string[] = [];
+  const widest = Math.max(...source.split("\n").map((line) => line.length));
+  if (widest > MOST_COLUMNS) problems.push(`has a line of ${widest} characters`);
+  for (const output of outputs) {
+    if (output.output_type === "stream") problems.push("prints; use show()");
+    if (output.output_type === "execute_result" && !("text/html" in output.data)) {
+      problems.push("shows a value without show()");
+    }
+  }
+  const isMarked = isSandboxOnly || source.startsWith(`${SANDBOX_ONLY}\n`);
+  if (!isMarked && /\b(sandbox|clock)\b/.test(source)) {
+    problems.push("is not marked as sandbox only");
+  }
+  return problems;
+}
+
 Deno.test("every notebook shows again what its file holds", async (t) => {
-  const paths = await listNotebooks();
-  assertEquals(paths.map((path) => basename(path).slice(0, 2)), ["01", "02", "03", "04", "05"]);
-  for (const path of paths) {
+  for (const path of await listNotebooks()) {
     await t.step(basename(path), async () => {
       const report = await runNotebook(path);
       assertEquals(report.problems, [], formatReport(report));
     });
   }
+});
+
+Deno.test("the README lists every notebook", async () => {
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const listed = [...readme.matchAll(/\(notebooks\/(\w+\.ipynb)\)/g)].map(([, name]) => name);
+  assertEquals(listed, (await listNotebooks()).map((path) => basename(path)));
+});
+
+Deno.test("every notebook can be read on a small screen, and each value is under its own cell", async () => {
+  const paths = (await listNotebooks()).filter((path) => !path.endsWith("/06_first_login.ipynb"));
+  for (const path of paths) {
+    const cells = codeCells(await readNotebook(path));
+    const isSandboxOnly = cells[0]?.cell.source.startsWith(`${SANDBOX_ONLY}: the whole notebook\n`);
+    const problems = cells.flatMap(({ number, cell }) =>
+      layoutProblems(cell, isSandboxOnly).map((it) => `${basename(path)} [${number}] ${it}`)
+    );
+    assertEquals(problems, []);
+  }
+});
+
+Deno.test("a long line, a plain value and an unmarked cell of the sandbox are found", () => {
+  const plain = [value({ "text/plain": "1" })];
+  assertEquals(layoutProblems(code(`const a = "${"a".repeat(80)}";`)), [
+    "has a line of 93 characters",
+  ]);
+  assertEquals(layoutProblems(code("rows.length;", plain)), ["shows a value without show()"]);
+  assertEquals(layoutProblems(code("console.log(1);", [printed("1\n")])), ["prints; use show()"]);
+  assertEquals(layoutProblems(code("await sandbox.close();")), ["is not marked as sandbox only"]);
+  assertEquals(layoutProblems(code("// sandbox only\nclock += 1;")), []);
+  assertEquals(layoutProblems(code("await login();", [value({ "text/html": "<p>" })])), []);
 });
 
 Deno.test("a notebook that the command line wrote runs, with the .env of its project", () =>

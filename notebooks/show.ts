@@ -12,7 +12,7 @@ const PAUSE_MS = 20;
 /**
  * Shows a value and waits until it is there. A text or an error is wrapped at words.
  *
- * @param asText For a picture or a table: what is shown where only text is.
+ * @param asText For a table or a picture: what is shown where only text is.
  */
 export async function show(value: unknown, asText?: string): Promise<void> {
   const bundle = isPlain(value) ? { "text/plain": textOf(value) } : await Deno.jupyter.format(value);
@@ -24,7 +24,7 @@ export async function show(value: unknown, asText?: string): Promise<void> {
 /** Whether the value has no way of its own to show itself in a notebook. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return !("outerHTML" in value) && !(Symbol.for("Jupyter.display") in value);
+  return !(Symbol.for("Jupyter.display") in value);
 }
 
 function textOf(value: unknown): string {

@@ -248,7 +248,6 @@ Deno.test("every notebook fits a small screen, and each value is under its own c
   const problems: string[] = [];
   for (const path of await listNotebooks()) {
     const name = basename(path);
-    if (name === "06_first_login.ipynb") continue;
     const cells = codeCells(await readNotebook(path));
     const isSandboxOnly = cells[0]?.cell.source.startsWith(`${SANDBOX_ONLY}: the whole notebook\n`);
     for (const { number, cell } of cells) {

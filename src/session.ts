@@ -3,7 +3,7 @@ import { cancellable } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError, isTransient, typeError } from "./values/errors.ts";
+import { AuthError, ConfigError, isTransient, typeError } from "./values/errors.ts";
 import type { LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
@@ -95,6 +95,10 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const place = account.beginLogin();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
+      if (account.configuration.isByCommand) {
+        await loginByCommand(account, plain, force === true, signal);
+        return show();
+      }
       if (plain && force !== true && await isGood(account, signal)) return show();
       // Loaded on demand: only a login needs it.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
@@ -183,6 +187,24 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     logout,
     configure,
   });
+}
+
+/** What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it is to log in. */
+async function loginByCommand(
+  keeper: TokenKeeper,
+  plain: boolean,
+  force: boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!plain) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that " +
+        "command; log in where it runs, or unset it",
+    );
+  }
+  const isNew = force || keeper.isRejected || keeper.peek().kind === "none";
+  await (isNew ? keeper.refresh(signal) : keeper.current(0, signal));
 }
 
 /** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */

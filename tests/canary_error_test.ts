@@ -11,6 +11,7 @@ import {
   tokenAnswer,
 } from "./support/canned_fetch.ts";
 import { inFolder } from "./support/child_deno.ts";
+import { printing } from "./cluster/command.ts";
 import { fakeTime } from "./support/fake_time.ts";
 
 const { AuthError, createSession } = module;
@@ -93,6 +94,14 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
     "UNTRUSTED_ORIGIN",
     (session) =>
       session().authFetch(`https://ada:${encodeURIComponent(canaries.password)}@api.example/`),
+  ],
+  ["TOKEN_COMMAND", () => {
+    const errors = `no token for ${canaries.accessToken}`;
+    return createSession({ ...SETTINGS, tokenCommand: printing("", 1, errors) }).accessToken();
+  }],
+  [
+    "TOKEN_COMMAND",
+    () => createSession({ tokenCommand: printing(`${canaries.accessToken}\n.`) }).accessToken(),
   ],
   ["PROMPT_UNAVAILABLE", (session) => session().login({ strategy: "portal" })],
   ["INVALID_CREDENTIALS", refuse("NotAuthorizedException", "Incorrect username or password.")],

@@ -108,7 +108,7 @@ async function perform(
       return await show(status(), json);
     case "token": {
       const token = await accessToken({ minValidSeconds: seconds(values["min-valid"]) });
-      await (json ? printJson({ accessToken: token }) : print(token));
+      await (json ? printJson(tokenAnswer(token)) : print(token));
       warn();
       return OK;
     }
@@ -203,8 +203,14 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
     const { statusText } = await import("../display/status_text.ts");
     await print(colored(asCommands(statusText(found))));
   }
-  const over = ["none", "expired", "rejected"].includes(found.state);
+  const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
   return always ?? (over ? LOGIN_NEEDED : OK);
+}
+
+/** A token as AUTH_TOKEN_COMMAND takes it elsewhere. */
+function tokenAnswer(token: string): Record<string, string> {
+  const { accessTokenExpiresAt: end } = status();
+  return { access_token: token, ...(end && { expires_at: end.toISOString() }) };
 }
 
 /** Standard output belongs to the answer. */

@@ -47,9 +47,10 @@ Examples:
   token:
     `Prints a current access token and nothing else, refreshed if needed. Treat it as a password.
 
-Usage: platform-auth token [--min-valid <seconds>]
+Usage: platform-auth token [--min-valid <seconds>] [--json]
 
   --min-valid <seconds>   refresh first if the token expires sooner than this
+  --json                  { "access_token", "expires_at" }, as AUTH_TOKEN_COMMAND takes it elsewhere
 
 Examples:
   platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations

@@ -55,7 +55,12 @@ export class Configuration {
 
   /** Which tokens are mirrored to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
-    return this.isDefault ? this.options.exportEnv ?? "access" : "none";
+    return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
+  }
+
+  /** Whether a command gives the tokens: then the session is in memory only. */
+  get isByCommand(): boolean {
+    return this.settings.text("tokenCommand") !== undefined;
   }
 
   /** The same options with the settings as they are now: the `.env` may have been edited. Its place stays. */
@@ -83,5 +88,6 @@ function identityOf({ settings, options }: Configuration): string {
     dialectOf(options, settings),
     settings.text("clientId"),
     settings.text("userPoolId"),
+    settings.text("tokenCommand"),
   ]);
 }

@@ -17,7 +17,14 @@ import {
   planFor,
 } from "./plan.ts";
 import type { Reason } from "./refresh.ts";
-import { afterRejection, type Holding, holdingOf, SIGNED_OUT, tokensOf } from "./state.ts";
+import {
+  afterRejection,
+  COMMAND_STOPPED,
+  type Holding,
+  holdingOf,
+  SIGNED_OUT,
+  tokensOf,
+} from "./state.ts";
 
 /** A refresh that is under way, for all who need it. A login or a logout aborts it. */
 interface Refreshing {
@@ -80,7 +87,8 @@ export class TokenKeeper {
     if (held) return held;
     // A refresh that is under way has looked at the store: the many that wait for it need not.
     const holding = this.#refreshing ? this.#memory.peek() : this.#memory.catchUp();
-    const plan = planFor(holding, world, this.#cooldowns, minValidMs);
+    const { isByCommand } = this.configuration;
+    const plan = planFor(holding, world, this.#cooldowns, minValidMs, isByCommand);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -125,12 +133,14 @@ export class TokenKeeper {
         return isGoodFor(tokens, world, 0) ? tokens : undefined;
       }
       if (holding.kind === "none") throw this.#memory.whyNot();
-      if (holding.kind === "access-only") return undefined;
+      if (holding.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, world)) return undefined;
       this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, world);
     }
     try {
-      return await this.#share("rejected", signal);
+      const tokens = await this.#share("rejected", signal);
+      // A command may give the same token again.
+      return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (error instanceof AuthError && this.#memory.peek().kind === "none") throw error;
       return undefined;
@@ -182,7 +192,7 @@ export class TokenKeeper {
     const memory = this.#memory;
     memory.peek();
     this.#settled = this.beginLogin();
-    this.#replace(SIGNED_OUT);
+    this.#replace(this.configuration.isByCommand ? COMMAND_STOPPED : SIGNED_OUT);
     await memory.whileSaving(() =>
       memory.store.withLock(timeoutOf(this.configuration.settings), async (lock) => {
         // A login that came since writes for itself.
@@ -221,7 +231,10 @@ export class TokenKeeper {
   async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
     const { world } = this;
     try {
-      return await this.#share("early", signal);
+      const tokens = await this.#share("early", signal);
+      // A command that gives the same token again need not be run for each call.
+      if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      return tokens;
     } catch (error) {
       const left = tokensOf(this.#memory.peek());
       if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
@@ -240,10 +253,13 @@ export class TokenKeeper {
     const abort = new AbortController();
     const waiting = [signal];
     const isWanted = () => waiting.some((each) => each?.aborted !== true);
-    // Loaded on demand: a session with a good token needs no refresh.
-    const result = import("./refresh.ts").then(({ refreshOnce }) =>
-      refreshOnce(this.#memory, reason, { signal: abort.signal, isWanted })
-    );
+    const caller = { signal: abort.signal, isWanted };
+    // Loaded on demand: a session with a good token needs neither.
+    const result = this.configuration.isByCommand
+      ? import("./cluster/token_command.ts").then(({ renewByCommand }) =>
+        renewByCommand(this.#memory, reason, caller)
+      )
+      : import("./refresh.ts").then(({ refreshOnce }) => refreshOnce(this.#memory, reason, caller));
     const refreshing = { result, abort, waiting };
     this.#refreshing = refreshing;
     const done = () => {

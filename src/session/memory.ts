@@ -28,8 +28,8 @@ export class SessionMemory implements RefreshingSession {
   }
 
   get store(): SharedStore {
-    const { envFile } = this.#configuration;
-    return this.#store ??= envFile === undefined
+    const { envFile, isByCommand } = this.#configuration;
+    return this.#store ??= envFile === undefined || isByCommand
       ? MEMORY_ONLY
       : new EnvStore(envFile, () => this.#configuration, this.notices);
   }

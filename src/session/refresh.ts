@@ -9,7 +9,7 @@ import {
   sameAccess,
   type Tokens,
 } from "../values/tokens.ts";
-import { NO_COOLDOWNS, planFor } from "./plan.ts";
+import { EARLY_DEADLINE_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import type { SharedStore, StoreLock } from "./shared_store.ts";
@@ -39,9 +39,6 @@ export interface RefreshingSession {
   /** The error of a call that finds no tokens. */
   whyNot(): AuthError;
 }
-
-/** An early refresh must not keep a call waiting for long: its token is still good. */
-const EARLY_DEADLINE_MS = 10_000;
 
 /**
  * One refresh, for all callers in this process and, by the lock, for all processes on the store.

@@ -42,6 +42,12 @@ export type News =
 
 export const SIGNED_OUT: Holding = { kind: "none" };
 
+/** After a logout the command that gives tokens is not run by a call. */
+export const COMMAND_STOPPED: Holding = {
+  kind: "none",
+  because: { code: "NO_SESSION", sentence: "There is no session: logout() ended it; run login()" },
+};
+
 /** What tokens amount to. */
 export function holdingOf(tokens: Tokens | undefined): Holding {
   if (tokens === undefined) return SIGNED_OUT;

@@ -1,6 +1,7 @@
 import { foldersOf } from "../dotenv/file.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import { workingFolder } from "../runtime/file_paths.ts";
+import { wordsOf } from "./split_command.ts";
 import { type Settings, VARIABLES } from "./settings.ts";
 
 /** A permission that a script needs, as the flag that grants it. */
@@ -19,6 +20,8 @@ export function neededPermissions(
   settings: Settings,
   endpoint: string | undefined,
 ): NeededPermission[] {
+  const command = settings.text("tokenCommand");
+  const program = wordsOf(command ?? "")?.[0];
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed]
@@ -26,7 +29,8 @@ export function neededPermissions(
   const hosts = new Map(urls.map((url) => [url.host, portOf(url)]));
   return [
     ...(["read", "write"] as const).flatMap((name) =>
-      folders.length === 0 ? [] : [{
+      // Where a command gives the tokens nothing is written.
+      folders.length === 0 || (name === "write" && command !== undefined) ? [] : [{
         flag: `--allow-${name}=${folders.map(shortPath).join()}`,
         granted: folders.every((path) => isGranted({ name, path })),
       }]
@@ -40,6 +44,10 @@ export function neededPermissions(
       flag: "--allow-env",
       granted: [...Object.values(VARIABLES), "AUTH_ENV_FILE"].every(mayUseVariable),
     },
+    ...(program === undefined ? [] : [{
+      flag: `--allow-run=${program}`,
+      granted: isGranted({ name: "run", command: program }),
+    }]),
   ];
 }
 

@@ -10,7 +10,8 @@ export type ConfigErrorCode =
   | "PERMISSION"
   | "UNTRUSTED_ORIGIN"
   | "PROMPT_UNAVAILABLE"
-  | "PACKAGE_UNAVAILABLE";
+  | "PACKAGE_UNAVAILABLE"
+  | "TOKEN_COMMAND";
 
 /** The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be reached. */
 export type ProviderErrorCode =

@@ -100,11 +100,12 @@ Deno.test("token prints the token and nothing else, refreshed if needed", () =>
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200, 200]);
   }));
 
-Deno.test("token --json prints it as JSON", () =>
+Deno.test("token --json prints it with its end, as a token command is to print it", () =>
   inCliWorld(async ({ run, envFile }) => {
     await run(["login"]);
     const { stdout } = await run(["token", "--json"]);
-    assertEquals(JSON.parse(stdout), { accessToken: linesOf(envFile).ACCESS_TOKEN });
+    const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
+    assertEquals(JSON.parse(stdout), { access_token, expires_at });
   }));
 
 Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>

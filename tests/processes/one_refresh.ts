@@ -2,9 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { startClient } from "./client_process.ts";
+import { type ClientProcess, startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { startWorldProcess } from "./world_process.ts";
+import { startWorldProcess, type WorldProcess } from "./world_process.ts";
 
 /**
  * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace, and
@@ -13,30 +13,42 @@ import { startWorldProcess } from "./world_process.ts";
 export async function assertOneRefresh(processes: number, callsEach: number): Promise<void> {
   await using world = await startWorldProcess({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
-    const envFile = `${folder}/.env`;
-    await writeEnv(folder, variablesOf(world.settings));
-    await createSession({ envFile }).login();
-    const text = await Deno.readTextFile(envFile);
-    const ended = new Date(Date.now() - 60_000).toISOString();
-    await Deno.writeTextFile(
-      envFile,
-      text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`),
+    const envFile = await writeExpired(world, folder);
+    await assertServedTogether(
+      world,
+      Array.from({ length: processes }, () => startClient("call", { envFile }, callsEach)),
+      callsEach,
     );
-    const clients = Array.from(
-      { length: processes },
-      () => startClient("call", envFile, callsEach),
-    );
-    await Promise.all(clients.map(({ ready }) => ready));
-    await Promise.all(clients.map((client) => client.go()));
-    const reports = await Promise.all(clients.map(({ report }) => report));
-    await Promise.all(clients.map(({ ended }) => ended));
-
-    for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
-    assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
-    assertEquals(reports.flatMap(({ warnings }) => warnings), []);
-    const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
-    assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, [".env", ".env.lock"]);
   });
+}
+
+/** Logs in on a `.env` in this folder, and lets the access token be over. @returns Its path. */
+export async function writeExpired({ settings }: WorldProcess, folder: string): Promise<string> {
+  const envFile = `${folder}/.env`;
+  await writeEnv(folder, variablesOf(settings));
+  await createSession({ envFile }).login();
+  const text = await Deno.readTextFile(envFile);
+  const ended = new Date(Date.now() - 60_000).toISOString();
+  await Deno.writeTextFile(envFile, text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`));
+  return envFile;
+}
+
+/** Lets processes begin together after one login, and holds that one refresh serves all their calls. */
+export async function assertServedTogether(
+  world: WorldProcess,
+  clients: readonly ClientProcess[],
+  callsEach: number,
+): Promise<void> {
+  await Promise.all(clients.map(({ ready }) => ready));
+  await Promise.all(clients.map((client) => client.go()));
+  const reports = await Promise.all(clients.map(({ report }) => report));
+  await Promise.all(clients.map(({ ended }) => ended));
+
+  for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
+  assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
+  assertEquals(reports.flatMap(({ warnings }) => warnings), []);
+  const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
+  assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
 }

@@ -93,6 +93,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("login()", given.signal, async (signal) => {
       const account = useAnew();
       const place = account.beginLogin();
+      await account.ready();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
       if (account.configuration.isByCommand) {

@@ -103,6 +103,10 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
     "TOKEN_COMMAND",
     () => createSession({ tokenCommand: printing(`${canaries.accessToken}\n.`) }).accessToken(),
   ],
+  ["STORE_UNREACHABLE", () => {
+    const store = `redis://:${encodeURIComponent(canaries.password)}@127.0.0.1:9/`;
+    return createSession({ ...SETTINGS, store, timeoutMs: 20 }).accessToken();
+  }],
   ["PROMPT_UNAVAILABLE", (session) => session().login({ strategy: "portal" })],
   ["INVALID_CREDENTIALS", refuse("NotAuthorizedException", "Incorrect username or password.")],
   ["LOCKED_OUT", refuse("NotAuthorizedException", "Password attempts exceeded")],

@@ -61,6 +61,7 @@ const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number
   logout: { options: {}, words: [0, 0] },
   doctor: { options: { login: { type: "boolean" } }, words: [0, 0] },
   explain: { options: {}, words: [0, 1] },
+  "store-key": { options: {}, words: [0, 0] },
 };
 
 /** Runs a command. @returns The exit status. */
@@ -116,6 +117,9 @@ async function perform(
       return await show(await logout(), json, OK);
     case "doctor":
       return await runDoctor(values.login === true, json);
+    case "store-key":
+      await print((await import("../session/cluster/sealing.ts")).newStoreKey());
+      return OK;
     case "explain":
       await (await import("./explain.ts")).explain(word, json);
       return OK;

@@ -12,6 +12,7 @@ Usage: platform-auth <command> [options]
   logout    forget the tokens
   doctor    check settings, file, clock, provider, API and token
   explain   what an error code means, and what to do
+  store-key make a key for a store that many machines share
   sandbox   run an identity provider, portal and API on this computer
 
 Options of all commands:
@@ -92,6 +93,15 @@ Usage: platform-auth explain [code] [--json]
 
 Example:
   platform-auth explain INVALID_CREDENTIALS`,
+
+  "store-key":
+    `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it. Set the same one on all
+machines. Treat it as a password.
+
+Usage: platform-auth store-key
+
+Example:
+  export AUTH_STORE_KEY="$(platform-auth store-key)"`,
 
   doctor:
     `Checks settings, file, clock, provider, API and token, a line each with the fix. Changes nothing.

@@ -40,7 +40,8 @@ export function headline({ state, username, provider }: SessionStatus): string {
 /** Where the session is kept, or will be. */
 export function placeText(status: SessionStatus): string {
   const kept = status.state === "none" && !status.canRefresh ? "login() keeps it" : "kept";
-  return `${kept} in ${displayPath(status.envFile)}`;
+  const { envFile, store } = status;
+  return `${kept} in ${store === undefined ? displayPath(envFile) : `the store at ${store}`}`;
 }
 
 /** How long the access token is still good. */

@@ -13,7 +13,7 @@ import type { SessionStatus } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
-import { checkTokenCommand } from "./cluster_checks.ts";
+import { checkStore, checkTokenCommand } from "./cluster_checks.ts";
 import { checkEnvFile } from "./file_checks.ts";
 import { checkApi, checkProvider, checkProxy } from "./network_checks.ts";
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
@@ -46,7 +46,9 @@ export async function diagnose(
     checkRuntime(),
     await checkSettings(configuration, status),
     ...checkShadowing(configuration),
-    ...checkEnvFile(configuration),
+    ...(configuration.isInStore
+      ? await checkStore(configuration, signal)
+      : checkEnvFile(configuration)),
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
     ...checkProxy(configuration, endpoint),

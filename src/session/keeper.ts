@@ -17,14 +17,7 @@ import {
   planFor,
 } from "./plan.ts";
 import type { Reason } from "./refresh.ts";
-import {
-  afterRejection,
-  COMMAND_STOPPED,
-  type Holding,
-  holdingOf,
-  SIGNED_OUT,
-  tokensOf,
-} from "./state.ts";
+import { afterRejection, type Holding, holdingOf, signedOut, tokensOf } from "./state.ts";
 
 /** A refresh that is under way, for all who need it. A login or a logout aborts it. */
 interface Refreshing {
@@ -85,6 +78,8 @@ export class TokenKeeper {
     const { world } = this;
     const held = this.fresh(minValidMs);
     if (held) return held;
+    const syncing = this.#refreshing ? undefined : this.#memory.sync(signal);
+    if (syncing) await syncing;
     // A refresh that is under way has looked at the store: the many that wait for it need not.
     const holding = this.#refreshing ? this.#memory.peek() : this.#memory.catchUp();
     const { isByCommand } = this.configuration;
@@ -103,6 +98,8 @@ export class TokenKeeper {
 
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
+    const syncing = this.#memory.sync(signal);
+    if (syncing) await syncing;
     this.#memory.catchUp();
     return await this.#share("forced", signal);
   }
@@ -125,6 +122,8 @@ export class TokenKeeper {
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const { world } = this;
+    const syncing = this.#refreshing ? undefined : this.#memory.sync(signal);
+    if (syncing) await syncing;
     const holding = this.#refreshing ? undefined : this.#memory.catchUp();
     this.noteRejection(rejected);
     if (holding !== undefined) {
@@ -150,6 +149,11 @@ export class TokenKeeper {
   /** Notes that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void {
     this.#cooldowns = afterHelp(this.#cooldowns);
+  }
+
+  /** Makes sure that the store can be used. @throws {ConfigError} */
+  async ready(): Promise<void> {
+    await this.#memory.store.ready?.();
   }
 
   /** The place of a login, which begins now, in the order in which they began. */
@@ -186,21 +190,21 @@ export class TokenKeeper {
   /**
    * Forgets the tokens in memory, in the process environment and in the store.
    *
-   * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if they are still in the store.
+   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if they are still in the store.
    */
   async clear(signal?: AbortSignal): Promise<void> {
     const memory = this.#memory;
     memory.peek();
     this.#settled = this.beginLogin();
-    this.#replace(this.configuration.isByCommand ? COMMAND_STOPPED : SIGNED_OUT);
+    this.#replace(signedOut(this.configuration.isByCommand));
     await memory.whileSaving(() =>
       memory.store.withLock(timeoutOf(this.configuration.settings), async (lock) => {
         // A login that came since writes for itself.
         if (memory.peek().kind === "none") await memory.store.clear(lock);
       }, signal)
     );
-    const { envFile } = this.configuration;
-    const place = envFile === undefined ? "this session holds" : `this session and ${envFile} hold`;
+    const { place: kept } = this.configuration;
+    const place = kept === undefined ? "this session holds" : `this session and ${kept} hold`;
     this.notices.set("signed out", `signed out: ${place} no tokens any more`);
   }
 
@@ -253,13 +257,7 @@ export class TokenKeeper {
     const abort = new AbortController();
     const waiting = [signal];
     const isWanted = () => waiting.some((each) => each?.aborted !== true);
-    const caller = { signal: abort.signal, isWanted };
-    // Loaded on demand: a session with a good token needs neither.
-    const result = this.configuration.isByCommand
-      ? import("./cluster/token_command.ts").then(({ renewByCommand }) =>
-        renewByCommand(this.#memory, reason, caller)
-      )
-      : import("./refresh.ts").then(({ refreshOnce }) => refreshOnce(this.#memory, reason, caller));
+    const result = this.#memory.renew(reason, { signal: abort.signal, isWanted });
     const refreshing = { result, abort, waiting };
     this.#refreshing = refreshing;
     const done = () => {

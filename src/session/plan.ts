@@ -15,6 +15,9 @@ export type Plan =
 /** An early refresh must not keep a call waiting for long: its token is still good. */
 export const EARLY_DEADLINE_MS = 10_000;
 
+/** What a call whose token is good waits for a store that does not answer. */
+export const GOOD_MS = 250;
+
 /** For how long calls go on without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 

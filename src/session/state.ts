@@ -17,7 +17,7 @@ export interface Ending {
  * | event                               | function         | outcome                                            |
  * | ----------------------------------- | ---------------- | -------------------------------------------------- |
  * | login, or tokens found at first use | `holdingOf`      | what the tokens allow                              |
- * | logout                              | `SIGNED_OUT`     | nothing                                            |
+ * | logout                              | `signedOut`      | nothing                                            |
  * | a refresh brought tokens            | `afterRefresh`   | these, unless another process wrote others         |
  * | a refresh was refused for good      | `afterRefusal`   | a good access token alone, else nothing            |
  * | another process wrote to the store  | `afterNews`      | what it wrote                                      |
@@ -42,11 +42,15 @@ export type News =
 
 export const SIGNED_OUT: Holding = { kind: "none" };
 
-/** After a logout the command that gives tokens is not run by a call. */
-export const COMMAND_STOPPED: Holding = {
+const COMMAND_STOPPED: Holding = {
   kind: "none",
   because: { code: "NO_SESSION", sentence: "There is no session: logout() ended it; run login()" },
 };
+
+/** After a logout a command that gives tokens is not run by a call. */
+export function signedOut(isByCommand: boolean): Holding {
+  return isByCommand ? COMMAND_STOPPED : SIGNED_OUT;
+}
 
 /** What tokens amount to. */
 export function holdingOf(tokens: Tokens | undefined): Holding {

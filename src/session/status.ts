@@ -39,8 +39,10 @@ export interface SessionStatus {
   canRefresh: boolean;
   /** Where the tokens came from. */
   source: TokenSource | "none";
-  /** Absolute path of the `.env`; absent: memory only. */
+  /** Absolute path of the `.env`; absent: memory only, or a store. */
   envFile?: string;
+  /** Host and port of the store that other machines share. */
+  store?: string;
   /** Where each setting that is set came from, by variable name. */
   settings: Readonly<Record<string, SettingOrigin>>;
   /** What the user should know, each with what to do. */
@@ -57,7 +59,7 @@ export function statusOf(
   notices: Notices,
   holding: Holding,
 ): SessionStatus {
-  const { settings, world, envFile } = configuration;
+  const { settings, world, envFile, storeHost } = configuration;
   const tokens = tokensOf(holding);
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
@@ -75,8 +77,9 @@ export function statusOf(
     }),
     canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, holding),
     source: tokens?.source ?? "none",
-    ...(envFile !== undefined && !configuration.isByCommand && notices.get("save") === undefined &&
+    ...(envFile !== undefined && notices.get("save") === undefined &&
       { envFile }),
+    ...(storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
     warnings: warningsOf(configuration, notices, holding),
     ...(notices.notes.length > 0 && { notes: notices.notes }),

@@ -63,6 +63,10 @@ export interface SessionOptions {
    * refreshes or stores by itself.
    */
   tokenCommand?: string | readonly string[];
+  /** `redis://` or `rediss://`: the session is shared there in place of the `.env` (`AUTH_STORE`, never from a `.env`). */
+  store?: string;
+  /** What the tokens in the store are encrypted with, from `platform-auth store-key` (`AUTH_STORE_KEY`, never from a `.env`). */
+  storeKey?: string;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
   /** Replaces the wall clock, milliseconds since 1970, for tests. */
@@ -93,6 +97,8 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
   exportEnv: ["string"],
   timeoutMs: ["number"],
   tokenCommand: ["string", "array"],
+  store: ["string"],
+  storeKey: ["string"],
   fetch: ["function"],
   now: ["function"],
   monotonic: ["function"],

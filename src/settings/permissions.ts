@@ -24,13 +24,14 @@ export function neededPermissions(
   const program = wordsOf(command ?? "")?.[0];
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
-  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed]
+  const store = settings.text("store");
+  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed, store]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? []);
   const hosts = new Map(urls.map((url) => [url.host, portOf(url)]));
   return [
     ...(["read", "write"] as const).flatMap((name) =>
-      // Where a command gives the tokens nothing is written.
-      folders.length === 0 || (name === "write" && command !== undefined) ? [] : [{
+      // Where a command or a store has the tokens nothing is written.
+      folders.length === 0 || (name === "write" && (command ?? store) !== undefined) ? [] : [{
         flag: `--allow-${name}=${folders.map(shortPath).join()}`,
         granted: folders.every((path) => isGranted({ name, path })),
       }]
@@ -65,7 +66,8 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
 
 /** Host and port: a flag may name the port that an address leaves out. */
 function portOf({ hostname, port, protocol }: URL): string {
-  return `${hostname}:${port || (protocol === "http:" ? "80" : "443")}`;
+  const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";
+  return `${hostname}:${port || usual}`;
 }
 
 function shortPath(folder: string): string {

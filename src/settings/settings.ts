@@ -28,13 +28,15 @@ export const VARIABLES = {
   allowedOrigins: "API_ALLOWED_ORIGINS",
   timeoutMs: "AUTH_TIMEOUT_MS",
   tokenCommand: "AUTH_TOKEN_COMMAND",
+  store: "AUTH_STORE",
+  storeKey: "AUTH_STORE_KEY",
 } as const;
 
 /** Name of a setting that has a variable. */
 export type SettingName = keyof typeof VARIABLES;
 
 /** Never read from a `.env`: a project that was copied must not run commands or lead tokens elsewhere. */
-const NOT_FROM_FILE: readonly SettingName[] = ["tokenCommand"];
+const NOT_FROM_FILE: readonly SettingName[] = ["tokenCommand", "store", "storeKey"];
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
@@ -85,7 +87,7 @@ export class Settings {
   }
 
   /** The value of a setting that must not be shown. */
-  secret(name: "password" | "clientSecret"): Secret | undefined {
+  secret(name: "password" | "clientSecret" | "storeKey"): Secret | undefined {
     return this.#found.get(name)?.text;
   }
 
@@ -125,7 +127,9 @@ export function resolveSettings(
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
     for (const name of names) {
       // Another account beside the default one takes no tokens by way of the environment.
-      if (NOT_FROM_FILE.includes(name) && (origin === "file" || !ownFile)) continue;
+      if (NOT_FROM_FILE.includes(name) && (origin === "file" || !(ownFile || isKey(name)))) {
+        continue;
+      }
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
@@ -143,6 +147,11 @@ export function checkOptionTexts(options: SessionOptions): void {
     clean(name, optionText(options, name) ?? "");
   }
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
+}
+
+/** A key by itself leads nowhere. */
+function isKey(name: SettingName): boolean {
+  return name === "storeKey";
 }
 
 function unusedLine(name: SettingName, file: EnvSnapshot): string[] {

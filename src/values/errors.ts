@@ -11,7 +11,8 @@ export type ConfigErrorCode =
   | "UNTRUSTED_ORIGIN"
   | "PROMPT_UNAVAILABLE"
   | "PACKAGE_UNAVAILABLE"
-  | "TOKEN_COMMAND";
+  | "TOKEN_COMMAND"
+  | "STORE_UNREACHABLE";
 
 /** The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be reached. */
 export type ProviderErrorCode =
@@ -48,7 +49,9 @@ export type AuthErrorCode =
 
 /** Whether the cause may pass by itself: the same call may succeed a little later. */
 export function isTransient(code: AuthErrorCode): boolean {
-  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"].includes(code);
+  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR", "STORE_UNREACHABLE"].includes(
+    code,
+  );
 }
 
 /**

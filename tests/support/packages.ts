@@ -46,7 +46,8 @@ export function hasCognitoLocal(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  const recipes = ["npm:ky@^1", "npm:openapi-fetch@^0.14"];
+  // What recipes import, and the client of a store.
+  const recipes = ["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:@redis/client@^5"];
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),
     // As scripts and notebooks have them: without a lock file.

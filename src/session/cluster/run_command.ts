@@ -1,7 +1,3 @@
-/**
- * Sessions of many machines: tokens from a command, and a store that all of them reach. Loaded only
- * where one of these is set. May import what `session/` may, and its parent folder.
- */
 import { VARIABLES } from "../../settings/settings.ts";
 import { Secret } from "../../values/secret.ts";
 

@@ -2,7 +2,7 @@ import { timeoutOf } from "../../provider/provider_settings.ts";
 import { type AuthError, ConfigError, sentenceOf } from "../../values/errors.ts";
 import { Secret } from "../../values/secret.ts";
 import { linesOf, readStored } from "../../values/stored_tokens.ts";
-import { makeTokens, REFRESH_DAYS, type Tokens } from "../../values/tokens.ts";
+import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
 import { GOOD_MS } from "../plan.ts";
@@ -43,8 +43,8 @@ export class RedisStore implements SharedStore {
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
   #known: Known = { number: 0, id: "", data: "", tokens: undefined };
-  /** The id of what the session was told last. */
-  #told = "";
+  /** What the session was told last, or wrote. */
+  #told: Tokens | undefined;
   #syncing: Promise<void> | undefined;
   #problem: AuthError | undefined;
 
@@ -77,13 +77,13 @@ export class RedisStore implements SharedStore {
   }
 
   read(): Tokens | undefined {
-    this.#told = this.#known.id;
-    return this.#known.tokens;
+    return this.#told = this.#known.tokens;
   }
 
   news(): News {
-    if (this.#told === this.#known.id) return SAME;
+    const before = this.#told;
     const tokens = this.read();
+    if (isSame(before, tokens)) return SAME;
     return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
   }
 
@@ -123,7 +123,7 @@ export class RedisStore implements SharedStore {
   /** Makes this the latest, unless what others wrote is later. @returns Whether the store answered. */
   async #bring(known: Known, lock: StoreLock): Promise<boolean> {
     this.#known = known;
-    this.#told = known.id;
+    this.#told = known.tokens;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
     const limitMs = lock.held ? timeoutOf(this.#configuration().settings) / 4 : ANSWER_MS;
     return await this.#untilReached({}, limitMs) !== undefined;
@@ -280,4 +280,9 @@ export class RedisStore implements SharedStore {
     this.#notices.set("stored", note);
     return parts && makeTokens(parts, world);
   }
+}
+
+function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return sameAccess(a, b) && a.refreshToken?.reveal() === b.refreshToken?.reveal();
 }

@@ -23,8 +23,15 @@ export interface RedisServer extends AsyncDisposable {
   dump(): Promise<string>;
 }
 
-/** @param isKept Whether it finds its data again after a kill. */
-export async function startRedis(folder: string, isKept = true): Promise<RedisServer> {
+/**
+ * @param isKept Whether it finds its data again after a kill.
+ * @param more Further options of its command line.
+ */
+export async function startRedis(
+  folder: string,
+  isKept = true,
+  more: readonly string[] = [],
+): Promise<RedisServer> {
   const port = freePort();
   let running: { child: Deno.ChildProcess; drained: Promise<void> } | undefined;
   async function start(): Promise<void> {
@@ -32,6 +39,7 @@ export async function startRedis(folder: string, isKept = true): Promise<RedisSe
       args: [
         ...["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
         ...(isKept ? ["--appendonly", "yes", "--appendfsync", "always"] : []),
+        ...more,
       ],
       ...{ stdin: "null", stdout: "piped", stderr: "null" },
     }).spawn();

@@ -2,9 +2,11 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { createSession, SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
 import { statusCard } from "../../src/display/card.ts";
-import { inFolder } from "../support/child_deno.ts";
-import { testNeeding } from "../support/needs.ts";
-import { type Portless, portless, rejection, statusOf } from "../support/portless.ts";
+import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
+import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
+import { notInstalled, testNeeding } from "../support/needs.ts";
+import { jwt, type Portless, portless, rejection, statusOf } from "../support/portless.ts";
+import { freePort } from "./ssh_server.ts";
 import { listenIn, NO_REDIS, type RedisServer, startRedis } from "./redis_server.ts";
 
 /** Two machines, a store, and a provider whose refresh tokens are replaced with each use. */
@@ -233,6 +235,57 @@ testNeeding(
       } finally {
         server.resume();
       }
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a password that the store does not accept is told, and not shown",
+  () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder, true, ["--requirepass", "Right-Word-1"]);
+      await using world = portless();
+      const at = (word: string) => server.url.replace("//", `//:${word}@`);
+      const error = await rejection(world.another({ store: at("Wrong-Word-1") }).accessToken());
+      assertEquals(error.code, "STORE_UNREACHABLE");
+      assertMatch(
+        error.message,
+        /does not accept the user or password of AUTH_STORE; start it, or/,
+      );
+      assertEquals(Deno.inspect(error).includes("Wrong-Word"), false);
+      const session = world.another({ store: at("Right-Word-1") });
+      assertEquals((await session.login()).state, "valid");
+      assertEquals(JSON.stringify(session.status()).includes("Right-Word"), false);
+    }),
+);
+
+testNeeding(
+  NO_REDIS ?? (openssl ? undefined : notInstalled("openssl is not installed")),
+  "over TLS the store must have a certificate that this machine trusts",
+  () =>
+    inFolder(async (folder) => {
+      const { ca } = await makeCertificates(folder);
+      const port = freePort();
+      const tls = { port: `${port}`, "auth-clients": "no", "ca-cert-file": ca };
+      const files = { "cert-file": `${folder}/own.pem`, "key-file": `${folder}/own.key` };
+      const more = Object.entries({ ...tls, ...files }).flatMap((
+        [name, value],
+      ) => [`--tls-${name}`, value]);
+      await using _server = await startRedis(folder, true, more);
+      const store = `rediss://localhost:${port}`;
+      await using world = portless();
+      const error = await rejection(world.another({ store }).accessToken());
+      assertMatch(error.message, /no trusted TLS connection; start it/);
+      const script = `
+        import { createSession } from ${JSON.stringify(MOD_URL)};
+        const session = createSession({ store: ${JSON.stringify(store)} });
+        await session.login({ portalToken: "bearer ${jwt({ exp: 4e9 })}" });
+        const other = createSession({ store: ${JSON.stringify(store)} });
+        await other.accessToken();
+        console.log(other.status().source, other.status().warnings.length);`;
+      const flags = [`--allow-net=localhost:${port}`, "--allow-env"];
+      const told = await runScript(script, { cwd: folder, flags, env: { DENO_CERT: ca } });
+      assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
     }),
 );
 

@@ -214,10 +214,12 @@ Deno.test("a command is never taken from a .env, and not from the environment by
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const line = lineOf(printing("a".repeat(30)));
-    Deno.writeTextFileSync(envFile, `AUTH_TOKEN_COMMAND=${JSON.stringify(line)}\n`);
+    const lines = [`AUTH_TOKEN_COMMAND=${JSON.stringify(line)}`, "AUTH_STORE=redis://127.0.0.1:1"];
+    Deno.writeTextFileSync(envFile, lines.map((each) => `${each}\n`).join(""));
     const session = createSession({ envFile });
     assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
     assertMatch(session.status().warnings.join(), /AUTH_TOKEN_COMMAND in the .env is not used/);
+    assertMatch(session.status().warnings.join(), /AUTH_STORE in the .env is not used/);
     await withEnvironment({ AUTH_TOKEN_COMMAND: line }, async () => {
       const other = createSession({ envFile: false });
       assertEquals((await rejection(other.accessToken())).code, "NO_SESSION");

@@ -12,7 +12,7 @@ import { emptyStore, inFile, inMemory, inStore, type Lines, type Place } from ".
 const RUNS = rounds(50, 1_500);
 
 /** A server answers in no time, but not in none. */
-const RUNS_IN_STORE = rounds(8, 300);
+const RUNS_IN_STORE = rounds(6, 100);
 
 const SESSIONS = 3;
 

@@ -108,7 +108,7 @@ export class Connection {
     const client = this.#createClient({ url: this.#url.href, socket });
     const failed = Promise.withResolvers<never>();
     // Without a listener an error ends the process.
-    client.on("error", () => failed.reject(new Unreachable("the connection was refused or broke")));
+    client.on("error", (error) => failed.reject(unreachable(error)));
     const timer = setTimeout(
       () => failed.reject(new Unreachable("it did not answer in time")),
       limitMs,
@@ -144,7 +144,7 @@ function end(client: Client): void {
 function unreachable(error: unknown): Unreachable {
   const text = error instanceof Error ? `${error.name} ${error.message}` : "";
   const known: [RegExp, string][] = [
-    [/WRONGPASS|NOAUTH|NOPERM/i, "it does not accept the user or password of AUTH_STORE"],
+    [/WRONGPASS|NOAUTH|NOPERM|ERR AUTH/i, "it does not accept the user or password of AUTH_STORE"],
     [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/i, "it takes no writes at the moment"],
     [/ENOTFOUND|EAI_AGAIN|dns/i, "the host name was not found"],
     [/certificate|UnknownIssuer|TLS|SSL/i, "no trusted TLS connection"],

@@ -78,7 +78,7 @@ export class TokenKeeper {
     const { world } = this;
     const held = this.fresh(minValidMs);
     if (held) return held;
-    const syncing = this.#refreshing ? undefined : this.#memory.sync(signal);
+    const syncing = this.#refreshing ? undefined : this.#memory.sync();
     if (syncing) await syncing;
     // A refresh that is under way has looked at the store: the many that wait for it need not.
     const holding = this.#refreshing ? this.#memory.peek() : this.#memory.catchUp();
@@ -98,7 +98,7 @@ export class TokenKeeper {
 
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
-    const syncing = this.#memory.sync(signal);
+    const syncing = this.#memory.sync();
     if (syncing) await syncing;
     this.#memory.catchUp();
     return await this.#share("forced", signal);
@@ -122,7 +122,7 @@ export class TokenKeeper {
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const { world } = this;
-    const syncing = this.#refreshing ? undefined : this.#memory.sync(signal);
+    const syncing = this.#refreshing ? undefined : this.#memory.sync();
     if (syncing) await syncing;
     const holding = this.#refreshing ? undefined : this.#memory.catchUp();
     this.noteRejection(rejected);

@@ -49,10 +49,10 @@ export class SessionMemory implements RefreshingSession {
   }
 
   /** Lets the store look for news, where that takes a request: `catchUp()` brings them. */
-  sync(signal?: AbortSignal): Promise<void> | undefined {
+  sync(): Promise<void> | undefined {
     const tokens = tokensOf(this.peek());
     const isGood = tokens !== undefined && isGoodFor(tokens, this.#configuration.world, 0);
-    return this.store.sync?.(!isGood, signal);
+    return this.store.sync?.(!isGood);
   }
 
   catchUp(): Holding {
@@ -128,7 +128,8 @@ export class SessionMemory implements RefreshingSession {
     const { problem } = settings.file;
     const note = problem
       ? sentenceOf(problem)
-      : this.notices.get("stored") ?? this.notices.get("environment");
+      : this.notices.get("stored") ?? this.notices.get("environment") ??
+        this.notices.get("store empty");
     return whyNot(holding, world, note);
   }
 

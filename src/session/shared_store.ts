@@ -22,7 +22,7 @@ export interface SharedStore {
    * @param isPatient Whether it is worth some seconds; else a call with a good token waits.
    * @throws {ConfigError} If the store cannot be used with these settings.
    */
-  sync?(isPatient: boolean, signal?: AbortSignal): Promise<void>;
+  sync?(isPatient: boolean): Promise<void>;
   /** Makes sure that the store can be used with these settings. @throws {ConfigError} */
   ready?(): Promise<unknown>;
   /** Why the store did not answer when it was last asked. */

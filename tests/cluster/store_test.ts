@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { createSession, SessionOptions } from "../../mod.ts";
+import { createSession, type SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
 import { statusCard } from "../../src/display/card.ts";
 import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
@@ -91,7 +91,7 @@ testNeeding(
   NO_REDIS,
   "another account, client or provider is another session",
   () =>
-    inCluster(async ({ session, world }) => {
+    inCluster(async ({ server, session, store: { storeKey = "" }, world }) => {
       world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
       await session().login();
       const grace = session({ username: "grace", password: "Another-Password-1" });
@@ -99,6 +99,12 @@ testNeeding(
       assertEquals((await session().login()).source, "store");
       const other = session({ clientId: "another-client" });
       assertEquals((await rejection(call(other))).code, "NO_SESSION");
+      // A machine without USERNAME and PASSWORD.
+      const { username: _, password: __, ...unnamed } = world.options;
+      const worker = (store: string) => createSession({ ...unnamed, store, storeKey });
+      const error = await rejection(call(worker(server.url)));
+      assertMatch(error.message, /store at \S+ holds no session without an account name\); run/);
+      assertEquals(await call(worker(`${server.url}#student`)), 200);
     }),
 );
 
@@ -286,6 +292,27 @@ testNeeding(
       const flags = [`--allow-net=localhost:${port}`, "--allow-env"];
       const told = await runScript(script, { cwd: folder, flags, env: { DENO_CERT: ca } });
       assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "who waits for the lock is told when it is free, and need not look again",
+  () =>
+    inCluster(async ({ session, world }) => {
+      const overslept: number[] = [];
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        await pause(ms, signal);
+        // Between two looks at a lock that is never said to be free.
+        if (signal?.aborted !== true) overslept.push(ms);
+      };
+      await session().login();
+      const sessions = Array.from({ length: 8 }, () => session({ sleep }));
+      for (let round = 0; round < 5; round++) {
+        world.clock.advance(3_000);
+        await Promise.all(sessions.map((each) => each.accessToken()));
+      }
+      assertEquals([world.refreshes(), overslept], [5, []]);
     }),
 );
 

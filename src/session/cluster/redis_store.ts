@@ -18,6 +18,8 @@ const DAYS_MS = REFRESH_DAYS * 86_400_000;
 
 /** One answer must not take longer: a new connection may find another server. */
 const ANSWER_MS = 2_000;
+/** What is said of a lock may be lost with a connection. */
+const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 
@@ -45,7 +47,7 @@ export class RedisStore implements SharedStore {
   #known: Known = { number: 0, id: "", data: "", tokens: undefined };
   /** What the session was told last, or wrote. */
   #told: Tokens | undefined;
-  #syncing: Promise<void> | undefined;
+  #syncing: Promise<unknown> | undefined;
   #problem: AuthError | undefined;
 
   private constructor(
@@ -87,8 +89,10 @@ export class RedisStore implements SharedStore {
     return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
   }
 
-  async sync(isPatient: boolean, signal?: AbortSignal): Promise<void> {
-    this.#syncing ??= this.#sync(isPatient, signal).finally(() => this.#syncing = undefined);
+  async sync(isPatient: boolean): Promise<void> {
+    const limitMs = isPatient ? timeoutOf(this.#configuration().settings) / 4 : GOOD_MS;
+    // Shared by all callers, so that nobody's signal ends it.
+    this.#syncing ??= this.#untilReached({}, limitMs).finally(() => this.#syncing = undefined);
     await this.#syncing;
   }
 
@@ -104,8 +108,7 @@ export class RedisStore implements SharedStore {
     try {
       return await work(lock);
     } finally {
-      // If that fails the lock ends by itself.
-      if (lock.held) await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
+      if (lock.held) await this.#release(owner);
     }
   }
 
@@ -138,11 +141,6 @@ export class RedisStore implements SharedStore {
     return Math.max(now, this.#known.number + 1);
   }
 
-  async #sync(isPatient: boolean, signal: AbortSignal | undefined): Promise<void> {
-    const whole = timeoutOf(this.#configuration().settings);
-    await this.#untilReached({}, isPatient ? whole / 4 : GOOD_MS, signal);
-  }
-
   async #acquire(
     owner: Pick<Request, "owner" | "lockMs">,
     waitMs: number,
@@ -155,21 +153,29 @@ export class RedisStore implements SharedStore {
     let listening: Listening | undefined;
     try {
       for (;;) {
+        // From before the question: what is said while it is asked must not be missed.
+        const heard = listening?.next();
         const answer = await this.#untilReached(owner, Math.min(reachMs, leftMs()), signal);
-        signal?.throwIfAborted();
         if (answer === undefined) return { held: false, reason: "away", number: 0 };
+        if (answer.isHolder && signal?.aborted) await this.#release(owner);
+        signal?.throwIfAborted();
         if (answer.isHolder) return { held: true, number: answer.number };
         if (leftMs() <= 0) return { held: false, reason: "busy", number: answer.number };
-        if (listening === undefined) {
-          listening = await this.#listen(signal);
+        if (heard === undefined) {
           // It may have been freed before somebody listened.
-          continue;
+          listening = await this.#listen(signal);
+        } else {
+          await this.#pause(heard, Math.min(LOOK_MS, answer.freeInMs + 1, leftMs()), signal);
         }
-        await this.#pause(listening.next(), Math.min(answer.freeInMs + 1, leftMs()), signal);
       }
     } finally {
       listening?.[Symbol.dispose]();
     }
+  }
+
+  /** If that fails the lock ends by itself. */
+  async #release(owner: Pick<Request, "owner">): Promise<void> {
+    await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
   }
 
   async #listen(signal: AbortSignal | undefined): Promise<Listening> {
@@ -236,6 +242,12 @@ export class RedisStore implements SharedStore {
     }
     this.#problem = undefined;
     for (const cause of ["store", "store unread"]) this.#notices.set(cause, undefined);
+    const { account, host } = this.#address;
+    const whose = account === undefined ? "without an account name" : `of ${account}`;
+    this.#notices.set(
+      "store empty",
+      this.#known.id === "" ? `the store at ${host} holds no session ${whose}` : undefined,
+    );
     return answer;
   }
 

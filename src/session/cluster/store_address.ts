@@ -13,6 +13,8 @@ export interface StoreAddress {
   readonly host: string;
   /** The key of this provider, client and account. */
   readonly name: string;
+  /** Whose session it is; `undefined`: the one of machines that name nobody. */
+  readonly account: string | undefined;
   readonly key: Secret | undefined;
   /** What the user should know. */
   readonly warning?: string;
@@ -42,13 +44,17 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
     );
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
-  const parts = [provider, settings.text("clientId"), settings.text("username")];
+  // A machine that has no USERNAME can name the account behind a #.
+  const account = decodeURIComponent(url.hash.slice(1)) || settings.text("username");
+  url.hash = "";
+  const parts = [provider, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
   return {
     url,
     host,
     // The braces keep all keys of a session on one node.
     name: `platform-auth:{${name}}`,
+    account,
     key,
     ...(key === undefined && !isPrivate && {
       warning: `the tokens are not encrypted in the store at ${host}; set AUTH_STORE_KEY to what ` +

@@ -32,8 +32,8 @@ export class StoreOnDemand implements SharedStore {
     return this.#store?.news() ?? { kind: "same" };
   }
 
-  async sync(isPatient: boolean, signal?: AbortSignal): Promise<void> {
-    await (await this.ready()).sync?.(isPatient, signal);
+  async sync(isPatient: boolean): Promise<void> {
+    await (await this.ready()).sync?.(isPatient);
   }
 
   async withLock<T>(

@@ -108,6 +108,16 @@ Deno.test("token --json prints it with its end, as a token command is to print i
     assertEquals(JSON.parse(stdout), { access_token, expires_at });
   }));
 
+Deno.test("store-key prints a key that a store takes, another one each time", () =>
+  inCliWorld(async ({ run }) => {
+    const [one, other] = await Promise.all([run(["store-key"]), run(["store-key"])]);
+    assertMatch(one.stdout, /^[\w-]{43}\n$/);
+    assert(one.stdout !== other.stdout);
+    const env = { AUTH_STORE: "redis://127.0.0.1:1", AUTH_STORE_KEY: one.stdout.trim() };
+    const { code, stderr } = await run(["token"], { env, flags: ["-A"] });
+    assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
+  }));
+
 Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>
   inCliWorld(async ({ run, flagsOf }) => {
     await run(["login"]);

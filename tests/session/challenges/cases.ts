@@ -143,7 +143,8 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
       {
         ...mail,
         attempt: 3,
-        says: /^The provider rejected the code \(.*\); take the newest one that was sent\. Code that/,
+        says:
+          /^The provider rejected the code \(.*\); take the newest one that was sent\. Code that/,
       },
     ],
   },

@@ -5,7 +5,7 @@ import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError, isTransient, typeError } from "./values/errors.ts";
+import { AuthError, ConfigError, isTransient, typeError } from "./values/errors.ts";
 import type { Continuation, LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
@@ -99,9 +99,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
 
   async function login(given: LoginOptions = {}): Promise<SessionStatus> {
     checkOptions("login()", given, {
-      username: ["string"],
-      password: ["string"],
-      portalToken: ["string"],
+      ...{ username: ["string"], password: ["string"], portalToken: ["string"] },
       strategy: ["string"],
       force: ["boolean", "false"],
       signal: ["AbortSignal"],
@@ -110,8 +108,13 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("login()", given.signal, async (signal) => {
       const account = useAnew();
       const place = account.beginLogin();
+      await account.ready();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
+      if (account.configuration.isByCommand) {
+        await loginByCommand(account, plain, force === true, signal);
+        return show();
+      }
       if (plain && force !== true && await isGood(account, signal)) return show();
       // Loaded on demand: only a login needs it.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
@@ -174,17 +177,13 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     given: DownloadOptions = {},
   ): Promise<Download> {
     checkOptions("download()", given, {
-      overwrite: ["boolean", "false"],
-      resume: ["boolean", "false"],
-      init: ["object"],
+      ...{ overwrite: ["boolean", "false"], resume: ["boolean", "false"], init: ["object"] },
       onProgress: ["function"],
       signal: ["AbortSignal"],
     });
     const path = file instanceof URL && file.protocol === "file:" ? filePath(file) : file;
     if (typeof path !== "string" || path === "") {
-      throw typeError(
-        "download() takes the path or the file: URL of a file as its second argument",
-      );
+      throw typeError("download() takes a file's path or file: URL as its second argument");
     }
     const signals = [given.signal, given.init?.signal, input instanceof Request && input.signal]
       .filter((it) => it instanceof AbortSignal);
@@ -269,6 +268,23 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     logout,
     configure,
   });
+}
+
+/** What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it is to log in. */
+async function loginByCommand(
+  keeper: TokenKeeper,
+  plain: boolean,
+  force: boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!plain) {
+    const text =
+      "AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command; " +
+      "log in where it runs, or unset it";
+    throw new ConfigError("INVALID_SETTING", `Cannot log in: ${text}`);
+  }
+  const isNew = force || keeper.isRejected || keeper.peek().kind === "none";
+  await (isNew ? keeper.refresh(signal) : keeper.current(0, signal));
 }
 
 /** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */

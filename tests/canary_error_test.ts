@@ -11,6 +11,7 @@ import {
   tokenAnswer,
 } from "./support/canned_fetch.ts";
 import { inFolder } from "./support/child_deno.ts";
+import { printing } from "./cluster/command.ts";
 import { fakeTime } from "./support/fake_time.ts";
 
 const { AuthError, createSession } = module;
@@ -124,6 +125,18 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
     (session) =>
       session().authFetch(`https://ada:${encodeURIComponent(canaries.password)}@api.example/`),
   ],
+  ["TOKEN_COMMAND", () => {
+    const errors = `no token for ${canaries.accessToken}`;
+    return createSession({ ...SETTINGS, tokenCommand: printing("", 1, errors) }).accessToken();
+  }],
+  [
+    "TOKEN_COMMAND",
+    () => createSession({ tokenCommand: printing(`${canaries.accessToken}\n.`) }).accessToken(),
+  ],
+  ["STORE_UNREACHABLE", () => {
+    const store = `redis://:${encodeURIComponent(canaries.password)}@127.0.0.1:9/`;
+    return createSession({ ...SETTINGS, store, timeoutMs: 20 }).accessToken();
+  }],
   ["PROMPT_UNAVAILABLE", (session) => session().login({ strategy: "portal" })],
   ["INVALID_CREDENTIALS", refuse("NotAuthorizedException", "Incorrect username or password.")],
   ["LOCKED_OUT", refuse("NotAuthorizedException", "Password attempts exceeded")],

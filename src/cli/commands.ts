@@ -67,6 +67,7 @@ const COMMANDS: Readonly<Record<string, { options: OptionsConfig; words: [number
   doctor: { options: { login: { type: "boolean" } }, words: [0, 0] },
   notebook: { options: {}, words: [0, 1] },
   explain: { options: {}, words: [0, 1] },
+  "store-key": { options: {}, words: [0, 0] },
 };
 
 /** Runs a command. @returns The exit status. */
@@ -137,7 +138,7 @@ async function perform(
       return await show(status(), json);
     case "token": {
       const token = await accessToken({ minValidSeconds: seconds(values["min-valid"]) });
-      await (json ? printJson({ accessToken: token }) : print(token));
+      await (json ? printJson(tokenAnswer(token)) : print(token));
       warn();
       return OK;
     }
@@ -145,6 +146,9 @@ async function perform(
       return await runLogout(values, json);
     case "doctor":
       return await runDoctor(values.login === true, json);
+    case "store-key":
+      await print((await import("../session/cluster/sealing.ts")).newStoreKey());
+      return OK;
     case "explain":
       await (await import("./explain.ts")).explain(word, json);
       return OK;
@@ -249,8 +253,14 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
     const { statusText } = await import("../display/status_text.ts");
     await print(colored(asCommands(statusText(found))));
   }
-  const over = ["none", "expired", "rejected"].includes(found.state);
+  const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
   return always ?? (over ? LOGIN_NEEDED : OK);
+}
+
+/** A token as AUTH_TOKEN_COMMAND takes it elsewhere. */
+function tokenAnswer(token: string): Record<string, string> {
+  const { accessTokenExpiresAt: end } = status();
+  return { access_token: token, ...(end && { expires_at: end.toISOString() }) };
 }
 
 /** Standard output belongs to the answer. */

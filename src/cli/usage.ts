@@ -14,6 +14,7 @@ Usage: platform-auth <command> [options]
   doctor    check settings, file, clock, provider, API and token
   notebook  write a notebook that signs in and calls the API
   explain   what an error code means, and what to do
+  store-key make a key for a store that many machines share
   sandbox   run an identity provider, portal and API on this computer
 
 Options of all commands:
@@ -64,9 +65,10 @@ Examples:
   token:
     `Prints a current access token and nothing else, refreshed if needed. Treat it as a password.
 
-Usage: platform-auth token [--min-valid <seconds>]
+Usage: platform-auth token [--min-valid <seconds>] [--json]
 
   --min-valid <seconds>   refresh first if the token expires sooner than this
+  --json                  { "access_token", "expires_at" }, as AUTH_TOKEN_COMMAND takes it elsewhere
 
 Examples:
   platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations
@@ -124,6 +126,15 @@ Usage: platform-auth explain [code] [--json]
 
 Example:
   platform-auth explain INVALID_CREDENTIALS`,
+
+  "store-key":
+    `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it. Set the same one on all
+machines. Treat it as a password.
+
+Usage: platform-auth store-key
+
+Example:
+  export AUTH_STORE_KEY="$(platform-auth store-key)"`,
 
   doctor:
     `Checks settings, file, clock, provider, API and token, a line each with the fix. Changes nothing.

@@ -40,8 +40,9 @@ export function headline({ state, username, provider }: SessionStatus): string {
 
 /** Where the session is kept, or will be. */
 export function placeText(status: SessionStatus): string {
-  const kept = status.state === "none" ? "login() keeps it" : "kept";
-  return `${kept} in ${displayPath(status.envFile)}`;
+  const kept = status.state === "none" && !status.canRefresh ? "login() keeps it" : "kept";
+  const { envFile, store } = status;
+  return `${kept} in ${store === undefined ? displayPath(envFile) : `the store at ${store}`}`;
 }
 
 /** How long the access token is still good. */
@@ -60,7 +61,8 @@ export function accessText(status: SessionStatus): string {
 /** What happens next, or what to do. */
 export function nextText(status: SessionStatus): string {
   const { state, canRefresh, refreshableUntil, source } = status;
-  if (state === "none") return "run login()";
+  if (state === "none") return canRefresh ? "the next call runs the token command" : "run login()";
+  if (source === "command") return "replaced by the token command when it is due";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
     return isPortal ? "copy a new portal string and run login({ portalToken })" : "run login()";

@@ -13,6 +13,7 @@ import type { SessionStatus } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
+import { checkStore, checkTokenCommand } from "./cluster_checks.ts";
 import { checkEnvFile } from "./file_checks.ts";
 import { checkApi, checkProvider, checkProxy } from "./network_checks.ts";
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
@@ -39,12 +40,15 @@ export async function diagnose(
   options: DoctorOptions,
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
+  if (configuration.isByCommand) return await diagnoseCommand(configuration, signal);
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
   const checks = [
     checkRuntime(),
     await checkSettings(configuration, status),
     ...checkShadowing(configuration),
-    ...checkEnvFile(configuration),
+    ...(configuration.isInStore
+      ? await checkStore(configuration, signal)
+      : checkEnvFile(configuration)),
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
     ...checkProxy(configuration, endpoint),
@@ -54,6 +58,26 @@ export async function diagnose(
     checkPermissions(configuration),
   ];
   if (options.login) checks.push(await tryLogin(configuration, signal));
+  return diagnosisOf(checks);
+}
+
+/** Where a command gives the tokens the session needs no provider, and writes no file. */
+async function diagnoseCommand(
+  configuration: Configuration,
+  signal: AbortSignal | undefined,
+): Promise<Diagnosis> {
+  const { check, tokens } = await checkTokenCommand(configuration, signal);
+  return diagnosisOf([
+    checkRuntime(),
+    check,
+    ...checkShadowing(configuration),
+    ...checkProxy(configuration, null),
+    ...await checkApi(configuration, tokens, signal),
+    checkPermissions(configuration),
+  ]);
+}
+
+function diagnosisOf(checks: Check[]): Diagnosis {
   return { ok: checks.every(({ level }) => level !== "fail"), checks };
 }
 

@@ -43,14 +43,35 @@ export class Configuration {
     return this.#settings !== undefined;
   }
 
-  /** Absolute path of the `.env`; `undefined`: memory only. */
+  /** Absolute path of the `.env` that keeps the session; `undefined`: it is in memory only, or in a store. */
   get envFile(): string | undefined {
-    return this.settings.envFile;
+    return this.isByCommand || this.isInStore ? undefined : this.settings.envFile;
+  }
+
+  /** Where the session is kept, for messages. */
+  get place(): string | undefined {
+    return this.storeHost === undefined ? this.envFile : `the store at ${this.storeHost}`;
   }
 
   /** Which tokens are mirrored to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
-    return this.isDefault ? this.options.exportEnv ?? "access" : "none";
+    return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
+  }
+
+  /** Whether a command gives the tokens: then the session is in memory only. */
+  get isByCommand(): boolean {
+    return this.settings.text("tokenCommand") !== undefined;
+  }
+
+  /** Whether other machines share the session by a store. */
+  get isInStore(): boolean {
+    return !this.isByCommand && this.settings.text("store") !== undefined;
+  }
+
+  /** Host and port of the store, without what else its address holds. */
+  get storeHost(): string | undefined {
+    if (!this.isInStore) return undefined;
+    return URL.parse(this.settings.text("store") ?? "")?.host ?? "an unknown address";
   }
 
   /** The same options with the settings as they are now: the `.env` may have been edited. Its place stays. */
@@ -78,5 +99,8 @@ function identityOf({ settings, options }: Configuration): string {
     dialectOf(options, settings),
     settings.text("clientId"),
     settings.text("userPoolId"),
+    settings.text("tokenCommand"),
+    settings.text("store"),
+    settings.text("storeKey"),
   ]);
 }

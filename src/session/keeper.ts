@@ -17,7 +17,7 @@ import {
   planFor,
 } from "./plan.ts";
 import type { Reason } from "./refresh.ts";
-import { afterRejection, type Holding, holdingOf, SIGNED_OUT, tokensOf } from "./state.ts";
+import { afterRejection, type Holding, holdingOf, signedOut, tokensOf } from "./state.ts";
 
 /** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
 export type SignOut = "keep" | "revoke" | "everywhere";
@@ -81,9 +81,12 @@ export class TokenKeeper {
     const { world } = this;
     const held = this.fresh(minValidMs);
     if (held) return held;
+    const syncing = this.#refreshing ? undefined : this.#memory.sync();
+    if (syncing) await syncing;
     // A refresh that is under way has looked at the store: the many that wait for it need not.
     const holding = this.#refreshing ? this.#memory.peek() : this.#memory.catchUp();
-    const plan = planFor(holding, world, this.#cooldowns, minValidMs);
+    const { isByCommand } = this.configuration;
+    const plan = planFor(holding, world, this.#cooldowns, minValidMs, isByCommand);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -98,6 +101,8 @@ export class TokenKeeper {
 
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
+    const syncing = this.#memory.sync();
+    if (syncing) await syncing;
     this.#memory.catchUp();
     return await this.#share("forced", signal);
   }
@@ -120,6 +125,8 @@ export class TokenKeeper {
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const { world } = this;
+    const syncing = this.#refreshing ? undefined : this.#memory.sync();
+    if (syncing) await syncing;
     const holding = this.#refreshing ? undefined : this.#memory.catchUp();
     this.noteRejection(rejected);
     if (holding !== undefined) {
@@ -128,12 +135,14 @@ export class TokenKeeper {
         return isGoodFor(tokens, world, 0) ? tokens : undefined;
       }
       if (holding.kind === "none") throw this.#memory.whyNot();
-      if (holding.kind === "access-only") return undefined;
+      if (holding.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, world)) return undefined;
       this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, world);
     }
     try {
-      return await this.#share("rejected", signal);
+      const tokens = await this.#share("rejected", signal);
+      // A command may give the same token again.
+      return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (error instanceof AuthError && this.#memory.peek().kind === "none") throw error;
       return undefined;
@@ -143,6 +152,11 @@ export class TokenKeeper {
   /** Notes that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void {
     this.#cooldowns = afterHelp(this.#cooldowns);
+  }
+
+  /** Makes sure that the store can be used. @throws {ConfigError} */
+  async ready(): Promise<void> {
+    await this.#memory.store.ready?.();
   }
 
   /** The place of a login, which begins now, in the order in which they began. */
@@ -185,15 +199,15 @@ export class TokenKeeper {
    * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
    *
    * @param remote What the provider is told; a failure of that is a note only.
-   * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if they are still in the store.
+   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if they are still in the store.
    */
   async clear(remote: SignOut, signal?: AbortSignal): Promise<void> {
     const memory = this.#memory;
     const { configuration, notices } = this;
-    const { envFile, settings } = configuration;
+    const { place: kept, settings } = configuration;
     const ended = [tokensOf(memory.peek())];
     this.#settled = this.beginLogin();
-    this.#replace(SIGNED_OUT);
+    this.#replace(signedOut(configuration.isByCommand));
     notices.set("device", undefined);
     let told: string | undefined;
     try {
@@ -220,9 +234,8 @@ export class TokenKeeper {
     }
     if (memory.peek().kind !== "none") return;
     notices.set("stored", undefined);
-    const place = envFile === undefined ? "this session holds" : `this session and ${envFile} hold`;
-    const end = told === undefined ? "" : `; ${told}`;
-    notices.set("signed out", `signed out: ${place} no tokens any more${end}`);
+    const place = kept === undefined ? "this session holds" : `this session and ${kept} hold`;
+    notices.set("signed out", `signed out: ${place} no tokens any more${told ? `; ${told}` : ""}`);
   }
 
   /** Takes over the options of another configuration of the same provider, client and file. */
@@ -252,7 +265,10 @@ export class TokenKeeper {
   async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
     const { world } = this;
     try {
-      return await this.#share("early", signal);
+      const tokens = await this.#share("early", signal);
+      // A command that gives the same token again need not be run for each call.
+      if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      return tokens;
     } catch (error) {
       const left = tokensOf(this.#memory.peek());
       if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
@@ -271,10 +287,7 @@ export class TokenKeeper {
     const abort = new AbortController();
     const waiting = [signal];
     const isWanted = () => waiting.some((each) => each?.aborted !== true);
-    // Loaded on demand: a session with a good token needs no refresh.
-    const result = import("./refresh.ts").then(({ refreshOnce }) =>
-      refreshOnce(this.#memory, reason, { signal: abort.signal, isWanted })
-    );
+    const result = this.#memory.renew(reason, { signal: abort.signal, isWanted });
     const refreshing = { result, abort, waiting };
     this.#refreshing = refreshing;
     const done = () => {

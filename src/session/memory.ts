@@ -1,11 +1,14 @@
 import { type AuthError, sentenceOf } from "../values/errors.ts";
+import type { Caller } from "../provider/token_request.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvStore } from "./env_store.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
+import { StoreOnDemand } from "./cluster/store_on_demand.ts";
 import { Notices } from "./notices.ts";
 import { whyNot } from "./plan.ts";
-import type { RefreshingSession } from "./refresh.ts";
+import type { Reason, RefreshingSession } from "./refresh.ts";
 import { MEMORY_ONLY, type SharedStore, type StoreLock } from "./shared_store.ts";
+import { isGoodFor, type Tokens } from "../values/tokens.ts";
 import { afterNews, type Ending, type Holding, holdingOf, tokensOf } from "./state.ts";
 
 /** What a session holds. Memory comes first; the store and the process environment follow it. */
@@ -28,8 +31,10 @@ export class SessionMemory implements RefreshingSession {
   }
 
   get store(): SharedStore {
-    const { envFile } = this.#configuration;
-    return this.#store ??= envFile === undefined
+    const { envFile, isInStore } = this.#configuration;
+    return this.#store ??= isInStore
+      ? new StoreOnDemand(() => this.#configuration, this.notices)
+      : envFile === undefined
       ? MEMORY_ONLY
       : new EnvStore(envFile, () => this.#configuration, this.notices);
   }
@@ -41,6 +46,13 @@ export class SessionMemory implements RefreshingSession {
       if (first) this.#mirror.show(first, this.#configuration);
     }
     return this.#holding;
+  }
+
+  /** Lets the store look for news, where that takes a request: `catchUp()` brings them. */
+  sync(): Promise<void> | undefined {
+    const tokens = tokensOf(this.peek());
+    const isGood = tokens !== undefined && isGoodFor(tokens, this.#configuration.world, 0);
+    return this.store.sync?.(!isGood);
   }
 
   catchUp(): Holding {
@@ -92,6 +104,15 @@ export class SessionMemory implements RefreshingSession {
     }
   }
 
+  /** Brings new tokens for all callers in this process. Loaded on demand: a session with a good token needs none. */
+  async renew(reason: Reason, caller: Caller & { readonly signal: AbortSignal }): Promise<Tokens> {
+    if (!this.#configuration.isByCommand) {
+      return await (await import("./refresh.ts")).refreshOnce(this, reason, caller);
+    }
+    const { renewByCommand } = await import("./cluster/token_command.ts");
+    return await renewByCommand(this, reason, caller);
+  }
+
   /** Takes over the options of another configuration of the same provider, client and file. */
   replaceConfiguration(configuration: Configuration): void {
     const before = this.#configuration.exportEnv;
@@ -109,16 +130,21 @@ export class SessionMemory implements RefreshingSession {
 
   whyNot(): AuthError {
     const { settings, world } = this.#configuration;
+    const away = this.store.problem;
+    const holding = this.peek();
+    // Whether there is a session, and a later one, only the store knows.
+    if (away && (holding.kind === "none" || !isGoodFor(holding.tokens, world, 0))) return away;
     const { problem } = settings.file;
     const note = problem
       ? sentenceOf(problem)
-      : this.notices.get("stored") ?? this.notices.get("environment");
-    return whyNot(this.peek(), world, note);
+      : this.notices.get("stored") ?? this.notices.get("environment") ??
+        this.notices.get("store empty");
+    return whyNot(holding, world, note);
   }
 
   #endedElsewhere(): Ending {
     const note = this.notices.get("stored");
-    const place = this.#configuration.envFile ?? "the store";
+    const place = this.#configuration.place ?? "the store";
     const sentence = note === undefined
       ? "There is no session any more: it was ended outside this process, by a logout or by taking " +
         `its lines out of ${place}; run login()`

@@ -4,7 +4,7 @@ import { spanText } from "../values/wording.ts";
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Causes of notes: what happened and needs no action. All others are warnings. */
-const NOTES: ReadonlySet<string> = new Set(["mode", "signed out"]);
+const NOTES: ReadonlySet<string> = new Set(["mode", "signed out", "store unread", "store empty"]);
 
 /** What a session should tell its user, each cause once, and how far the clock is off. */
 export class Notices {

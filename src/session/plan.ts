@@ -12,6 +12,12 @@ export type Plan =
   | { readonly kind: "refresh" }
   | { readonly kind: "fail" };
 
+/** An early refresh must not keep a call waiting for long: its token is still good. */
+export const EARLY_DEADLINE_MS = 10_000;
+
+/** What a call whose token is good waits for a store that does not answer. */
+export const GOOD_MS = 250;
+
 /** For how long calls go on without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 
@@ -61,18 +67,26 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
   return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
 }
 
-/** @param minValidMs How long the access token must still be good. */
+/**
+ * @param minValidMs How long the access token must still be good.
+ * @param isByCommand Whether a command gives tokens at any time, but after a logout.
+ */
 export function planFor(
   holding: Holding,
   clocks: Clocks,
   cooldowns: Cooldowns,
   minValidMs: number,
+  isByCommand = false,
 ): Plan {
-  if (holding.kind === "none") return { kind: "fail" };
+  if (holding.kind === "none") {
+    return { kind: isByCommand && holding.because === undefined ? "refresh" : "fail" };
+  }
   const { tokens } = holding;
   if (isFresh(tokens, clocks, minValidMs)) return { kind: "use", tokens };
   const isGood = isGoodFor(tokens, clocks, 0);
-  if (holding.kind === "access-only") return isGood ? { kind: "use", tokens } : { kind: "fail" };
+  if (holding.kind === "access-only" && !isByCommand) {
+    return isGood ? { kind: "use", tokens } : { kind: "fail" };
+  }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
   if (isGood && coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
   return { kind: isGood ? "refresh-early" : "refresh" };

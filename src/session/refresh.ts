@@ -9,7 +9,7 @@ import {
   sameAccess,
   type Tokens,
 } from "../values/tokens.ts";
-import { NO_COOLDOWNS, planFor } from "./plan.ts";
+import { EARLY_DEADLINE_MS, GOOD_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import type { SharedStore, StoreLock } from "./shared_store.ts";
@@ -46,9 +46,6 @@ export interface RefreshingSession {
   whyNot(): AuthError;
 }
 
-/** An early refresh must not keep a call waiting for long: its token is still good. */
-const EARLY_DEADLINE_MS = 10_000;
-
 /**
  * One refresh, for all callers in this process and, by the lock, for all processes on the store.
  *
@@ -66,23 +63,33 @@ export async function refreshOnce(
     const provider = await checkProviderSettings("refresh the session", options, settings);
     const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
     const started = world.monotonic();
-    return await session.store.withLock(totalMs * 0.75, async (lock) => {
-      try {
-        const holding = session.catchUp();
-        signal.throwIfAborted();
-        const saved = reason === "forced" ? undefined : savedElsewhere(session, before);
-        if (saved) return saved;
-        const held = renewable(session, holding);
-        if (!lock.held && lock.reason === "busy") goWithoutLock(session, held);
-        const leftMs = () => totalMs - (world.monotonic() - started);
-        // A holder gives up after half the deadline, so that those who wait have their turn.
-        const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
-        return await askProvider(session, held, { provider, reason, lock, budgetMs, caller });
-      } finally {
-        // The lock goes to another process next: what it finds must not be older than this login or logout.
-        if (signal.aborted && lock.held) await session.saveNow(lock, true);
-      }
-    }, signal);
+    const waitMs = totalMs * 0.75;
+    // Whoever has a token that may still do does not wait for a store that is away.
+    const reachMs = reason === "due" || reason === "forced" ? waitMs : GOOD_MS;
+    return await session.store.withLock(
+      waitMs,
+      async (lock) => {
+        try {
+          const holding = session.catchUp();
+          signal.throwIfAborted();
+          const saved = reason === "forced" ? undefined : savedElsewhere(session, before);
+          if (saved) return saved;
+          const held = renewable(session, holding);
+          if (!lock.held && lock.reason === "busy") goWithoutLock(session, held);
+          // Others may have refreshed meanwhile: a second one could end the session for all.
+          if (lock.reason === "away" && session.store.problem) throw session.store.problem;
+          const leftMs = () => totalMs - (world.monotonic() - started);
+          // A holder gives up after half the deadline, so that those who wait have their turn.
+          const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
+          return await askProvider(session, held, { provider, reason, lock, budgetMs, caller });
+        } finally {
+          // The lock goes to another process next: what it finds must not be older than this login or logout.
+          if (signal.aborted && lock.held) await session.saveNow(lock, true);
+        }
+      },
+      signal,
+      reachMs,
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
     const winner = tokensOf(session.peek());
@@ -129,6 +136,8 @@ async function askProvider(
     const learned = { ...held.learned, clockOffsetMs, refreshVariant };
     return await renew(session, held, { ...tokens, learned }, lock);
   }
+  // A holder that was late may have saved just now what this refresh token was given for.
+  await session.store.sync?.(false);
   const found = session.catchUp();
   const saved = savedElsewhere(session, held);
   if (saved) return saved;
@@ -197,7 +206,8 @@ async function giveUp(
 
 /** Another process holds the lock for too long: a token that is still good is used as it is. */
 function goWithoutLock(session: RefreshingSession, held: Tokens): void {
-  const text = "another process holds the lock beside the .env for too long";
+  const place = session.configuration.isInStore ? "in the store" : "beside the .env";
+  const text = `another process holds the lock ${place} for too long`;
   if (isGoodFor(held, session.configuration.world, 0)) {
     throw new ProviderError(
       "TIMEOUT",

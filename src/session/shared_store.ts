@@ -1,11 +1,12 @@
+import type { AuthError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 import type { News } from "./state.ts";
 
 /** A lock held, or why there is none. */
 export interface StoreLock {
   readonly held: boolean;
-  /** `busy`: another process holds it. `denied`: this user may not hold it. `impossible`: nobody can hold one here. */
-  readonly reason?: "busy" | "denied" | "impossible";
+  /** `busy`: another process holds it. `denied`: this user may not hold it. `impossible`: nobody can hold one here. `away`: the store does not answer. */
+  readonly reason?: "busy" | "denied" | "impossible" | "away";
 }
 
 /**
@@ -15,17 +16,30 @@ export interface StoreLock {
 export interface SharedStore {
   /** What is kept there, at the first use of the session. */
   read(): Tokens | undefined;
+  /**
+   * Asks for the latest, where only asking tells it, so that `news()` knows. No answer is no error.
+   *
+   * @param isPatient Whether it is worth some seconds; else a call with a good token waits.
+   * @throws {ConfigError} If the store cannot be used with these settings.
+   */
+  sync?(isPatient: boolean): Promise<void>;
+  /** Makes sure that the store can be used with these settings. @throws {ConfigError} */
+  ready?(): Promise<unknown>;
+  /** Why the store did not answer when it was last asked. */
+  readonly problem?: AuthError | undefined;
   /** What others wrote since this session last read or wrote. Each news is told once. */
   news(): News;
   /**
    * Works while no other process on the store does, waiting for that at most so long.
    *
    * @param signal Ends the wait; its reason is thrown.
+   * @param reachMs How much of the time a store may take that does not answer.
    */
   withLock<T>(
     waitMs: number,
     work: (lock: StoreLock) => Promise<T>,
     signal?: AbortSignal,
+    reachMs?: number,
   ): Promise<T>;
   /**
    * Writes what the session holds when its turn comes. A failure is a warning: the tokens stay in memory.
@@ -36,7 +50,7 @@ export interface SharedStore {
   /**
    * Takes the tokens out.
    *
-   * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if they are still there.
+   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if they are still there.
    */
   clear(lock: StoreLock): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface Ending {
  * | event                               | function         | outcome                                            |
  * | ----------------------------------- | ---------------- | -------------------------------------------------- |
  * | login, or tokens found at first use | `holdingOf`      | what the tokens allow                              |
- * | logout                              | `SIGNED_OUT`     | nothing                                            |
+ * | logout                              | `signedOut`      | nothing                                            |
  * | a refresh brought tokens            | `afterRefresh`   | these, unless another process wrote others         |
  * | a refresh was refused for good      | `afterRefusal`   | a good access token alone, else nothing            |
  * | another process wrote to the store  | `afterNews`      | what it wrote                                      |
@@ -41,6 +41,16 @@ export type News =
   | { readonly kind: "tokens"; readonly tokens: Tokens };
 
 export const SIGNED_OUT: Holding = { kind: "none" };
+
+const COMMAND_STOPPED: Holding = {
+  kind: "none",
+  because: { code: "NO_SESSION", sentence: "There is no session: logout() ended it; run login()" },
+};
+
+/** After a logout a command that gives tokens is not run by a call. */
+export function signedOut(isByCommand: boolean): Holding {
+  return isByCommand ? COMMAND_STOPPED : SIGNED_OUT;
+}
 
 /** What tokens amount to. */
 export function holdingOf(tokens: Tokens | undefined): Holding {

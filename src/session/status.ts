@@ -35,12 +35,14 @@ export interface SessionStatus {
   accessTokenLifetimeSeconds?: number;
   /** Until about when it can be refreshed: an estimate, 30 days after the login (section 8). */
   refreshableUntil?: Date;
-  /** Whether there is a refresh token. */
+  /** Whether it can be refreshed: there is a refresh token, or a command gives tokens. */
   canRefresh: boolean;
   /** Where the tokens came from. */
   source: TokenSource | "none";
-  /** Absolute path of the `.env`; absent: memory only. */
+  /** Absolute path of the `.env`; absent: memory only, or a store. */
   envFile?: string;
+  /** Host and port of the store that other machines share. */
+  store?: string;
   /** Where each setting that is set came from, by variable name. */
   settings: Readonly<Record<string, SettingOrigin>>;
   /** What the user should know, each with what to do. */
@@ -57,7 +59,7 @@ export function statusOf(
   notices: Notices,
   holding: Holding,
 ): SessionStatus {
-  const { settings, world, envFile } = configuration;
+  const { settings, world, envFile, storeHost } = configuration;
   const tokens = tokensOf(holding);
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
@@ -73,9 +75,11 @@ export function statusOf(
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
     }),
-    canRefresh: tokens?.refreshToken !== undefined,
+    canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, holding),
     source: tokens?.source ?? "none",
-    ...(envFile !== undefined && notices.get("save") === undefined && { envFile }),
+    ...(envFile !== undefined && notices.get("save") === undefined &&
+      { envFile }),
+    ...(storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
     warnings: warningsOf(configuration, notices, holding),
     ...(notices.notes.length > 0 && { notes: notices.notes }),
@@ -90,13 +94,19 @@ function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): st
   return known ?? (fromSettings ? settings.text("username") : undefined);
 }
 
-function stateOf({ world }: Configuration, holding: Holding): SessionStatus["state"] {
+/** Whether a command gives the next token. */
+function givenByCommand({ isByCommand }: Configuration, holding: Holding): boolean {
+  return isByCommand && (holding.kind !== "none" || holding.because === undefined);
+}
+
+function stateOf(configuration: Configuration, holding: Holding): SessionStatus["state"] {
   if (holding.kind === "none") return wasEndedByProvider(holding) ? "expired" : "none";
+  const { isByCommand, world } = configuration;
   const remaining = remainingMs(holding.tokens, world);
-  if (holding.kind === "access-only" && holding.rejected) return "rejected";
+  if (!isByCommand && holding.kind === "access-only" && holding.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
-  return holding.kind === "renewable" ? "refreshable" : "expired";
+  return holding.kind === "renewable" || isByCommand ? "refreshable" : "expired";
 }
 
 /** Whether there was a session until the provider refused to refresh it. */

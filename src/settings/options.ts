@@ -57,6 +57,16 @@ export interface SessionOptions {
   exportEnv?: "access" | "both" | "none";
   /** Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Default 30 000. */
   timeoutMs?: number;
+  /**
+   * A command that prints a token: bare, or JSON as `platform-auth token --json` prints (`AUTH_TOKEN_COMMAND`, never from a
+   * `.env`). A text is split at blanks, with quotes; an array is taken as it is. No shell. Such a session never logs in,
+   * refreshes or stores by itself.
+   */
+  tokenCommand?: string | readonly string[];
+  /** `redis://` or `rediss://`: the session is shared there in place of the `.env` (`AUTH_STORE`, never from a `.env`). */
+  store?: string;
+  /** What the tokens in the store are encrypted with, from `platform-auth store-key` (`AUTH_STORE_KEY`, never from a `.env`). */
+  storeKey?: string;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
   /** Replaces the wall clock, milliseconds since 1970, for tests. */
@@ -86,6 +96,9 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
   allowedOrigins: ["string", "array"],
   exportEnv: ["string"],
   timeoutMs: ["number"],
+  tokenCommand: ["string", "array"],
+  store: ["string"],
+  storeKey: ["string"],
   fetch: ["function"],
   now: ["function"],
   monotonic: ["function"],

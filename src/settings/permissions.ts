@@ -1,6 +1,7 @@
 import { foldersOf } from "../dotenv/file.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import { workingFolder } from "../runtime/file_paths.ts";
+import { wordsOf } from "./split_command.ts";
 import { type Settings, VARIABLES } from "./settings.ts";
 
 /** A permission that a script needs, as the flag that grants it. */
@@ -19,14 +20,18 @@ export function neededPermissions(
   settings: Settings,
   endpoint: string | undefined,
 ): NeededPermission[] {
+  const command = settings.text("tokenCommand");
+  const program = wordsOf(command ?? "")?.[0];
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
-  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed]
+  const store = settings.text("store");
+  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed, store]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? []);
   const hosts = new Map(urls.map((url) => [url.host, portOf(url)]));
   return [
     ...(["read", "write"] as const).flatMap((name) =>
-      folders.length === 0 ? [] : [{
+      // Where a command or a store has the tokens nothing is written.
+      folders.length === 0 || (name === "write" && (command ?? store) !== undefined) ? [] : [{
         flag: `--allow-${name}=${folders.map(shortPath).join()}`,
         granted: folders.every((path) => isGranted({ name, path })),
       }]
@@ -40,6 +45,10 @@ export function neededPermissions(
       flag: "--allow-env",
       granted: [...Object.values(VARIABLES), "AUTH_ENV_FILE"].every(mayUseVariable),
     },
+    ...(program === undefined ? [] : [{
+      flag: `--allow-run=${program}`,
+      granted: isGranted({ name: "run", command: program }),
+    }]),
   ];
 }
 
@@ -57,7 +66,8 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
 
 /** Host and port: a flag may name the port that an address leaves out. */
 function portOf({ hostname, port, protocol }: URL): string {
-  return `${hostname}:${port || (protocol === "http:" ? "80" : "443")}`;
+  const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";
+  return `${hostname}:${port || usual}`;
 }
 
 function shortPath(folder: string): string {

@@ -6,6 +6,7 @@ import {
 } from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { ConfigError } from "../values/errors.ts";
+import { lineOf } from "./split_command.ts";
 import type { SessionOptions } from "./options.ts";
 import { environment } from "../runtime/environment.ts";
 import { Secret } from "../values/secret.ts";
@@ -26,10 +27,16 @@ export const VARIABLES = {
   apiBaseUrl: "API_BASE_URL",
   allowedOrigins: "API_ALLOWED_ORIGINS",
   timeoutMs: "AUTH_TIMEOUT_MS",
+  tokenCommand: "AUTH_TOKEN_COMMAND",
+  store: "AUTH_STORE",
+  storeKey: "AUTH_STORE_KEY",
 } as const;
 
 /** Name of a setting that has a variable. */
 export type SettingName = keyof typeof VARIABLES;
+
+/** Never read from a `.env`: a project that was copied must not run commands or lead tokens elsewhere. */
+const NOT_FROM_FILE: readonly SettingName[] = ["tokenCommand", "store", "storeKey"];
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
@@ -58,6 +65,8 @@ export class Settings {
   readonly file: EnvSnapshot;
   /** What the user should know about how they were found. */
   readonly notes: readonly string[];
+  /** Where the `.env` is, and what is to be said of its place. */
+  readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Setting>;
 
   constructor(
@@ -67,7 +76,8 @@ export class Settings {
   ) {
     this.envFile = location.path;
     this.file = file;
-    this.notes = location.notes;
+    this.location = location;
+    this.notes = [...location.notes, ...NOT_FROM_FILE.flatMap((name) => unusedLine(name, file))];
     this.#found = found;
   }
 
@@ -77,7 +87,7 @@ export class Settings {
   }
 
   /** The value of a setting that must not be shown. */
-  secret(name: "password" | "clientSecret"): Secret | undefined {
+  secret(name: "password" | "clientSecret" | "storeKey"): Secret | undefined {
     return this.#found.get(name)?.text;
   }
 
@@ -100,9 +110,7 @@ export function resolveSettings(
   ownFile: boolean,
   earlier?: Settings,
 ): Settings {
-  const location = earlier
-    ? { path: earlier.envFile, notes: earlier.notes }
-    : locate(options, ownFile);
+  const location = earlier ? earlier.location : locate(options, ownFile);
   const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const found = new Map<SettingName, Setting>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
@@ -118,6 +126,10 @@ export function resolveSettings(
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
     for (const name of names) {
+      // Another account beside the default one takes no tokens by way of the environment.
+      if (NOT_FROM_FILE.includes(name) && (origin === "file" || !(ownFile || isKey(name)))) {
+        continue;
+      }
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
@@ -135,6 +147,21 @@ export function checkOptionTexts(options: SessionOptions): void {
     clean(name, optionText(options, name) ?? "");
   }
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
+}
+
+/** A key by itself leads nowhere. */
+function isKey(name: SettingName): boolean {
+  return name === "storeKey";
+}
+
+function unusedLine(name: SettingName, file: EnvSnapshot): string[] {
+  const variable = VARIABLES[name];
+  return file.values.get(variable)
+    ? [
+      `${variable} in the .env is not used, because a project that was copied must not decide it; ` +
+      "set it in the environment or as an option, and remove the line",
+    ]
+    : [];
 }
 
 type Read = (variable: string) => string | undefined;
@@ -172,7 +199,7 @@ function credentialsOf(
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return value.join(",");
+  if (Array.isArray(value)) return name === "tokenCommand" ? lineOf(value) : value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
   // The object itself is read where the dialect is chosen: here only its origin counts.
   return name === "provider" && typeof value === "object" ? "an object" : undefined;

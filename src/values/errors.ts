@@ -10,7 +10,9 @@ export type ConfigErrorCode =
   | "PERMISSION"
   | "UNTRUSTED_ORIGIN"
   | "PROMPT_UNAVAILABLE"
-  | "PACKAGE_UNAVAILABLE";
+  | "PACKAGE_UNAVAILABLE"
+  | "TOKEN_COMMAND"
+  | "STORE_UNREACHABLE";
 
 /** The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be reached. */
 export type ProviderErrorCode =
@@ -61,7 +63,9 @@ export type AuthErrorCode =
 
 /** Whether the cause may pass by itself: the same call may succeed a little later. */
 export function isTransient(code: AuthErrorCode): boolean {
-  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR"].includes(code);
+  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR", "STORE_UNREACHABLE"].includes(
+    code,
+  );
 }
 
 /**

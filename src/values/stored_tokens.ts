@@ -47,11 +47,11 @@ export interface StoredTokens {
  */
 export function readStored(
   read: (key: string) => string | undefined,
-  source: "file" | "environment",
+  source: "file" | "environment" | "store",
   clientId: string | undefined,
   now: number,
 ): StoredTokens {
-  const place = source === "file" ? "the .env" : "the environment";
+  const place = source === "file" ? "the .env" : `the ${source}`;
   const ignored = (what: string): StoredTokens => ({
     parts: undefined,
     note: `${what} in ${place} is not a token and is ignored; run login()`,

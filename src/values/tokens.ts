@@ -12,7 +12,14 @@ export interface Clocks {
 export const REFRESH_DAYS = 30;
 
 /** Where tokens came from. */
-export type TokenSource = "portal" | "password" | "refresh" | "file" | "environment";
+export type TokenSource =
+  | "portal"
+  | "password"
+  | "refresh"
+  | "file"
+  | "environment"
+  | "command"
+  | "store";
 
 /**
  * A form of the refresh request: SECRET_HASH made with one of three names, or left out (section 2.1

@@ -117,11 +117,22 @@ Deno.test("token prints the token and nothing else, refreshed if needed", () =>
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200, 200]);
   }));
 
-Deno.test("token --json prints it as JSON", () =>
+Deno.test("token --json prints it with its end, as a token command is to print it", () =>
   inCliWorld(async ({ run, envFile }) => {
     await run(["login"]);
     const { stdout } = await run(["token", "--json"]);
-    assertEquals(JSON.parse(stdout), { accessToken: linesOf(envFile).ACCESS_TOKEN });
+    const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
+    assertEquals(JSON.parse(stdout), { access_token, expires_at });
+  }));
+
+Deno.test("store-key prints a key that a store takes, another one each time", () =>
+  inCliWorld(async ({ run }) => {
+    const [one, other] = await Promise.all([run(["store-key"]), run(["store-key"])]);
+    assertMatch(one.stdout, /^[\w-]{43}\n$/);
+    assert(one.stdout !== other.stdout);
+    const env = { AUTH_STORE: "redis://127.0.0.1:1", AUTH_STORE_KEY: one.stdout.trim() };
+    const { code, stderr } = await run(["token"], { env, flags: ["-A"] });
+    assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
   }));
 
 Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>

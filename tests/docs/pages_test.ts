@@ -89,9 +89,8 @@ Deno.test("links from one document to another lead to a file and to a heading", 
 
 /** What changes in the files of a session after it was made: fields, collections, and variables that are closed over. */
 function changingFields(): string[] {
-  const inFolder = [...Deno.readDirSync(new URL("src/session/", ROOT))].map(({ name }) =>
-    `session/${name}`
-  );
+  const inFolder = [...Deno.readDirSync(new URL("src/session/", ROOT))]
+    .flatMap(({ name, isFile }) => isFile ? [`session/${name}`] : []);
   return ["session.ts", "default_session.ts", ...inFolder].flatMap((file) => {
     const text = source(`src/${file}`);
     const classes = text.split(/^(?:export )?class /m).slice(1).map((each) =>

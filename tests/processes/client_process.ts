@@ -2,7 +2,14 @@
  * Processes that use a session on a `.env`. Run as a script, it is one of them. The folder tests that
  * several processes share a `.env`, and that one that is killed harms nobody.
  */
-import { AuthError, createSession } from "../../mod.ts";
+import {
+  AuthError,
+  authFetch,
+  createSession,
+  type Session,
+  type SessionOptions,
+  status,
+} from "../../mod.ts";
 import { IMPORT_FLAGS } from "../support/child_deno.ts";
 import { TextLineStream } from "./text_lines.ts";
 
@@ -27,29 +34,30 @@ export interface ClientProcess {
   readonly ended: Promise<Deno.CommandStatus>;
 }
 
+/** The options of its session, or where its default session is to find its settings. */
+export type ClientOptions = SessionOptions | {
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+};
+
 /**
- * Starts a process on a `.env`.
+ * Starts a process with a session.
  *
  * - `call`: waits for `go()`, makes that many calls at once, and reports
  * - `churn`: logs in, refreshes and saves without pause until it is killed
  */
 export function startClient(
   work: "call" | "churn",
-  envFile: string,
+  options: ClientOptions,
   calls = 0,
 ): ClientProcess {
+  const given = "env" in options ? "default" : JSON.stringify(options);
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--quiet",
-      "--no-prompt",
-      "-A",
-      ...IMPORT_FLAGS,
-      import.meta.url,
-      work,
-      envFile,
-      `${calls}`,
+      ...["run", "--quiet", "--no-prompt", "-A", ...IMPORT_FLAGS],
+      ...[import.meta.url, work, given, `${calls}`],
     ],
+    ...("env" in options && { ...options, clearEnv: true }),
     ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
   }).spawn();
   const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();
@@ -80,7 +88,10 @@ async function digest(text: string): Promise<string> {
   return new Uint8Array(bytes).toHex();
 }
 
-async function call(envFile: string, calls: number): Promise<Report> {
+async function call(
+  session: Pick<Session, "authFetch" | "status">,
+  calls: number,
+): Promise<Report> {
   const used = new Set<string>();
   const plain = globalThis.fetch;
   globalThis.fetch = (input, init) => {
@@ -88,7 +99,6 @@ async function call(envFile: string, calls: number): Promise<Report> {
     if (token !== null) used.add(token);
     return plain(input, init);
   };
-  const session = createSession({ envFile });
   session.status();
   console.log("ready");
   const lines = Deno.stdin.readable.pipeThrough(new TextLineStream()).getReader();
@@ -107,8 +117,7 @@ async function call(envFile: string, calls: number): Promise<Report> {
   return { outcomes, tokens, warnings: session.status().warnings };
 }
 
-async function churn(envFile: string): Promise<never> {
-  const session = createSession({ envFile });
+async function churn(session: Session): Promise<never> {
   await session.login({ force: true });
   console.log("ready");
   for (let round = 1;; round++) {
@@ -118,7 +127,10 @@ async function churn(envFile: string): Promise<never> {
 }
 
 if (import.meta.main) {
-  const [work, envFile = "", calls] = Deno.args;
-  if (work === "churn") await churn(envFile);
-  console.log(JSON.stringify(await call(envFile, Number(calls))));
+  const [work, options = "", calls] = Deno.args;
+  const session = options === "default"
+    ? { authFetch, status }
+    : createSession(JSON.parse(options));
+  if (work === "churn" && "login" in session) await churn(session);
+  console.log(JSON.stringify(await call(session, Number(calls))));
 }

@@ -33,7 +33,7 @@ export async function assertKillsHarmless(times: number): Promise<Kills> {
     await writeEnv(folder, { ...variablesOf(sandbox.settings), MINE: "'kept # as it is'" });
     const foreign = foreignLines(envFile);
     for (let time = 0; time < times; time++) {
-      const child = startClient("churn", envFile);
+      const child = startClient("churn", { envFile });
       await child.ready;
       await new Promise((done) => setTimeout(done, Math.random() * 40));
       child.kill("SIGKILL");

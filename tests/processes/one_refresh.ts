@@ -2,9 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { startClient } from "./client_process.ts";
+import { type ClientProcess, startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { startWorldProcess } from "./world_process.ts";
+import { startWorldProcess, type WorldProcess } from "./world_process.ts";
 
 /** How many processes, and what their provider is like. */
 export interface Crowd {
@@ -41,21 +41,11 @@ export async function assertOneRefresh(crowd: Crowd): Promise<void> {
     const before = (await asked()).length;
 
     for (let period = 0; period < periods; period++) {
-      const ended = new Date(Date.now() - 60_000).toISOString();
-      const text = await Deno.readTextFile(envFile);
-      const expired = text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`);
-      await Deno.writeTextFile(envFile, expired);
-      const clients = Array.from(
-        { length: processes },
-        () => startClient("call", envFile, callsEach),
+      await expire(envFile);
+      await assertServed(
+        Array.from({ length: processes }, () => startClient("call", { envFile }, callsEach)),
+        callsEach,
       );
-      await Promise.all(clients.map(({ ready }) => ready));
-      await Promise.all(clients.map((client) => client.go()));
-      const reports = await Promise.all(clients.map(({ report }) => report));
-      await Promise.all(clients.map(({ ended }) => ended));
-      for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
-      assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
-      assertEquals(reports.flatMap(({ warnings }) => warnings), []);
     }
     // One more, for the process that comes after.
     const last = createSession({ envFile });
@@ -66,4 +56,41 @@ export async function assertOneRefresh(crowd: Crowd): Promise<void> {
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, [".env", ".env.lock"]);
   });
+}
+
+/** Logs in on a `.env` in this folder, and lets the access token be over. @returns Its path. */
+export async function writeExpired({ settings }: WorldProcess, folder: string): Promise<string> {
+  const envFile = `${folder}/.env`;
+  await writeEnv(folder, variablesOf(settings));
+  await createSession({ envFile }).login();
+  await expire(envFile);
+  return envFile;
+}
+
+async function expire(envFile: string): Promise<void> {
+  const text = await Deno.readTextFile(envFile);
+  const ended = new Date(Date.now() - 60_000).toISOString();
+  await Deno.writeTextFile(envFile, text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`));
+}
+
+/** Lets processes begin together after one login, and holds that one refresh serves all their calls. */
+export async function assertServedTogether(
+  world: WorldProcess,
+  clients: readonly ClientProcess[],
+  callsEach: number,
+): Promise<void> {
+  await assertServed(clients, callsEach);
+  const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
+  assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
+}
+
+/** Lets processes begin together, and holds that all their calls are answered, with one token. */
+async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
+  await Promise.all(clients.map(({ ready }) => ready));
+  await Promise.all(clients.map((client) => client.go()));
+  const reports = await Promise.all(clients.map(({ report }) => report));
+  await Promise.all(clients.map(({ ended }) => ended));
+  for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
+  assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
+  assertEquals(reports.flatMap(({ warnings }) => warnings), []);
 }

@@ -45,7 +45,7 @@ Deno.test("a process that is killed as it sends a new token leaves the next refr
         envFile,
         text.replace(/EXPIRES_AT=.*/, "EXPIRES_AT=2020-01-01T00:00:00Z"),
       );
-      client = startClient("call", envFile, 1);
+      client = startClient("call", { envFile }, 1);
       await client.go();
       assertEquals((await client.ended).signal, NO_SIGNALS ? null : "SIGKILL");
       assertEquals((await createSession({ envFile }).refresh()).state, "valid");

@@ -1,4 +1,4 @@
-/** What sessions on one `.env` should do, written down a second time and as simply as can be. */
+/** What sessions on one `.env`, or in one store, should do, written down a second time and as simply as can be. */
 
 export interface Held {
   readonly access: string;
@@ -43,11 +43,14 @@ export class SessionModel {
   #saved: Held | undefined;
   readonly #memories = new Map<number, Memory>();
   readonly #rotating: boolean;
+  /** Whether a session looks there by itself, and not only when it is used. */
+  readonly #looks: boolean;
   /** Gives the tokens that a real session just got: their names are the provider's choice. */
   readonly #fresh: () => Held;
 
-  constructor(rotating: boolean, fresh: () => Held) {
+  constructor(rotating: boolean, looks: boolean, fresh: () => Held) {
     this.#rotating = rotating;
+    this.#looks = looks;
     this.#fresh = fresh;
   }
 
@@ -119,6 +122,7 @@ export class SessionModel {
   }
 
   stateOf(session: number): string {
+    if (!this.#looks && !this.#memories.has(session)) return "none";
     const { held, ended } = this.#load(session);
     if (held === undefined) return ended === "REFRESH_REJECTED" ? "expired" : "none";
     if (!held.refresh && this.#load(session).rejected === held.access) return "rejected";

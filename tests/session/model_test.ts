@@ -1,14 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import type { Session } from "../../mod.ts";
-import { linesOf, type Portless, portless } from "../support/portless.ts";
+import { NO_REDIS, startRedis } from "../cluster/redis_server.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { type Portless, portless } from "../support/portless.ts";
 import { type Held, LIFETIME, type Outcome, SessionModel } from "./model.ts";
+import { emptyStore, inFile, inMemory, inStore, type Lines, type Place } from "./places.ts";
 
 /** How many stories are told, many more with SOAK set. */
 const RUNS = rounds(50, 1_500);
 
+/** A server answers in no time, but not in none. */
+const RUNS_IN_STORE = rounds(6, 100);
+
 const SESSIONS = 3;
-const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED_AT)=.*\n/gm;
 
 type Step =
   | { readonly kind: "login" | "logout" | "refresh" | "call" | "crash"; readonly session: number }
@@ -52,30 +58,38 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const LOGIN: Step = { kind: "login", session: 0 };
 const stories = fc.array(step, { maxLength: 40, size: "max" }).map((steps) => [LOGIN, ...steps]);
 
+/** What only others do who share a session. */
+const SHARED = new Set(["overtaken", "outrun", "strip", "together"]);
+
 /** The real sessions, and the model beside them. */
 class Story {
   readonly world: Portless;
   readonly model: SessionModel;
   readonly sessions: Session[] = [];
-  #foreign = "";
+  readonly #place: Place;
+  #lines: Lines = {};
   /** What somebody copied in the portal a while ago. */
   #copied: Held = { access: "", refresh: undefined, issuedAt: 0 };
 
-  constructor(rotating: boolean) {
-    // Who waits for the lock beside the file waits in real time.
+  constructor(rotating: boolean, make: (world: Portless) => Place) {
+    // Who waits for the lock waits in real time.
     const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
     this.world = portless({
       file: true,
       session: { sleep },
       sandbox: { rotateRefreshTokens: rotating, accessTokenSeconds: LIFETIME },
     });
-    Deno.writeTextFileSync(this.world.envFile, "", { mode: 0o600 });
-    this.model = new SessionModel(rotating, () => this.#newest());
-    for (let at = 0; at < SESSIONS; at++) this.sessions.push(this.world.another());
+    this.#place = make(this.world);
+    this.model = new SessionModel(rotating, this.#place.kind !== "store", () => this.#newest());
+    const count = this.#place.kind === "memory" ? 1 : SESSIONS;
+    for (let at = 0; at < count; at++) this.sessions.push(this.#another());
   }
 
   async take(step: Step): Promise<void> {
     const { model, world } = this;
+    const place = this.#place;
+    if (place.kind === "memory" && SHARED.has(step.kind)) return;
+    if ("session" in step) step = { ...step, session: step.session % this.sessions.length };
     this.#pass(1);
     switch (step.kind) {
       case "wait":
@@ -98,14 +112,14 @@ class Story {
         this.#pass(1);
         return model.issued.forEach((token) => model.dead.add(token));
       case "edit":
-        this.#foreign = step.text + this.#foreign;
-        return Deno.writeTextFileSync(world.envFile, step.text + this.#text());
+        return place.edit?.(step.text);
       case "strip":
         model.file = undefined;
-        return Deno.writeTextFileSync(world.envFile, this.#foreign);
+        return await place.write({});
       case "crash":
         model.crash(step.session);
-        this.sessions[step.session] = world.another();
+        if (place.kind === "memory") model.file = undefined;
+        this.sessions[step.session] = this.#another();
         return;
       case "together":
         return await this.#together(step.session);
@@ -134,12 +148,14 @@ class Story {
   }
 
   /** What must be true at any time. */
-  check(): void {
+  async check(): Promise<void> {
     const { model, world } = this;
-    assertEquals(this.#text().replaceAll(OURS, ""), this.#foreign, "the lines of the user");
-    const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
-    assert(ACCESS_TOKEN === model.file?.access, "the access token in the file");
-    assert(REFRESH_TOKEN === model.file?.refresh, "the refresh token in the file");
+    this.#place.check?.();
+    const { ACCESS_TOKEN, REFRESH_TOKEN } = await this.#look();
+    if (this.#place.kind !== "memory") {
+      assert(ACCESS_TOKEN === model.file?.access, "the access token that is kept");
+      assert(REFRESH_TOKEN === model.file?.refresh, "the refresh token that is kept");
+    }
     assertEquals([world.logins(), world.refreshes()], [model.logins, model.refreshes]);
     const states = this.sessions.map((each) => each.status().state);
     assertEquals(states, this.sessions.map((_, at) => model.stateOf(at)));
@@ -152,6 +168,7 @@ class Story {
   async #portal(at: number): Promise<void> {
     const { access } = this.#copied;
     const real = (await this.#session(at).login({ portalToken: access })).state;
+    await this.#look();
     assertEquals(real, this.model.portal(at, this.#copied), `portal login of session ${at}`);
   }
 
@@ -163,18 +180,21 @@ class Story {
     await Promise.race([held.arrived, real]);
     const { access, issuedAt } = this.#copied;
     const end = new Date(world.clock.now() + (issuedAt + LIFETIME - model.now) * 1_000);
-    Deno.writeTextFileSync(
-      world.envFile,
-      `${this.#foreign}ACCESS_TOKEN=${access}\nACCESS_TOKEN_EXPIRES_AT=${end.toISOString()}\n`,
-    );
+    await this.#place.write({
+      ACCESS_TOKEN: access,
+      ACCESS_TOKEN_EXPIRES_AT: end.toISOString(),
+    });
     held.release();
     model.trouble = "outrun";
-    assertEquals(await real, model.outrun(at, this.#copied), `refresh of session ${at}, outrun`);
+    const outcome = await real;
+    await this.#look();
+    assertEquals(outcome, model.outrun(at, this.#copied), `refresh of session ${at}, outrun`);
     model.trouble = "none";
   }
 
   async #expect(at: number, kind: "login" | "logout" | "refresh" | "call"): Promise<void> {
     const real = await outcomeOf(this.#session(at), kind);
+    await this.#look();
     assertEquals(real, this.model[kind](at), `${kind} of session ${at}`);
   }
 
@@ -184,10 +204,12 @@ class Story {
     const held = world.hold();
     const real = outcomeOf(this.#session(at), "refresh");
     await Promise.race([held.arrived, real]);
-    Deno.writeTextFileSync(world.envFile, this.#foreign);
+    await this.#place.write({});
     held.release();
     model.trouble = "overtaken";
-    assertEquals(await real, model.refresh(at), `refresh of session ${at}, overtaken`);
+    const outcome = await real;
+    await this.#look();
+    assertEquals(outcome, model.refresh(at), `refresh of session ${at}, overtaken`);
     model.trouble = "none";
     model.file = undefined;
   }
@@ -195,15 +217,16 @@ class Story {
   /** All sessions call at once, each twice: it is as if they called one after the other. */
   async #together(first: number): Promise<void> {
     // One whose token is good would not look at what the others got: bring all to the same.
-    for (let at = 0; at < SESSIONS; at++) await this.take({ kind: "crash", session: at });
-    const order = this.sessions.map((_, at) => (first + at) % SESSIONS);
+    for (const at of this.sessions.keys()) await this.take({ kind: "crash", session: at });
+    const order = this.sessions.map((_, at) => (first + at) % this.sessions.length);
     const real = await Promise.all(
       order.flatMap((at) => [0, 1].map(() => outcomeOf(this.#session(at), "call"))),
     );
+    await this.#look();
     const expected = order.flatMap((at) => [0, 1].map(() => this.model.call(at)));
     assertEquals(real.toSorted(), expected.toSorted());
     // Which of them asked the provider is left to chance, and only that one knows why a session ended.
-    for (let at = 0; at < SESSIONS; at++) await this.take({ kind: "crash", session: at });
+    for (const at of this.sessions.keys()) await this.take({ kind: "crash", session: at });
   }
 
   #session(at: number): Session {
@@ -217,13 +240,17 @@ class Story {
     this.model.now += seconds;
   }
 
-  #text(): string {
-    return Deno.readTextFileSync(this.world.envFile);
+  #another(): Session {
+    return this.world.another(this.#place.options);
+  }
+
+  async #look(): Promise<Lines> {
+    return this.#lines = await this.#place.look();
   }
 
   #newest(): Held {
-    const { ACCESS_TOKEN: access = "", REFRESH_TOKEN: refresh } = linesOf(this.world.envFile);
-    assert(access !== this.model.file?.access, "there is a new token in the file");
+    const { ACCESS_TOKEN: access = "", REFRESH_TOKEN: refresh } = this.#lines;
+    assert(access !== this.model.file?.access, "there is a new token");
     assert(refresh !== undefined && !this.model.spent.has(refresh), "it can be refreshed");
     return { access, refresh, issuedAt: this.model.now };
   }
@@ -248,22 +275,47 @@ async function outcomeOf(
   }
 }
 
-for (const rotating of [false, true]) {
-  Deno.test(`${RUNS} random stories go as the model says, refresh tokens ${rotating ? "rotating" : "staying"}`, async () => {
-    await fc.assert(
-      fc.asyncProperty(stories, async (steps) => {
-        const story = new Story(rotating);
-        try {
-          await story.copy();
-          for (const each of steps) {
-            await story.take(each);
-            story.check();
-          }
-        } finally {
-          await story.world.sandbox.close();
+async function assertStories(
+  runs: number,
+  rotating: boolean,
+  place: (world: Portless) => Place,
+  begin?: () => Promise<void>,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(stories, async (steps) => {
+      await begin?.();
+      const story = new Story(rotating, place);
+      try {
+        await story.copy();
+        for (const each of steps) {
+          await story.take(each);
+          await story.check();
         }
+      } finally {
+        await story.world.sandbox.close();
+      }
+    }),
+    { numRuns: runs },
+  );
+}
+
+for (const rotating of [false, true]) {
+  const how = `go as the model says, refresh tokens ${rotating ? "rotating" : "staying"}`;
+  Deno.test(`${RUNS} random stories on a .env ${how}`, () => assertStories(RUNS, rotating, inFile));
+  Deno.test(`${RUNS} random stories in memory ${how}`, () =>
+    assertStories(RUNS, rotating, inMemory));
+  testNeeding(
+    NO_REDIS,
+    `${RUNS_IN_STORE} random stories in a store ${how}`,
+    () =>
+      inFolder(async (folder) => {
+        await using server = await startRedis(folder);
+        await assertStories(
+          RUNS_IN_STORE,
+          rotating,
+          (world) => inStore(server.url, world),
+          () => emptyStore(server.url),
+        );
       }),
-      { numRuns: RUNS },
-    );
-  });
+  );
 }

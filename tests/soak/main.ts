@@ -8,6 +8,8 @@ const TESTS = [
   "tests/soak",
   "tests/bench",
   "tests/browser/nbconvert_test.ts",
+  "tests/cluster/store_workers_test.ts",
+  "tests/cluster/workers_test.ts",
   "tests/dotenv/parser_test.ts",
   "tests/dotenv/text_property_test.ts",
   "tests/faults/random_answers_test.ts",

@@ -46,8 +46,10 @@ export function hasCognitoLocal(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  // What the loose import, and what a notebook fetches for the key of an authenticator app.
-  const loose = ["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1"];
+  // What recipes import, what a notebook fetches for the key of an authenticator app, the client of a store.
+  const loose = [
+    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1", "npm:@redis/client@^5"],
+  ];
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),
     // As scripts and notebooks have them: without a lock file.

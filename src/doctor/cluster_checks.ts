@@ -1,0 +1,53 @@
+import { type Check, failedCheck } from "../display/diagnosis.ts";
+import { timeoutOf } from "../provider/provider_settings.ts";
+import type { Configuration } from "../session/configuration.ts";
+import { Notices } from "../session/notices.ts";
+import { AuthError } from "../values/errors.ts";
+import { remainingMs, type Tokens } from "../values/tokens.ts";
+import { durationText } from "../values/wording.ts";
+
+/** Asks the store that other machines share, as a session does, and brings it nothing. */
+export async function checkStore(
+  configuration: Configuration,
+  signal: AbortSignal | undefined,
+): Promise<Check[]> {
+  const name = "store";
+  const notices = new Notices();
+  try {
+    const { RedisStore } = await import("../session/cluster/redis_store.ts");
+    const store = await RedisStore.open(() => configuration, notices);
+    await store.sync(false);
+    const { problem } = store;
+    if (problem) return [failedCheck(name, problem)];
+    const message = store.read() ? "answers, and holds a session" : "answers, and holds no session";
+    const warnings = notices.warnings.map((text): Check => {
+      const [found = text, ...fix] = text.split("; ");
+      return { name, level: "warn", message: found, fix: fix.join("; ") };
+    });
+    return [{ name, level: "ok", message }, ...warnings];
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof AuthError)) throw error;
+    return [failedCheck(name, error)];
+  }
+}
+
+/** Runs the command that gives tokens. The token is used to ask the API, and dropped. */
+export async function checkTokenCommand(
+  configuration: Configuration,
+  signal: AbortSignal | undefined,
+): Promise<{ check: Check; tokens?: Tokens }> {
+  const name = "token command";
+  const { tokensByCommand } = await import("../session/cluster/token_command.ts");
+  try {
+    const place = { configuration, notices: new Notices() };
+    const tokens = await tokensByCommand(place, timeoutOf(configuration.settings), signal);
+    const left = remainingMs(tokens, configuration.world);
+    const span = left === undefined ? "with an unknown expiry" : `good for ${durationText(left)}`;
+    return { check: { name, level: "ok", message: `gives a token ${span}` }, tokens };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof AuthError)) throw error;
+    return { check: failedCheck(name, error) };
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Sessions of many machines: tokens from a command, and a store that all of them reach. Loaded only
+ * where one of these is set. May import what `session/` may, and its parent folder.
+ */
+import { ConfigError } from "../../values/errors.ts";
+
+/** The client. Not a literal: whatever checks or bundles this module would fetch it, too. */
+const CLIENT: string = "npm:@redis/client@^5";
+
+/** What is used of the client. */
+interface Client {
+  connect(): Promise<unknown>;
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  subscribe(channel: string, listener: () => void): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  destroy(): void;
+}
+
+interface Package {
+  createClient(options: {
+    url: string;
+    socket: { connectTimeout: number; reconnectStrategy: false };
+  }): Client;
+}
+
+/** The store did not answer. What it had was not changed by that, or will be found there. */
+export class Unreachable extends Error {
+  override name = "Unreachable";
+}
+
+/** Says when something is heard on a channel. */
+export interface Listening extends Disposable {
+  /** Resolves when the next thing is heard, or the connection is lost. */
+  next(): Promise<void>;
+}
+
+/**
+ * The way to a store. A connection is made for each need and closed after it: nothing is left open
+ * between calls that could fail, or keep a script from ending.
+ */
+export class Connection {
+  readonly #url: URL;
+  readonly #createClient: Package["createClient"];
+
+  private constructor(url: URL, { createClient }: Package) {
+    this.#url = url;
+    this.#createClient = createClient;
+  }
+
+  /** @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be fetched. */
+  static async to(url: URL): Promise<Connection> {
+    let found: Package;
+    try {
+      found = await import(CLIENT);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new ConfigError(
+        "PACKAGE_UNAVAILABLE",
+        "Cannot use AUTH_STORE: the package that speaks to it is not in Deno's cache and cannot be " +
+          `fetched; connect this computer to the network and run \`deno cache ${CLIENT}\`, then ` +
+          "try again",
+      );
+    }
+    return new Connection(url, found);
+  }
+
+  /**
+   * Runs a script.
+   *
+   * @param limitMs How long it may take in all.
+   * @throws {Unreachable} If there was no answer in time.
+   */
+  async run(
+    script: string,
+    keys: string[],
+    words: string[],
+    limitMs: number,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    return await this.#use(limitMs, signal, async (client) => {
+      const answer = await client.eval(script, { keys, arguments: words });
+      client.destroy();
+      return answer;
+    });
+  }
+
+  /** Listens on a channel until it is disposed. @throws {Unreachable} */
+  async listen(channel: string, limitMs: number, signal?: AbortSignal): Promise<Listening> {
+    let heard = Promise.withResolvers<void>();
+    const hear = () => {
+      heard.resolve();
+      heard = Promise.withResolvers();
+    };
+    return await this.#use(limitMs, signal, async (client) => {
+      client.on("error", hear);
+      await client.subscribe(channel, hear);
+      return { next: () => heard.promise, [Symbol.dispose]: () => end(client) };
+    });
+  }
+
+  async #use<T>(
+    limitMs: number,
+    signal: AbortSignal | undefined,
+    work: (client: Client) => Promise<T>,
+  ): Promise<T> {
+    const connectTimeout = Math.max(1, Math.ceil(limitMs));
+    const socket = { connectTimeout, reconnectStrategy: false } as const;
+    const client = this.#createClient({ url: this.#url.href, socket });
+    const failed = Promise.withResolvers<never>();
+    // Without a listener an error ends the process.
+    client.on("error", (error) => failed.reject(unreachable(error)));
+    const timer = setTimeout(
+      () => failed.reject(new Unreachable("it did not answer in time")),
+      limitMs,
+    );
+    const abort = () => failed.reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    try {
+      const done = client.connect().then(() => work(client)).catch((error) => {
+        throw unreachable(error);
+      });
+      return await Promise.race([done, failed.promise]);
+    } catch (error) {
+      end(client);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      // Whoever lost the race must not reject with nobody listening.
+      failed.promise.catch(() => {});
+    }
+  }
+}
+
+function end(client: Client): void {
+  try {
+    client.destroy();
+  } catch {
+    // It has ended.
+  }
+}
+
+/** The client's own words may hold the address, and that a password. */
+function unreachable(error: unknown): Unreachable {
+  const text = error instanceof Error ? `${error.name} ${error.message}` : "";
+  const known: [RegExp, string][] = [
+    [/WRONGPASS|NOAUTH|NOPERM|ERR AUTH/i, "it does not accept the user or password of AUTH_STORE"],
+    [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/i, "it takes no writes at the moment"],
+    [/ENOTFOUND|EAI_AGAIN|dns/i, "the host name was not found"],
+    [/certificate|UnknownIssuer|TLS|SSL/i, "no trusted TLS connection"],
+  ];
+  return new Unreachable(
+    known.find(([pattern]) => pattern.test(text))?.[1] ?? "the connection was refused or broke",
+  );
+}

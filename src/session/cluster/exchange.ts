@@ -1,0 +1,88 @@
+import type { Connection } from "./connection.ts";
+
+/**
+ * What is kept of a session. Of two the one with the higher number counts: numbers are given with the
+ * lock, and grow with the time of the store, also if it lost its data.
+ */
+export interface Kept {
+  readonly number: number;
+  /** By chance, for each write. */
+  readonly id: string;
+  /** Sealed tokens; empty: signed out. That is kept, so that nobody brings the session back. */
+  readonly data: string;
+}
+
+/** What is asked of the store. */
+export interface Request {
+  /** What this process knows as the latest. The store takes it over if it is later than its own. */
+  readonly known: Kept;
+  /** How long that is to be kept. */
+  readonly keepMs: number;
+  /** Who asks for the lock, or gives it back. */
+  readonly owner?: string;
+  /** How long the lock is to be held if its holder is never heard of again; `0`: it is given back. */
+  readonly lockMs?: number;
+}
+
+/** What the store says. */
+export interface Answer {
+  /** The latest, which may be what this process brought. */
+  readonly kept: Kept;
+  /** The next number: the lock's, if it was given. */
+  readonly number: number;
+  readonly isHolder: boolean;
+  /** When the lock of another holder ends. */
+  readonly freeInMs: number;
+}
+
+/**
+ * One step in the store, which nothing can come between. A number that is lower than the one of what
+ * is kept is that of a late writer, and changes nothing. Asking twice is the same as asking once.
+ */
+const SCRIPT = `
+local function text(name) return redis.call('HGET', KEYS[1], name) or '' end
+local number = tonumber(text('number')) or 0
+if tonumber(ARGV[1]) > number then
+  number = tonumber(ARGV[1])
+  redis.call('HSET', KEYS[1], 'number', ARGV[1], 'id', ARGV[2], 'data', ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+local time = redis.call('TIME')
+local given = tonumber(text('given')) or 0
+local next = math.max(given + 1000, number + 1000, time[1] * 1000000 + time[2])
+local owner, holder, held = ARGV[5], redis.call('GET', KEYS[2]), 0
+if owner ~= '' and ARGV[6] == '0' then
+  if holder == owner then redis.call('DEL', KEYS[2]) redis.call('PUBLISH', KEYS[3], 'free') end
+elseif owner ~= '' and (not holder or holder == owner) then
+  redis.call('SET', KEYS[2], owner, 'PX', ARGV[6])
+  redis.call('HSET', KEYS[1], 'given', string.format('%.0f', next))
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+  held = 1
+end
+return { string.format('%.0f', number), text('id'), text('data'), string.format('%.0f', next), held,
+  redis.call('PTTL', KEYS[2]) }`;
+
+/** The channel on which it is said that the lock is free. */
+export function channelOf(name: string): string {
+  return `${name}:free`;
+}
+
+/** Tells the store what is known here, and learns what is known there. @throws {Unreachable} */
+export async function exchange(
+  connection: Connection,
+  name: string,
+  { known, keepMs, owner = "", lockMs = 0 }: Request,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const words = [known.number, known.id, known.data, keepMs, owner, lockMs].map(String);
+  const keys = [name, `${name}:lock`, channelOf(name)];
+  const answer = await connection.run(SCRIPT, keys, words, limitMs, signal);
+  const [number, id, data, next, held, freeIn] = answer as (string | number)[];
+  return {
+    kept: { number: Number(number), id: `${id}`, data: `${data}` },
+    number: Number(next),
+    isHolder: held === 1,
+    freeInMs: Math.max(0, Number(freeIn)),
+  };
+}

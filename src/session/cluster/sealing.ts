@@ -1,0 +1,63 @@
+import { ConfigError } from "../../values/errors.ts";
+import { Secret } from "../../values/secret.ts";
+
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
+
+/** A new key for `AUTH_STORE_KEY`: 256 bits by chance. */
+export function newStoreKey(): string {
+  return crypto.getRandomValues(new Uint8Array(KEY_BYTES)).toBase64(BASE64);
+}
+
+/** Encrypts what is kept in a store, with AES-GCM. It can be read only under the name it was sealed for. */
+export class Seal {
+  readonly #key: CryptoKey;
+
+  private constructor(key: CryptoKey) {
+    this.#key = key;
+  }
+
+  /** @throws {ConfigError} `INVALID_SETTING` if it is no such key. */
+  static async with(key: Secret): Promise<Seal> {
+    let bytes: Uint8Array<ArrayBuffer>;
+    try {
+      bytes = Uint8Array.fromBase64(key.reveal(), { alphabet: "base64url" });
+    } catch {
+      bytes = new Uint8Array();
+    }
+    if (bytes.length !== KEY_BYTES) {
+      throw new ConfigError(
+        "INVALID_SETTING",
+        "Cannot use AUTH_STORE_KEY (storeKey): it is no key of 43 characters; make one with " +
+          "platform-auth store-key, and set the same one on all machines",
+      );
+    }
+    return new Seal(
+      await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]),
+    );
+  }
+
+  async close(text: Secret, name: string): Promise<string> {
+    const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+    const plain = new TextEncoder().encode(text.reveal());
+    const sealed = await crypto.subtle.encrypt(paramsOf(iv, name), this.#key, plain);
+    return `${iv.toBase64(BASE64)}.${new Uint8Array(sealed).toBase64(BASE64)}`;
+  }
+
+  /** @returns `undefined` if it was sealed with another key, for another name, or not at all. */
+  async open(sealed: string, name: string): Promise<Secret | undefined> {
+    try {
+      const [iv = new Uint8Array(), data = new Uint8Array()] = sealed.split(".")
+        .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
+      const plain = await crypto.subtle.decrypt(paramsOf(iv, name), this.#key, data);
+      return new Secret(new TextDecoder().decode(plain));
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function paramsOf(iv: Uint8Array<ArrayBuffer>, name: string): AesGcmParams {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(name) };
+}

@@ -1,0 +1,68 @@
+import { endpointText } from "../../provider/provider_settings.ts";
+import { isLoopback } from "../../runtime/transport.ts";
+import { scriptCommand } from "../../settings/permissions.ts";
+import { ConfigError } from "../../values/errors.ts";
+import type { Secret } from "../../values/secret.ts";
+import type { Configuration } from "../configuration.ts";
+
+/** Where a session is kept, checked. */
+export interface StoreAddress {
+  /** May hold a password: it is shown to nobody. */
+  readonly url: URL;
+  /** Host and port, to be shown. */
+  readonly host: string;
+  /** The key of this provider, client and account. */
+  readonly name: string;
+  /** Whose session it is; `undefined`: the one of machines that name nobody. */
+  readonly account: string | undefined;
+  readonly key: Secret | undefined;
+  /** What the user should know. */
+  readonly warning?: string;
+}
+
+/** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`: nothing was sent. */
+export function storeAddress({ options, settings }: Configuration): StoreAddress {
+  const url = URL.parse(settings.text("store") ?? "");
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === "") {
+    throw invalid("it is no address such as redis://127.0.0.1:6379 or rediss://user:password@host");
+  }
+  const host = `${url.hostname}:${url.port || "6379"}`;
+  const key = settings.secret("storeKey");
+  const isPrivate = isLoopback(url.hostname);
+  if (key === undefined && !isPrivate && url.protocol === "redis:") {
+    throw invalid(
+      `the tokens would go to ${host} and lie there for all to read; set AUTH_STORE_KEY to what ` +
+        "platform-auth store-key prints, on all machines",
+    );
+  }
+  if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
+    const endpoint = endpointText(options, settings);
+    throw new ConfigError(
+      "PERMISSION",
+      `Cannot use AUTH_STORE (store): the permission to reach ${host} is missing; run: ` +
+        scriptCommand(settings, endpoint),
+    );
+  }
+  const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
+  // A machine that has no USERNAME can name the account behind a #.
+  const account = decodeURIComponent(url.hash.slice(1)) || settings.text("username");
+  url.hash = "";
+  const parts = [provider, settings.text("clientId"), account];
+  const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
+  return {
+    url,
+    host,
+    // The braces keep all keys of a session on one node.
+    name: `platform-auth:{${name}}`,
+    account,
+    key,
+    ...(key === undefined && !isPrivate && {
+      warning: `the tokens are not encrypted in the store at ${host}; set AUTH_STORE_KEY to what ` +
+        "platform-auth store-key prints, on all machines",
+    }),
+  };
+}
+
+function invalid(what: string): ConfigError {
+  return new ConfigError("INVALID_SETTING", `Cannot use AUTH_STORE (store): ${what}`);
+}

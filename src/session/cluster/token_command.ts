@@ -1,0 +1,182 @@
+import { endpointText, timeoutOf } from "../../provider/provider_settings.ts";
+import { type AuthError, ConfigError, ProviderError } from "../../values/errors.ts";
+import { parsePortalToken } from "../../values/portal_token.ts";
+import { redact, Secret } from "../../values/secret.ts";
+import { isGoodFor, makeTokens, readClaims, sameAccess, type Tokens } from "../../values/tokens.ts";
+import { spanText } from "../../values/wording.ts";
+import { wordsOf } from "../../settings/split_command.ts";
+import { scriptCommand } from "../../settings/permissions.ts";
+import type { Configuration } from "../configuration.ts";
+import type { Notices } from "../notices.ts";
+import { EARLY_DEADLINE_MS } from "../plan.ts";
+import type { Reason, RefreshingSession } from "../refresh.ts";
+import { holdingOf, tokensOf } from "../state.ts";
+import { runCommand } from "./run_command.ts";
+
+/** Runs the command, for all callers in this process, and takes over what it gives. */
+export async function renewByCommand(
+  session: RefreshingSession,
+  reason: Reason,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<Tokens> {
+  const whole = timeoutOf(session.configuration.settings);
+  const limitMs = reason === "early" ? Math.min(whole, EARLY_DEADLINE_MS) : whole;
+  try {
+    const tokens = await tokensByCommand(session, limitMs, signal);
+    signal.throwIfAborted();
+    session.notices.set("early", undefined);
+    const held = tokensOf(session.peek());
+    // The same token again: what is known of it stays, such as that the API rejected it.
+    if (held && sameAccess(held, tokens)) return held;
+    session.change(() => holdingOf(tokens));
+    return tokens;
+  } catch (error) {
+    if (signal.aborted) throw session.whyNot();
+    throw error;
+  }
+}
+
+/**
+ * The tokens that the command gives. Changes nothing.
+ *
+ * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`, `TOKEN_COMMAND`.
+ * @throws {ProviderError} `TIMEOUT` if it does not end in time.
+ */
+export async function tokensByCommand(
+  { configuration, notices }: { configuration: Configuration; notices: Notices },
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<Tokens> {
+  const { options, settings, world } = configuration;
+  const command = wordsOf(settings.text("tokenCommand") ?? "");
+  if (command === undefined) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or it names no program; " +
+        "correct it and try again",
+    );
+  }
+  const [program] = command;
+  if (Deno.permissions.querySync({ name: "run", command: program }).state !== "granted") {
+    const line = scriptCommand(settings, endpointText(options, settings));
+    throw new ConfigError(
+      "PERMISSION",
+      `Cannot get a token: the permission to run ${program} is missing; run: ${line}`,
+    );
+  }
+  const ended = await runCommand(command, limitMs, signal);
+  switch (ended.kind) {
+    case "absent":
+      throw failed(`the program ${program} was not found or may not be run`, "correct the command");
+    case "late":
+      throw new ProviderError(
+        "TIMEOUT",
+        `Cannot get a token: ${program} of AUTH_TOKEN_COMMAND did not end in ` +
+          `${limitMs / 1_000} seconds and was stopped; run the command in a terminal to see what ` +
+          "it waits for, such as a password, or raise AUTH_TIMEOUT_MS",
+      );
+    case "failed": {
+      const { status, errors } = ended;
+      const known = [settings.secret("password"), settings.secret("clientSecret")];
+      const said = quoted(errors, [...known.filter((it) => it !== undefined), ended.output]);
+      throw failed(
+        `${program} ended with status ${status}${said}`,
+        "run the command in a terminal to see all that it says, and log in where it runs if that " +
+          "is what it asks for",
+      );
+    }
+    case "done": {
+      const read = readOutput(ended.output.reveal());
+      if (typeof read === "string") {
+        throw failed(
+          `${program} printed ${read}`,
+          "let it print a token and nothing else, as platform-auth token --json does",
+        );
+      }
+      const now = world.now();
+      const claims = readClaims(read.accessToken.reveal());
+      notices.learnIssued(claims.iat, now);
+      const { expiresInMs, expiresAt } = read;
+      const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
+      const end = expiresInMs === undefined ? expiresAt ?? claimed : now + expiresInMs;
+      const parts = { accessToken: read.accessToken, expiresAt: end, source: "command" } as const;
+      const tokens = makeTokens({ ...parts, claims }, world);
+      if (isGoodFor(tokens, world, 0)) return tokens;
+      throw failed(
+        `${program} printed a token that ended ${spanText(now - (end ?? now))} ago by this ` +
+          "computer's clock",
+        "log in where the command runs, or set the clock right",
+      );
+    }
+  }
+}
+
+/** What a command printed, understood. */
+interface Printed {
+  readonly accessToken: Secret;
+  readonly expiresAt?: number;
+  readonly expiresInMs?: number;
+}
+
+/** The token in an output. @returns What was printed in its place, in words that repeat nothing of it. */
+function readOutput(output: string): Printed | string {
+  const text = output.trim();
+  if (text === "") return "nothing";
+  if (text.startsWith("{")) return readJson(text);
+  const lines = text.split("\n").length;
+  if (lines > 1) return `${lines} lines that are no JSON`;
+  const accessToken = readToken(text);
+  return accessToken ? { accessToken } : "something that is no token";
+}
+
+function readJson(text: string): Printed | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "JSON that is broken, or has other text behind it";
+  }
+  const { access_token, expires_at, expires_in } = value as Record<string, unknown>;
+  const accessToken = typeof access_token === "string" ? readToken(access_token) : undefined;
+  if (accessToken === undefined) return "JSON without a token in access_token";
+  if (expires_in !== undefined) {
+    const seconds = typeof expires_in === "number" ? expires_in : NaN;
+    if (!Number.isFinite(seconds)) return "JSON whose expires_in is no number of seconds";
+    return { accessToken, expiresInMs: seconds * 1_000 };
+  }
+  if (expires_at === undefined) return { accessToken };
+  const expiresAt = typeof expires_at === "string" ? Date.parse(expires_at) : NaN;
+  return Number.isNaN(expiresAt)
+    ? "JSON whose expires_at is no time such as 2030-01-31T12:00:00Z"
+    : { accessToken, expiresAt };
+}
+
+/** A word of a message is no token. */
+const SHORTEST_TOKEN = 20;
+
+function readToken(text: string): Secret | undefined {
+  try {
+    const token = parsePortalToken(text);
+    return token.length < SHORTEST_TOKEN ? undefined : new Secret(token);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last line of what a command said, unless it may hold a secret. */
+function quoted(errors: string, secrets: readonly Secret[]): string {
+  const line = errors.trim().split("\n").at(-1) ?? "";
+  if (line === "") return "";
+  // A token that nobody here knows, such as one of the machine where the command runs.
+  const shown = /[\w~+/=-]{32}|eyJ/.test(line)
+    ? "[withheld: it may hold a token]"
+    : redact(line, secrets);
+  return ` and said: ${shown}`;
+}
+
+function failed(what: string, next: string): AuthError {
+  return new ConfigError(
+    "TOKEN_COMMAND",
+    `Cannot get a token by AUTH_TOKEN_COMMAND (tokenCommand): ${what}; ${next}`,
+  );
+}

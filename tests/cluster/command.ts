@@ -1,0 +1,41 @@
+/**
+ * Sessions of many machines: tokens from a command, and a store that all of them reach. This file
+ * makes the commands.
+ */
+
+/** A command that runs this script with these arguments, in a process that may do nothing else. */
+export function scriptCommand(script: string, ...args: string[]): string[] {
+  return [Deno.execPath(), "eval", "--quiet", "--no-lock", script, ...args];
+}
+
+/** A command that prints a text, and says another on standard error. */
+export function printing(text: string, status = 0, errors = ""): string[] {
+  return scriptCommand(
+    "const [text, errors, status] = Deno.args.map(decodeURIComponent);" +
+      "if (text) console.log(text); if (errors) console.error(errors); Deno.exit(Number(status));",
+    // A setting is one line.
+    ...[text, errors, `${status}`].map(encodeURIComponent),
+  );
+}
+
+/** A command that prints what a file holds, and counts in another how often it ran. */
+export interface CountedCommand {
+  readonly command: string[];
+  /** What it prints from now on. */
+  print(text: string): void;
+  runs(): number;
+}
+
+export function counted(folder: string): CountedCommand {
+  const [printed, log] = [`${folder}/printed`, `${folder}/runs`];
+  Deno.writeTextFileSync(log, "");
+  return {
+    command: scriptCommand(
+      "const [printed, log] = Deno.args; Deno.writeTextFileSync(log, 'x', { append: true });" +
+        "console.log(Deno.readTextFileSync(printed));",
+      ...[printed, log],
+    ),
+    print: (text) => Deno.writeTextFileSync(printed, text),
+    runs: () => Deno.readTextFileSync(log).length,
+  };
+}

@@ -1,0 +1,105 @@
+import { assertEquals } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
+import { rawAnswer } from "../faults/tcp_capture.ts";
+import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
+import { fakeToken } from "../support/fake_token.ts";
+import { testNeeding } from "../support/needs.ts";
+import { NO_REDIS, startRedis } from "./redis_server.ts";
+
+const SCRIPT = `
+import { createSession } from ${JSON.stringify(MOD_URL)};
+const session = createSession(JSON.parse(Deno.args[0]));
+await session.refresh();
+console.log(await session.accessToken());`;
+
+/** Time enough to see a lock end, in milliseconds. */
+const DEADLINE_MS = 2_000;
+
+/** A provider that gives a token of this name to whoever asks next. */
+async function answerNext(provider: Deno.Listener, name: string): Promise<string> {
+  using connection = await provider.accept();
+  await readRequest(bytesOf(connection));
+  return await answer(connection, name);
+}
+
+async function answer(connection: Deno.Conn, name: string): Promise<string> {
+  const exp = Date.now() / 1_000 + 1_800;
+  const AccessToken = fakeToken({ sub: "ada", client_id: "client", exp, jti: name });
+  const result = { AccessToken, RefreshToken: `for-${name}`, ExpiresIn: 1_800 };
+  const text = rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
+  await writeAll(connection, new TextEncoder().encode(text));
+  return AccessToken;
+}
+
+/** Lets a process take the lock and ask the provider, and something happen to it while it waits. */
+async function whileAsking(
+  use: (
+    child: Deno.ChildProcess,
+    answerIt: () => Promise<string>,
+    next: () => Promise<string>,
+    session: () => ReturnType<typeof createSession>,
+  ) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    await using server = await startRedis(folder);
+    using provider = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const options: SessionOptions = {
+      ...{ store: server.url, storeKey: newStoreKey(), timeoutMs: DEADLINE_MS },
+      authUrl: `http://127.0.0.1:${provider.addr.port}/`,
+      ...{ clientId: "client", clientSecret: "", userPoolId: "pool" },
+      ...{ username: "ada", password: "Pass-word-1" },
+    };
+    const one = createSession(options);
+    await Promise.all([one.login(), answerNext(provider, "login")]);
+    await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
+        JSON.stringify(options),
+      ],
+      ...{ cwd: folder, clearEnv: true, stdin: "null", stdout: "piped", stderr: "inherit" },
+      env: { ...neededVariables(), NO_PROXY: "127.0.0.1" },
+    }).spawn();
+    using connection = await provider.accept();
+    await readRequest(bytesOf(connection));
+    const next = async () => {
+      const [, token] = await Promise.all([one.refresh(), answerNext(provider, "next")]);
+      assertEquals(await one.accessToken(), token);
+      return token;
+    };
+    await use(child, () => answer(connection, "late"), next, () => createSession(options));
+  });
+}
+
+testNeeding(
+  NO_REDIS,
+  "when the holder of the lock is killed, the next takes over after its end",
+  () =>
+    whileAsking(async (child, _, next, session) => {
+      child.kill("SIGKILL");
+      await Promise.all([child.status, child.stdout.cancel()]);
+      const token = await next();
+      const other = session();
+      await other.login();
+      assertEquals(await other.accessToken(), token);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a holder that was stopped and wakes is fenced off, and adopts what came after",
+  () =>
+    whileAsking(async (child, answerIt, next, session) => {
+      child.kill("SIGSTOP");
+      const token = await next();
+      await answerIt();
+      child.kill("SIGCONT");
+      const { stdout } = await child.output();
+      assertEquals(new TextDecoder().decode(stdout).trim(), token);
+      const other = session();
+      await other.login();
+      assertEquals(await other.accessToken(), token);
+    }),
+);

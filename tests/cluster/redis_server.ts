@@ -1,0 +1,110 @@
+/** A real Redis server on loopback, in a folder of its own. */
+import { TextLineStream } from "../processes/text_lines.ts";
+import { commandPath, type Lack, NOT_ON_WINDOWS, notInstalled } from "../support/needs.ts";
+import { freePort } from "./ssh_server.ts";
+
+const SERVER = commandPath("redis-server", "valkey-server");
+
+/** What is missing to run one. */
+export const NO_REDIS: Lack | undefined = NOT_ON_WINDOWS ??
+  (SERVER ? undefined : notInstalled("redis-server is not installed"));
+
+export interface RedisServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Ends it without a farewell. */
+  kill(): Promise<void>;
+  /** Starts it again where it was. */
+  start(): Promise<void>;
+  /** Lets it stand still, and go on. */
+  pause(): void;
+  resume(): void;
+  /** All that it keeps on disk. */
+  dump(): Promise<string>;
+}
+
+/**
+ * @param isKept Whether it finds its data again after a kill.
+ * @param more Further options of its command line.
+ */
+export async function startRedis(
+  folder: string,
+  isKept = true,
+  more: readonly string[] = [],
+): Promise<RedisServer> {
+  const port = freePort();
+  let running: { child: Deno.ChildProcess; drained: Promise<void> } | undefined;
+  async function start(): Promise<void> {
+    const child = new Deno.Command(SERVER ?? "redis-server", {
+      args: [
+        ...["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
+        ...(isKept ? ["--appendonly", "yes", "--appendfsync", "always"] : []),
+        ...more,
+      ],
+      ...{ stdin: "null", stdout: "piped", stderr: "null" },
+    }).spawn();
+    const ready = Promise.withResolvers<void>();
+    const drained = child.stdout.pipeThrough(new TextLineStream()).pipeTo(
+      new WritableStream({
+        write(line) {
+          if (line.includes("Ready to accept connections")) ready.resolve();
+        },
+      }),
+    );
+    drained.then(() => ready.reject(new Error("redis-server does not start")));
+    running = { child, drained };
+    await ready.promise;
+  }
+  async function kill(): Promise<void> {
+    running?.child.kill("SIGKILL");
+    await Promise.all([running?.child.status, running?.drained]);
+    running = undefined;
+  }
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}/0`,
+    port,
+    start,
+    kill,
+    pause: () => running?.child.kill("SIGSTOP"),
+    resume: () => running?.child.kill("SIGCONT"),
+    async dump() {
+      const files = [...Deno.readDirSync(`${folder}/appendonlydir`)];
+      const texts = files.map(({ name }) => Deno.readTextFile(`${folder}/appendonlydir/${name}`));
+      return (await Promise.all(texts)).join("\n");
+    },
+    [Symbol.asyncDispose]: kill,
+  };
+}
+
+/** What went by between clients and a server. */
+export interface Wire extends Disposable {
+  readonly port: number;
+  readonly heard: () => string;
+}
+
+/** A passive listener: clients that connect to it reach the server. */
+export function listenIn(to: number): Wire {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const chunks: Uint8Array[] = [];
+  const keep = () =>
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        chunks.push(chunk.slice());
+        controller.enqueue(chunk);
+      },
+    });
+  (async () => {
+    for await (const client of listener) {
+      const server = await Deno.connect({ hostname: "127.0.0.1", port: to });
+      client.readable.pipeThrough(keep()).pipeTo(server.writable).catch(() => {});
+      server.readable.pipeThrough(keep()).pipeTo(client.writable).catch(() => {});
+    }
+  })();
+  const decoder = new TextDecoder();
+  return {
+    port: listener.addr.port,
+    heard: () => chunks.map((chunk) => decoder.decode(chunk)).join(""),
+    [Symbol.dispose]: () => listener.close(),
+  };
+}

@@ -1,0 +1,71 @@
+/** A real `sshd` on loopback that lets the user of this process in by a key, and what reaches it. */
+import { commandPath, type Lack, NOT_ON_WINDOWS, notInstalled } from "../support/needs.ts";
+import { TextLineStream } from "../processes/text_lines.ts";
+
+const SERVER = commandPath("sshd") ?? commandPath("../sbin/sshd");
+
+/** What is missing to run one. */
+export const NO_SSH: Lack | undefined = NOT_ON_WINDOWS ??
+  (SERVER && commandPath("ssh") && commandPath("ssh-keygen")
+    ? undefined
+    : notInstalled("sshd (openssh-server) or ssh (openssh-client) is not installed"));
+
+export interface SshServer extends AsyncDisposable {
+  /** The command that runs a line over there. */
+  command(line: string): string[];
+}
+
+/** @param folder For keys and configuration. */
+export async function startSshServer(folder: string): Promise<SshServer> {
+  for (const name of ["host", "user"]) {
+    await run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", `${folder}/${name}`);
+  }
+  const port = freePort();
+  const login = await run("id", "-un");
+  const config = [
+    ...[`Port ${port}`, "ListenAddress 127.0.0.1", `HostKey ${folder}/host`, "PidFile none"],
+    ...["StrictModes no", "UsePAM no", "PasswordAuthentication no", "PermitRootLogin yes"],
+    // Without it a job array that starts at once is turned away.
+    ...[`AuthorizedKeysFile ${folder}/user.pub`, "MaxStartups 100"],
+  ];
+  await Deno.writeTextFile(`${folder}/config`, config.map((line) => `${line}\n`).join(""));
+  // Debian's makes it at the start of the machine. Only root needs it.
+  if (Deno.uid() === 0) await Deno.mkdir("/run/sshd", { recursive: true });
+  const server = new Deno.Command(SERVER ?? "sshd", {
+    args: ["-D", "-e", "-f", `${folder}/config`],
+    ...{ stdin: "null", stdout: "null", stderr: "piped" },
+  }).spawn();
+  const ready = Promise.withResolvers<void>();
+  const draining = server.stderr.pipeThrough(new TextLineStream()).pipeTo(
+    new WritableStream({
+      write(line) {
+        if (line.includes("Server listening")) ready.resolve();
+      },
+    }),
+  );
+  draining.then(() => ready.reject(new Error("sshd does not start")));
+  await ready.promise;
+  const options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"];
+  return {
+    command: (line) => [
+      ...["ssh", "-q", "-F", "none", "-i", `${folder}/user`, "-p", `${port}`],
+      ...[...options.flatMap((option) => ["-o", option]), `${login}@127.0.0.1`, line],
+    ],
+    async [Symbol.asyncDispose]() {
+      server.kill("SIGTERM");
+      await Promise.all([server.status, draining]);
+    },
+  };
+}
+
+/** A port that nobody uses now. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function run(program: string, ...args: string[]): Promise<string> {
+  const { success, stdout } = await new Deno.Command(program, { args, stdin: "null" }).output();
+  if (!success) throw new Error(`${program} failed`);
+  return new TextDecoder().decode(stdout).trim();
+}

@@ -1,0 +1,63 @@
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { rounds, SOAK } from "../support/property.ts";
+import { startClient } from "../processes/client_process.ts";
+import { assertServedTogether } from "../processes/one_refresh.ts";
+import { startWorldProcess } from "../processes/world_process.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "./redis_server.ts";
+
+const CALLS = 25;
+const PROCESSES = rounds(4, 40);
+
+/** What happens to the server once all processes are under way. */
+type Trouble = (server: RedisServer) => Promise<void>;
+
+/** Processes begin together on one expired session in a store, while refresh tokens rotate without grace. */
+async function assertOneRefreshInStore(trouble: Trouble): Promise<void> {
+  await using world = await startWorldProcess({
+    rotateRefreshTokens: true,
+    accessTokenSeconds: 1_800,
+  });
+  await inFolder(async (folder) => {
+    await using server = await startRedis(folder);
+    const { envFile: _, exportEnv: __, ...settings } = world.settings;
+    const options: SessionOptions = { ...settings, store: server.url, storeKey: newStoreKey() };
+    // By this clock the login was an hour ago.
+    await createSession({ ...options, now: () => Date.now() - 3_600_000 }).login();
+    const clients = Array.from({ length: PROCESSES }, () => startClient("call", options, CALLS));
+    const served = assertServedTogether(world, clients, CALLS);
+    await Promise.all(clients.map(({ ready }) => ready));
+    await trouble(server);
+    await served;
+  });
+}
+
+testNeeding(
+  NO_REDIS,
+  `one refresh serves ${PROCESSES} processes on one expired session in a store`,
+  () => assertOneRefreshInStore(() => Promise.resolve()),
+);
+
+testNeeding(
+  NO_REDIS,
+  `so it does while the store is killed and started again`,
+  () =>
+    assertOneRefreshInStore(async (server) => {
+      await server.kill();
+      await server.start();
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  `so it does while the store stands still for a while`,
+  () =>
+    assertOneRefreshInStore(async (server) => {
+      server.pause();
+      // Real time: the clocks of other processes cannot be replaced.
+      await new Promise((done) => setTimeout(done, SOAK > 0 ? 5_000 : 500));
+      server.resume();
+    }),
+);

@@ -1,0 +1,257 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
+import { isFile } from "../support/needs.ts";
+import { jwt, portless, rejection, statusOf, withEnvironment } from "../support/portless.ts";
+import { lineOf } from "../../src/settings/split_command.ts";
+import { counted, printing, scriptCommand } from "./command.ts";
+
+/** A bare token, as the portal gives it, without the word before it. */
+const bare = (text: string) => text.replace("bearer ", "");
+
+Deno.test("a command gives the token: run once for all callers, and again when it is due", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const { command, print, runs } = counted(folder);
+    const session = world.another({ tokenCommand: command });
+    assertEquals([session.status().state, session.status().canRefresh, runs()], ["none", true, 0]);
+    print(bare(await world.sandbox.portalToken()));
+    const call = () => statusOf(session.authFetch("/v1/whoami"));
+    assertEquals(await Promise.all([call(), call(), call()]), [200, 200, 200]);
+    assertEquals([await call(), runs()], [200, 1]);
+    const { state, source, canRefresh, envFile, warnings } = session.status();
+    assertEquals([state, source, canRefresh, envFile], ["valid", "command", true, undefined]);
+    assertEquals(warnings, []);
+
+    world.clock.advance(1_790);
+    // Whoever prints it has no newer one yet: it is used while it is good, and not asked for at each call.
+    assertEquals([await call(), await call(), runs()], [200, 200, 2]);
+    world.clock.advance(3_000);
+    assertEquals(session.status().state, "refreshable");
+    const access_token = bare(await world.sandbox.portalToken());
+    const expires_at = new Date(world.clock.now() + 1_800_000).toISOString();
+    print(JSON.stringify({ access_token, expires_at }));
+    assertEquals(await Promise.all([call(), call()]), [200, 200]);
+    assertEquals([runs(), session.status().accessTokenExpiresAt?.toISOString()], [3, expires_at]);
+    assertEquals([world.logins(), world.refreshes()], [0, 0]);
+  }));
+
+Deno.test("expires_in counts from now, whatever the token says of itself", async () => {
+  await using world = portless();
+  const access_token = jwt({ exp: world.clock.now() / 1_000 + 9_000 });
+  const printed = JSON.stringify({ access_token, expires_in: 600, token_type: "bearer" });
+  const session = world.another({ tokenCommand: printing(printed) });
+  assertEquals(await session.accessToken(), access_token);
+  const end = session.status().accessTokenExpiresAt?.getTime() ?? 0;
+  assert(Math.abs(end - world.clock.now() - 600_000) < 1_000);
+});
+
+Deno.test("after a 401 the command is run once more; the same token again is no help", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const { command, print, runs } = counted(folder);
+    const session = world.another({ tokenCommand: command });
+    const call = () => statusOf(session.authFetch("/v1/whoami"));
+    print(bare(await world.sandbox.portalToken()));
+    assertEquals(await call(), 200);
+    world.sandbox.expireAccessTokens();
+    assertEquals([await call(), await call(), runs()], [401, 401, 2]);
+    world.clock.advance(31);
+    print(bare(await world.sandbox.portalToken()));
+    // A call alone asks for a token once; a login asks again.
+    assertEquals((await session.login()).state, "valid");
+    assertEquals([await call(), runs()], [200, 3]);
+  }));
+
+Deno.test("login() and refresh() run the command, and logout() ends that until the next login", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const { command, print, runs } = counted(folder);
+    const session = world.another({ tokenCommand: command, envFile: `${folder}/.env` });
+    print(bare(await world.sandbox.portalToken()));
+    assertEquals([(await session.login()).state, runs()], ["valid", 1]);
+    assertEquals([(await session.login()).state, runs()], ["valid", 1]);
+    await session.refresh();
+    await session.login({ force: true });
+    assertEquals(runs(), 3);
+    for (const options of [{ username: "ada" }, { portalToken: "bearer a.b.c" }]) {
+      const error = await rejection(session.login(options));
+      assertEquals(error.code, "INVALID_SETTING");
+      assertMatch(error.message, /tokens come from that command; log in where it runs/);
+    }
+    const { state, canRefresh } = await session.logout();
+    assertEquals([state, canRefresh], ["none", false]);
+    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+    assertEquals(runs(), 3);
+    await session.login();
+    assertEquals([runs(), world.sent.length], [4, 0]);
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assertEquals(names, ["printed", "runs"], "nothing is kept");
+  }));
+
+const HIDDEN = jwt({ sub: "somebody else" });
+const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
+  [
+    "is missing",
+    { tokenCommand: ["no-such-program-here"] },
+    ...["TOKEN_COMMAND", /program no-such-program-here was not found/] as const,
+  ],
+  [
+    "fails",
+    { tokenCommand: printing("", 3, "one\ntwo: no session there") },
+    ...["TOKEN_COMMAND", /status 3 and said: two: no session there; run the command/] as const,
+  ],
+  [
+    "fails and says a secret",
+    { tokenCommand: printing("", 1, `rejected ${HIDDEN}`) },
+    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+  ],
+  [
+    "fails and repeats the password",
+    { tokenCommand: printing("", 1, "wrong: Pass-word-1"), password: "Pass-word-1" },
+    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+  ],
+  [
+    "prints noise",
+    { tokenCommand: printing(`Welcome to the cluster\n${HIDDEN}`) },
+    ...["TOKEN_COMMAND", /printed 2 lines that are no JSON; let it print a token and/] as const,
+  ],
+  [
+    "prints a word",
+    { tokenCommand: printing("ok") },
+    "TOKEN_COMMAND",
+    /something that is no token/,
+  ],
+  ["prints nothing", { tokenCommand: printing("") }, "TOKEN_COMMAND", /printed nothing;/],
+  [
+    "prints JSON of others",
+    { tokenCommand: printing(JSON.stringify({ token: HIDDEN })) },
+    ...["TOKEN_COMMAND", /JSON without a token in access_token/] as const,
+  ],
+  [
+    "prints JSON with an odd time",
+    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_at: 17 })) },
+    ...["TOKEN_COMMAND", /expires_at is no time such as/] as const,
+  ],
+  [
+    "prints broken JSON",
+    { tokenCommand: printing(`{"access_token":"${HIDDEN}"`) },
+    ...["TOKEN_COMMAND", /JSON that is broken/] as const,
+  ],
+  [
+    "prints an ended token",
+    { tokenCommand: printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })) },
+    ...["TOKEN_COMMAND", /token that ended 10 minutes ago by this computer's clock/] as const,
+  ],
+  [
+    "has an open quote",
+    { tokenCommand: "ssh 'node" },
+    ...["INVALID_SETTING", /a quote is not closed/] as const,
+  ],
+];
+for (const [what, options, code, message] of cases) {
+  Deno.test(`a command that ${what} gives ${code}, and nothing that it printed`, async () => {
+    const session = createSession({ apiBaseUrl: "https://api.example", ...options });
+    const error = await rejection(session.authFetch("/v1/stations"));
+    assertEquals(error.code, code, error.message);
+    assertMatch(error.message, message);
+    const shown = `${error.stack}${Deno.inspect(error)}`;
+    for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
+      assertEquals(shown.includes(secret), false, what);
+    }
+  });
+}
+
+Deno.test("a command that hangs is killed at the deadline, and a good token is used till then", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    // It tells its process id, and goes on for ever.
+    const pidFile = `${folder}/pid`;
+    const hanging = scriptCommand(
+      "Deno.writeTextFileSync(Deno.args[0], `${Deno.pid}`); setInterval(() => {}, 1e6);",
+      pidFile,
+    );
+    const session = world.another({ tokenCommand: hanging, timeoutMs: 1_500 });
+    const error = await rejection(session.accessToken());
+    assertEquals(error.code, "TIMEOUT");
+    assertMatch(error.message, /did not end in 1.5 seconds and was stopped; run the command/);
+    // On a busy machine the deadline may be over before it begins.
+    const pid = isFile(pidFile) ? Number(await Deno.readTextFile(pidFile)) : undefined;
+    if (pid) assertThrows(() => Deno.kill(pid, "SIGCONT"), Deno.errors.NotFound);
+  }));
+
+Deno.test("while its token is good, a command that fails is a warning", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const { command, print, runs } = counted(folder);
+    const session = world.another({ tokenCommand: command });
+    print(bare(await world.sandbox.portalToken()));
+    const token = await session.accessToken();
+    world.clock.advance(1_790);
+    print("");
+    assertEquals([await session.accessToken(), await session.accessToken()], [token, token]);
+    assertEquals(runs(), 2);
+    assertMatch(session.status().warnings.join(), /still good, but: .* printed nothing;/);
+  }));
+
+Deno.test("logout() while the command runs drops what it gives", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const started = `${folder}/started`;
+    const slow = scriptCommand(
+      "Deno.writeTextFileSync(Deno.args[0], ''); setInterval(() => {}, 1e6);",
+      started,
+    );
+    const session = world.another({ tokenCommand: slow });
+    const call = rejection(session.accessToken());
+    const watcher = Deno.watchFs(folder);
+    for await (const { kind } of watcher) if (kind === "create") break;
+    await session.logout();
+    assertEquals((await call).code, "NO_SESSION");
+  }));
+
+Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
+  inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    const line = lineOf(printing("a".repeat(30)));
+    const lines = [`AUTH_TOKEN_COMMAND=${JSON.stringify(line)}`, "AUTH_STORE=redis://127.0.0.1:1"];
+    Deno.writeTextFileSync(envFile, lines.map((each) => `${each}\n`).join(""));
+    const session = createSession({ envFile });
+    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+    assertMatch(session.status().warnings.join(), /AUTH_TOKEN_COMMAND in the .env is not used/);
+    assertMatch(session.status().warnings.join(), /AUTH_STORE in the .env is not used/);
+    await withEnvironment({ AUTH_TOKEN_COMMAND: line }, async () => {
+      const other = createSession({ envFile: false });
+      assertEquals((await rejection(other.accessToken())).code, "NO_SESSION");
+    });
+  }));
+
+const DEFAULT = `
+  import { accessToken, doctor, status } from ${JSON.stringify(MOD_URL)};
+  const outcome = await accessToken().then((token) => token.length, (error) => error.message);
+  const { checks } = await doctor();
+  const found = (name) => checks.find((check) => check.name === name);
+  console.log(JSON.stringify([outcome, Deno.env.get("ACCESS_TOKEN"), status().settings, found("token command"),
+    found("permissions")]));`;
+
+Deno.test("the default session takes the command from the environment, if it may run it", () =>
+  inFolder(async (folder) => {
+    const token = jwt({ exp: 4e9 });
+    const [program = "", ...args] = printing(token);
+    const env = { AUTH_TOKEN_COMMAND: lineOf([program, ...args]) };
+    const flags = ["--allow-env", "--allow-read=.", "--allow-net=127.0.0.1"];
+    const run = async (more: string[]) =>
+      JSON.parse(
+        (await runScript(DEFAULT, { cwd: folder, env, flags: [...flags, ...more] })).stdout,
+      );
+    const [length, mirrored, settings, check] = await run([`--allow-run=${program}`]);
+    assertEquals([length, mirrored], [token.length, null]);
+    assertEquals(settings, { AUTH_TOKEN_COMMAND: "environment" });
+    assertEquals(check.level, "ok");
+    assertMatch(check.message, /gives a token good for \d+ days/);
+    const [message, , , refused, permissions] = await run([]);
+    assert(message.startsWith(`Cannot get a token: the permission to run ${program} is missing`));
+    assertMatch(message, /run: deno run .*--allow-run=\S+ script.ts/);
+    assertEquals([refused.level, permissions.level], ["fail", "warn"]);
+    assertMatch(permissions.message, /^missing .*--allow-run=/);
+  }));

@@ -1,0 +1,97 @@
+/** Where sessions are kept that a story is told of, and what others do there. */
+import { assertEquals } from "@std/assert";
+import type { SessionOptions } from "../../mod.ts";
+import { Connection } from "../../src/session/cluster/connection.ts";
+import { exchange, type Kept } from "../../src/session/cluster/exchange.ts";
+import { linesOf, type Portless } from "../support/portless.ts";
+
+/** What is kept, by the keys of a `.env`. */
+export type Lines = Record<string, string | undefined>;
+
+export interface Place {
+  readonly kind: "file" | "memory" | "store";
+  /** For a session that is kept there. */
+  readonly options: SessionOptions;
+  look(): Promise<Lines>;
+  /** Another program writes, while others may hold the lock. */
+  write(lines: Lines): Promise<void>;
+  /** The user adds a line of their own. */
+  edit?(text: string): void;
+  /** What must be true at any time. */
+  check?(): void;
+}
+
+const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED_AT)=.*\n/gm;
+
+export function inFile({ envFile }: Portless): Place {
+  let foreign = "";
+  const text = () => Deno.readTextFileSync(envFile);
+  Deno.writeTextFileSync(envFile, "", { mode: 0o600 });
+  return {
+    kind: "file",
+    options: {},
+    look: () => Promise.resolve(linesOf(envFile)),
+    async write(lines) {
+      const ours = Object.entries(lines).map(([key, value]) => `${key}=${value}\n`);
+      await Deno.writeTextFile(envFile, foreign + ours.join(""));
+    },
+    edit(line) {
+      foreign = line + foreign;
+      Deno.writeTextFileSync(envFile, line + text());
+    },
+    check: () => assertEquals(text().replaceAll(OURS, ""), foreign, "the lines of the user"),
+  };
+}
+
+/** What the provider answered last is what a session in memory holds. */
+export function inMemory({ options, sandbox }: Portless): Place {
+  let last: Lines = {};
+  const plain = options.fetch ?? fetch;
+  return {
+    kind: "memory",
+    options: {
+      envFile: false,
+      fetch: async (input, init) => {
+        const answer = await plain(input, init);
+        if (new URL(new Request(input).url).origin === sandbox.authUrl && answer.ok) {
+          const { AuthenticationResult: result } = await answer.clone().json();
+          const { REFRESH_TOKEN: before } = last;
+          last = { ACCESS_TOKEN: result.AccessToken, REFRESH_TOKEN: result.RefreshToken ?? before };
+        }
+        return answer;
+      },
+    },
+    look: () => Promise.resolve(last),
+    write: () => Promise.resolve(),
+  };
+}
+
+export function inStore(store: string, { options }: Portless): Place {
+  const { host } = new URL(options.authUrl ?? "");
+  const parts = [host, options.clientId ?? "", `${options.username}`].map(encodeURIComponent);
+  const url = new URL(store);
+  const name = `platform-auth:{${parts.join(":")}}`;
+  const ask = async (known: Kept) =>
+    await exchange(await Connection.to(url), name, { known, keepMs: 60_000 }, 10_000);
+  const nothing: Kept = { number: 0, id: "", data: "" };
+  return {
+    kind: "store",
+    // On loopback tokens may lie there as they are: so they can be looked at.
+    options: { store, storeKey: "" },
+    async look() {
+      const { kept } = await ask(nothing);
+      return JSON.parse(kept.data || "{}");
+    },
+    async write(lines) {
+      const { number } = await ask(nothing);
+      const isEmpty = Object.keys(lines).length === 0;
+      await ask({ number, id: crypto.randomUUID(), data: isEmpty ? "" : JSON.stringify(lines) });
+    },
+  };
+}
+
+/** Lets a store forget all. */
+export async function emptyStore(store: string): Promise<void> {
+  const connection = await Connection.to(new URL(store));
+  await connection.run("return redis.call('FLUSHALL')", [], [], 10_000);
+}

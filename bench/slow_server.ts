@@ -24,13 +24,18 @@ interface Answer {
 }
 
 const [source = "", released = ""] = Deno.args;
-const upstream = (Deno.env.get("NPM_CONFIG_REGISTRY") ?? "https://registry.npmjs.org")
-  .replace(/\/$/, "");
+const upstream = (Deno.env.get("NPM_CONFIG_REGISTRY") ?? await registryOfNpm()).replace(/\/$/, "");
 const kept = new Map<string, Promise<Answer>>();
 let fetched = { requests: 0, packages: 0, bytes: 0 };
 let bytesPerSecond = 10_000_000;
 /** When the line has sent all that it was given, in milliseconds. */
 let lineFree = 0;
+
+async function registryOfNpm(): Promise<string> {
+  const args = ["config", "get", "registry"];
+  const { stdout } = await new Deno.Command("npm", { args, stderr: "null" }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

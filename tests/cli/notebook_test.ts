@@ -16,7 +16,7 @@ const places: [where: string, here: string, specifier: string][] = [
   ["a released file at a URL", "https://code.example/v1/cli.js", "https://code.example/v1/mod.js"],
   [
     "the npm package in Deno's cache",
-    "file:///home/ada/.cache/deno/npm/registry.npmjs.org/@platform-auth/platform-auth/0.1.0/cli.js",
+    "file:///home/ada/.cache/deno/npm/registry.example/@platform-auth/platform-auth/0.1.0/cli.js",
     "npm:@platform-auth/platform-auth@^0.1.0",
   ],
   [

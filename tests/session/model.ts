@@ -79,7 +79,7 @@ export class SessionModel {
     const memory = this.#load(session);
     Object.assign(memory, { held: undefined, ended: undefined, replaced: undefined });
     Object.assign(memory, { rejected: undefined, restUntil: 0 });
-    if (this.file !== undefined) memory.seen = undefined;
+    memory.seen = undefined;
     this.file = undefined;
     return "done";
   }

@@ -4,11 +4,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createSession } from "../../mod.ts";
 import { renameOver } from "../../src/dotenv/replace_file.ts";
 import { assertKillsHarmless } from "../processes/kills.ts";
+import { writeExpired } from "../processes/one_refresh.ts";
 import { startWorldProcess } from "../processes/world_process.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf, portless } from "../support/portless.ts";
-import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 const CLIENT = fileURLToPath(new URL("../processes/client_process.ts", import.meta.url));
 
@@ -98,15 +98,10 @@ testNeeding(
 testNeeding(elsewhere, "one refresh serves 8 processes on one expired .env", async () => {
   await using world = await startWorldProcess({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
-    const envFile = join(folder, ".env");
-    await writeEnv(folder, variablesOf(world.settings));
-    await createSession({ envFile }).login();
-    const text = await Deno.readTextFile(envFile);
-    const ended = new Date(Date.now() - 60_000).toISOString();
-    const expired = text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`);
-    await Deno.writeTextFile(envFile, expired);
+    const envFile = await writeExpired(world, folder);
     // Without input they begin at once: Wine stalls where eight wait on a pipe.
-    const args = ["run", "--quiet", "--no-prompt", "-A", CLIENT, "call", envFile, "5"];
+    const given = JSON.stringify({ envFile });
+    const args = ["run", "--quiet", "--no-prompt", "-A", CLIENT, "call", given, "5"];
     const command = new Deno.Command(Deno.execPath(), { args, stdin: "null", stderr: "inherit" });
     const outputs = await Promise.all(Array.from({ length: 8 }, () => command.output()));
     const reports = outputs.map(({ stdout }) =>

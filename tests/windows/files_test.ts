@@ -1,7 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { createSession } from "../../mod.ts";
 import { renameOver } from "../../src/dotenv/replace_file.ts";
 import { assertKillsHarmless } from "../processes/kills.ts";
 import { writeExpired } from "../processes/one_refresh.ts";

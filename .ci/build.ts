@@ -224,6 +224,8 @@ async function writeRest(out: string, used: Packages): Promise<void> {
   await json("deno.json", {
     ...{ ...common, license },
     exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
+    // Else the package.json beside it would forbid the packages that are loaded on demand.
+    ...{ nodeModulesDir: "none", lock: false },
     // This folder is ignored by git, and what git ignores is published only if it is named here.
     publish: { exclude: ["!**/*"] },
   });

@@ -63,19 +63,21 @@ for (const [path, expected] of Object.entries(EXPECTED)) {
 }
 
 for (const name of ["01_portal_token", "02_login", "03_refresh"]) {
-  Deno.test(`notebook ${name} needs deno-std and what the module and the sandbox need`, async () => {
+  Deno.test(`notebook ${name} needs what the module and the sandbox need`, async () => {
     const { cells } = JSON.parse(Deno.readTextFileSync(`${ROOT}notebooks/${name}.ipynb`));
     const code: string = cells.map(({ source }: { source: string[] }) => source.join("")).join(
       "\n",
     );
     const specifiers = [...code.matchAll(/^ *import [^"]* from "([^"]+)";$/gm)]
-      .map(([, specifier = ""]) => specifier.replace(/^\.\.\//, `${ROOT}`));
+      .map(([, specifier = ""]) =>
+        specifier.startsWith(".") ? new URL(specifier, `file://${ROOT}notebooks/`).href : specifier
+      );
     assert(specifiers.length > 3);
     await inFolder(async (folder) => {
       const lines = specifiers.map((each) => `import ${JSON.stringify(each)};\n`);
       await Deno.writeTextFile(`${folder}/cells.ts`, lines.join(""));
       const { all } = await packagesOf(`${folder}/cells.ts`);
-      assertEquals(all, ["deno-std", ...SANDBOX, "zod"]);
+      assertEquals(all, [...SANDBOX, "zod"]);
     });
   });
 }

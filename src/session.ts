@@ -127,7 +127,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
         return show();
       };
       const continuation: Continuation = {
-        display: await import("./display/key_display.ts"),
+        display: () => import("./display/key_display.ts"),
         isWanted: () => account.isWanted(place),
         finish: (work) =>
           cancellable(

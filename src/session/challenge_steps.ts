@@ -47,7 +47,7 @@ export interface LoginUnderWay {
   readonly onChallenge: ((challenge: Challenge) => Answers | Promise<Answers>) | undefined;
   /** Whether a person may be asked. */
   readonly asks: boolean;
-  readonly display: KeyDisplay;
+  display(): Promise<KeyDisplay>;
   /** Learns from an answer; gives its tokens as those of this login. */
   learn(answer: TokenDelivery): Tokens | undefined;
   /** Whether no later login or logout has begun to count. */
@@ -90,7 +90,7 @@ export async function takeSteps(
         const { display, world } = login;
         // A notebook keeps what a question says; what is displayed can be taken out again.
         const displays = key !== undefined && world.ask === undefined && inKernel();
-        if (displays) shown ??= { key, takeOut: await display.showKey(key) };
+        if (displays) shown ??= { key, takeOut: await (await display()).showKey(key) };
         const isShown = displays || step.challenge.attempt > 1;
         answers = await askPerson(world, step, isShown ? undefined : key, signal);
       }
@@ -116,11 +116,12 @@ async function firstOf(
   const { provider, world, username } = login;
   const step = stepOf(issued, username);
   if (!needsKey(step.challenge)) return step;
+  const { displayableKey } = await login.display();
   const delivery = await requestKey({ provider, world, session: step.session }, { signal });
   if (delivery.outcome.kind !== "key") throw failure(login, step, delivery);
   const { key, session = step.session } = delivery.outcome;
   const shown = new AuthenticatorKey(key, username, provider.url.hostname);
-  const challenge = withKey(step.challenge, login.display.displayableKey(shown));
+  const challenge = withKey(step.challenge, displayableKey(shown));
   return { ...step, session, challenge };
 }
 
@@ -279,9 +280,8 @@ async function askPerson(
       const answer = await ask(world, question, each.secret, signal);
       if (answer === null) return undefined;
       if (answer.trim() === "" || tries > MAX_ATTEMPTS) return null;
-      const { choices } = each;
-      const chosen = choices
-        ? choices.find((choice, at) =>
+      const chosen = each.choices
+        ? each.choices.find((choice, at) =>
           [choice.toUpperCase(), `${at + 1}`].includes(answer.trim().toUpperCase())
         )
         : tidyAnswer(each.name, answer);

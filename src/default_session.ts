@@ -161,7 +161,8 @@ export function fetchJson<T = unknown>(
  *
  * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
  * @returns What was saved; shows as a card in a notebook.
- * @throws {ApiError} `API_STATUS`: the API refused; `DOWNLOAD_BROKEN`: the file is not whole.
+ * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place of the file;
+ * `DOWNLOAD_BROKEN`: the file is not whole.
  * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved; others as {@linkcode authFetch}.
  * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
  *

@@ -95,6 +95,43 @@ export class JudgedCall {
     });
   }
 
+  /** The error of a 2xx whose body is not what was asked for. */
+  bodyError(response: Response, seen: string, next: string): ApiError {
+    const what = `Cannot use the answer to ${this.method} ${this.url} (status ${response.status})`;
+    return this.error("API_BODY", `${what}: ${seen}; ${next}`, response);
+  }
+
+  /** What a page is that came in place of an answer of the API, and what to do about it. */
+  judgePage(text: string, response: Response): [seen: string, next: string] {
+    const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
+      ? ", which asks for a login"
+      : "";
+    return [
+      this.quote(pageText(text), response, 80) + asks,
+      "something between here and the API answered: check API_BASE_URL, the path and any proxy",
+    ];
+  }
+
+  /**
+   * A login page in a file of measurements would be found out late.
+   *
+   * @throws {ApiError} `API_BODY` for a page where the file's name wants none, and for an answer without a body.
+   */
+  async refuseUnusable(response: Response, file: string): Promise<void> {
+    if (response.status === 204 || response.status === 205) {
+      throw this.bodyError(response, "it has no body, so nothing was saved", "check the path");
+    }
+    const isNamedOtherwise = /\.(?!x?html?$)[^./\\]+$/i.test(file);
+    if (!isNamedOtherwise || !/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
+      return;
+    }
+    const text = await firstPieceOf(response.clone());
+    if (!isPage(text)) return;
+    await response.body?.cancel();
+    const [page, next] = this.judgePage(text, response);
+    throw this.bodyError(response, `it is ${page}, and was not saved`, next);
+  }
+
   /** The error of an answer that is no 2xx. Reads its body. */
   async statusError(response: Response, attempts: number): Promise<ApiError> {
     const { status } = response;
@@ -145,9 +182,21 @@ async function beginningOf(response: Response, signal: AbortSignal | undefined):
   return text.trim();
 }
 
+async function firstPieceOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  try {
+    return new TextDecoder().decode((await reader?.read())?.value);
+  } catch {
+    return "";
+  } finally {
+    // It ends with the answer that this is a copy of.
+    reader?.cancel().catch(() => {});
+  }
+}
+
 /** What an error's body says in words: its message if it is JSON or XML, the title of a page, or the text. */
 function messageIn(text: string): string {
-  if (/^<(!doctype html|html)\b/i.test(text)) return pageText(text);
+  if (isPage(text)) return pageText(text);
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
   if (element) return element;
   try {
@@ -168,8 +217,13 @@ function sentenceIn(value: unknown): string | undefined {
   return typeof named === "string" ? named : sentenceIn(body.error ?? first);
 }
 
+/** Whether a text begins as an HTML page. */
+export function isPage(text: string): boolean {
+  return /^\s*<(!doctype html|html)\b/i.test(text);
+}
+
 /** A page in words. */
-export function pageText(html: string): string {
+function pageText(html: string): string {
   const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1]?.trim();
   return `an HTML page${title ? ` with the title "${title}"` : ""}`;
 }

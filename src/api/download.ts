@@ -66,7 +66,7 @@ interface Broken {
  * that was given, so that a redirect leads to a presigned address that is good now.
  *
  * @throws {ConfigError} If the file cannot be saved there. What can be known before is, before anything is sent.
- * @throws {ApiError} `API_STATUS`, and `DOWNLOAD_BROKEN` if the file is not whole.
+ * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `DOWNLOAD_BROKEN` if the file is not whole.
  */
 export async function downloadTo(
   caller: ApiCaller,
@@ -88,7 +88,7 @@ export async function downloadTo(
   signal?.addEventListener("abort", release);
   try {
     signal?.throwIfAborted();
-    const transfer = new Transfer(call, target, options.onProgress);
+    const transfer = new Transfer(call, file, target, options.onProgress);
     await transfer.run();
     await check(call, target);
     await target.finish();
@@ -134,6 +134,7 @@ class Transfer {
   resumedFrom: number;
   contentType: string | undefined;
   readonly #call: JudgedCall;
+  readonly #file: string;
   readonly #target: DownloadTarget;
   readonly #onProgress: DownloadOptions["onProgress"];
   #shownAt = -Infinity;
@@ -144,10 +145,12 @@ class Transfer {
 
   constructor(
     call: JudgedCall,
+    file: string,
     target: DownloadTarget,
     onProgress: DownloadOptions["onProgress"],
   ) {
     this.#call = call;
+    this.#file = file;
     this.#target = target;
     this.#wantsPlain = call.isSafe;
     this.#onProgress = onProgress;
@@ -209,6 +212,7 @@ class Transfer {
       }
       this.#target.learn(rangeOf(response.headers).total);
     } else if (response.ok && response.status !== 206) {
+      await this.#call.refuseUnusable(response, this.#file);
       if (this.#wantsPlain && isPacked(response) && headers.length > given.length) {
         // Packed all the same. The runtime unpacks only what it asked for itself.
         await response.body?.cancel();

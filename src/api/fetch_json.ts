@@ -1,9 +1,9 @@
-import { JudgedCall, pageText } from "./answer.ts";
+import { isPage, JudgedCall } from "./answer.ts";
 import type { ApiCaller } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
 import { retryAfterMs } from "../provider/send.ts";
 import { checkOptions } from "../settings/options.ts";
-import { type ApiError, typeError } from "../values/errors.ts";
+import { typeError } from "../values/errors.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
 export interface FetchJsonInit extends RequestInit {
@@ -68,19 +68,14 @@ async function parse<T>(call: JudgedCall, response: Response): Promise<T> {
     text = await response.text();
   } catch {
     call.signal?.throwIfAborted();
-    throw bodyError(call, response, "it broke off", "try again");
+    throw call.bodyError(response, "it broke off", "try again");
   }
   try {
     return JSON.parse(text);
   } catch {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    throw bodyError(call, response, ...judge(call, response, text.trim(), type));
+    throw call.bodyError(response, ...judge(call, response, text.trim(), type));
   }
-}
-
-function bodyError(call: JudgedCall, response: Response, seen: string, next: string): ApiError {
-  const what = `Cannot use the answer to ${call.method} ${call.url} (status ${response.status})`;
-  return call.error("API_BODY", `${what}: ${seen}; ${next}`, response);
 }
 
 /** What a body is that is no JSON, and what to do about it. */
@@ -97,14 +92,9 @@ function judge(
     ];
   }
   const quote = (words: string) => call.quote(words, response, 80);
-  if (/^<(!doctype html|html)\b/i.test(text) || type === "text/html") {
-    const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
-      ? ", which asks for a login"
-      : "";
-    return [
-      `it is ${quote(pageText(text))}${asks}, and no JSON`,
-      "something between here and the API answered: check API_BASE_URL, the path and any proxy",
-    ];
+  if (isPage(text) || type === "text/html") {
+    const [page, next] = call.judgePage(text, response);
+    return [`it is ${page}, and no JSON`, next];
   }
   if (type === "text/csv" || looksLikeCsv(text)) {
     return [

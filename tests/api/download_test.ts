@@ -322,6 +322,41 @@ Deno.test("a server that brings nothing more is asked a few times, with pauses",
     assertEquals((await get()).resumedFrom, 100_000);
   }));
 
+Deno.test("a login page in place of the file is not saved, and what is there is gone on with", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, get, folder, session } = world;
+    const { content } = server.options;
+    const page = '\n<!DOCTYPE html><title>Company</title><input type="password">';
+    const captive = {
+      ...{ content: new TextEncoder().encode(page), etag: "", dropAfter: Infinity },
+      headers: { "content-type": "text/html; charset=utf-8" },
+    };
+    server.options.beforeDrop = () => Promise.resolve(void Object.assign(server.options, captive));
+    const error = await rejection(get());
+    assertInstanceOf(error, ApiError);
+    assertEquals(error.code, "API_BODY");
+    assertMatch(
+      error.message,
+      /data \(status 200\): it is an HTML page with the title "Company", which asks for a login, and was not saved; something/,
+    );
+    await session.download("/", `${folder}/start.HTML`);
+    assertEquals(Deno.readTextFileSync(`${folder}/start.HTML`), page);
+    Object.assign(server.options, { content, etag: '"one"', headers: {} });
+    assertEquals((await get()).resumedFrom, 100_000);
+    assertWhole(world);
+    // A file of measurements that is said to be a page is none.
+    server.options.headers = captive.headers;
+    await get({ overwrite: true });
+    assertWhole(world);
+  }));
+
+Deno.test("an answer without a body leaves no file", () =>
+  inWorld({}, async ({ server, get, folder }) => {
+    server.options.instead = () => "204 No Content";
+    assertMatch((await rejection(get())).message, /204\): it has no body, so nothing was saved/);
+    assertEquals(filesIn(folder), []);
+  }));
+
 Deno.test("Retry-After is waited for", () =>
   inWorld({}, async (world) => {
     world.server.options.instead = (_, count) =>

@@ -49,7 +49,7 @@ export {
   type AuthenticatorKey,
   type Challenge,
   ChallengeError,
-} from "./src/session/challenge.ts";
+} from "./src/session/challenges/challenge.ts";
 export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
 export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";

@@ -1,6 +1,6 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
 import { AuthError, SessionExpiredError } from "../values/errors.ts";
-import { ChallengeError } from "../session/challenge.ts";
+import { ChallengeError } from "../session/challenges/challenge.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
 /** The exit statuses. */

@@ -15,7 +15,7 @@ import {
 import type { Download } from "../api/download.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenge.ts";
+import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { printable, timeText } from "../values/wording.ts";
 

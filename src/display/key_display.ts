@@ -1,4 +1,4 @@
-import { type AuthenticatorKey, keyText } from "../session/challenge.ts";
+import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
 import { delayedDisplay } from "./displayable.ts";
 
 /** What draws the picture. Not a literal: whatever checks or bundles this module would fetch it, too. */

@@ -1,3 +1,10 @@
+/**
+ * One session: its state (`state.ts`), when to refresh (`plan.ts`), who shares a refresh
+ * (`keeper.ts`), where it is kept, how a login goes. May import provider, settings, dotenv, runtime
+ * and values.
+ *
+ * This file tells what a session was told.
+ */
 import { type World, worldOf } from "../runtime/world.ts";
 import { dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { checkOptions, type SessionOptions } from "../settings/options.ts";

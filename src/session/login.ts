@@ -18,9 +18,10 @@ import {
   type TokenDelivery,
 } from "../provider/token_request.ts";
 import { replacesPassword } from "../provider/challenges.ts";
-import type { Answers, Challenge } from "./challenge.ts";
+import type { Answers, Challenge } from "./challenges/challenge.ts";
 // Not on demand: it must be there before anything is sent.
-import { type LoginUnderWay, takeSteps, unanswered } from "./challenge_steps.ts";
+import { type LoginUnderWay, takeSteps } from "./challenges/take_steps.ts";
+import { unanswered } from "./challenges/step.ts";
 import { printable, spanText } from "../values/wording.ts";
 import { displayPath } from "../runtime/file_paths.ts";
 

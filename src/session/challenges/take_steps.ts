@@ -1,34 +1,21 @@
+import { type Answers, AuthenticatorKey, type Challenge, ChallengeError } from "./challenge.ts";
 import {
-  type Answers,
-  AuthenticatorKey,
-  type Challenge,
-  ChallengeError,
-  keyText,
-} from "./challenge.ts";
-import {
-  afterSpent,
-  asksOf,
   checkAnswers,
-  elsewhere,
   needsKey,
   requestAnswer,
   requestKey,
   requestVerification,
-  tidyAnswer,
-} from "../provider/challenges.ts";
-import type { AuthError, ChallengeErrorCode } from "../values/errors.ts";
-import type { IssuedChallenge, ProviderSettings } from "../provider/exchange.ts";
-import { deliveryError, type TokenDelivery } from "../provider/token_request.ts";
-import type { Delivery } from "../provider/send.ts";
-import type { Secret } from "../values/secret.ts";
-import type { SessionStatus } from "./status.ts";
-import { ask, inKernel, untilHeard } from "../runtime/prompt.ts";
-import { printable } from "../values/wording.ts";
-import type { Tokens } from "../values/tokens.ts";
-import type { World } from "../runtime/world.ts";
-
-/** How often an answer to the same step may be refused. */
-const MAX_ATTEMPTS = 3;
+} from "../../provider/challenges.ts";
+import type { AuthError } from "../../values/errors.ts";
+import type { IssuedChallenge, ProviderSettings } from "../../provider/exchange.ts";
+import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
+import type { Delivery } from "../../provider/send.ts";
+import type { SessionStatus } from "../status.ts";
+import { inKernel, untilHeard } from "../../runtime/prompt.ts";
+import { askPerson } from "./questions.ts";
+import { expired, MAX_ATTEMPTS, messageOf, problemOf, type Step, stepOf, withKey } from "./step.ts";
+import type { Tokens } from "../../values/tokens.ts";
+import type { World } from "../../runtime/world.ts";
 
 /** How a notebook shows a key for an authenticator app. */
 export interface KeyDisplay {
@@ -54,18 +41,6 @@ export interface LoginUnderWay {
   isWanted(): boolean;
   /** Ends the login in a later call. */
   finish(work: (signal: AbortSignal | undefined) => Promise<Tokens>): Promise<SessionStatus>;
-}
-
-/** A step that waits for an answer. */
-interface Step {
-  readonly challenge: Challenge;
-  /** The name by which the provider knows the user. */
-  readonly username: string;
-  readonly session: Secret | undefined;
-  /** What an error about it is called. */
-  readonly code: ChallengeErrorCode;
-  /** Whether the refused code was right once. */
-  readonly isSpent: boolean;
 }
 
 /** Takes the steps that the provider wants, one after the other, until it issues tokens. */
@@ -125,23 +100,6 @@ async function firstOf(
   return { ...step, session, challenge };
 }
 
-function stepOf(issued: IssuedChallenge, username: string): Step {
-  const { name, parameters, session } = issued;
-  const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
-  const code = "CHALLENGE_REQUIRED";
-  return { challenge, username: issued.username ?? username, session, code, isSpent: false };
-}
-
-function withKey(challenge: Challenge, value: AuthenticatorKey | undefined): Challenge {
-  return value ? Object.defineProperty(challenge, "authenticator", { value }) : challenge;
-}
-
-/** The error of a step that cannot be answered, because nothing goes on after it. */
-export function unanswered(issued: IssuedChallenge, username: string): ChallengeError {
-  const step = stepOf(issued, username);
-  return new ChallengeError(step.code, messageOf(step, false), step.challenge);
-}
-
 /** Sends an answer. @returns Tokens, the next step, or the same one where another answer may be given. */
 async function take(
   login: LoginUnderWay,
@@ -196,14 +154,6 @@ function failure(login: LoginUnderWay, step: Step, delivery: Delivery): AuthErro
     : deliveryError("login", delivery, login.world.now());
 }
 
-function expired({ challenge }: Step, why: string): ChallengeError {
-  return new ChallengeError(
-    "CHALLENGE_EXPIRED",
-    `Cannot log in: the step ${challenge.name} can be answered no more (${why}); run login() again`,
-    challenge,
-  );
-}
-
 /** The error of a step that nobody answered here: it can be answered later. */
 function errorOf(login: LoginUnderWay, first: Step, isCanceled = false): ChallengeError {
   // An answer goes to the step that the login is at, whichever error is asked: a cell is run twice.
@@ -231,70 +181,4 @@ function errorOf(login: LoginUnderWay, first: Step, isCanceled = false): Challen
   const made = (step: Step, isCanceled = false) =>
     new ChallengeError(step.code, messageOf(step, true, isCanceled), step.challenge, respond);
   return made(first, isCanceled);
-}
-
-function messageOf(step: Step, goesOn: boolean, isCanceled = false): string {
-  const { name, asks } = step.challenge;
-  if (asks.length === 0) {
-    return `Cannot log in: the provider asks for a further step (${name}), and ${elsewhere(name)}`;
-  }
-  const wanted = asks.map((each) =>
-    `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`
-  ).join(", ");
-  const key = step.challenge.authenticator ? ", whose key is in its challenge.authenticator" : "";
-  const later = goesOn ? ` or with respond({ ${wanted} }) of this error${key}` : "";
-  const how = isCanceled
-    ? ", and no answer was given; run login() again"
-    : "; run login() where it can ask, in a notebook or a terminal";
-  return `Cannot log in: ${problemOf(step)}${how}, or answer with onChallenge${later}`;
-}
-
-function problemOf({ challenge, code, isSpent }: Step): string {
-  const { name, asks, refused } = challenge;
-  if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
-  if (code === "CODE_REJECTED") {
-    return `the provider rejected the code (${refused})${
-      isSpent ? `; ${afterSpent(challenge)}` : ""
-    }`;
-  }
-  const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
-  return `the provider asks for a further step (${name}: ${prompts})`;
-}
-
-/** Asks for each part of an answer. @returns `null` if none was given, `undefined` if nobody can be asked. */
-async function askPerson(
-  world: World,
-  step: Step,
-  key: AuthenticatorKey | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Answers | null | undefined> {
-  const { asks, refused } = step.challenge;
-  const answers: Record<string, string> = {};
-  const problem = problemOf(step).replace(/^./, (letter) => letter.toUpperCase());
-  let lead = refused === undefined ? "" : `${problem}. `;
-  for (const each of asks) {
-    for (let tries = 1; answers[each.name] === undefined; tries++) {
-      const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
-      const line = printable(`${lead}${each.prompt}${options}`);
-      const question = key === undefined ? line : `${keyText(key)}\n${line}`;
-      const answer = await ask(world, question, each.secret, signal);
-      if (answer === null) return undefined;
-      if (answer.trim() === "" || tries > MAX_ATTEMPTS) return null;
-      const chosen = each.choices
-        ? each.choices.find((choice, at) =>
-          [choice.toUpperCase(), `${at + 1}`].includes(answer.trim().toUpperCase())
-        )
-        : tidyAnswer(each.name, answer);
-      lead = "";
-      if (chosen === undefined) lead = "That is none of these. ";
-      else if (each.name !== "NEW_PASSWORD") answers[each.name] = chosen;
-      else {
-        const second = await ask(world, "The same new password again:", true, signal);
-        if (!second) return null;
-        if (second === answer) answers[each.name] = chosen;
-        else lead = "These two differ. ";
-      }
-    }
-  }
-  return answers;
 }

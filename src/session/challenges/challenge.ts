@@ -1,15 +1,13 @@
 /**
- * One session: its state (`state.ts`), when to refresh (`plan.ts`), who shares a refresh
- * (`keeper.ts`), where it is kept, how a login goes. May import provider, settings, dotenv, runtime
- * and values.
- *
- * Here is what a user sees of a further step of a login.
+ * Further steps of a login: what a user sees of one (here), what a login knows of it (`step.ts`), who
+ * is asked (`questions.ts`), and how it goes on (`take_steps.ts`). May import what `session/` may, and
+ * its parent folder.
  */
-import type { ChallengeAsk } from "../provider/challenges.ts";
-import { AuthError, type ChallengeErrorCode } from "../values/errors.ts";
-import type { Secret } from "../values/secret.ts";
-import type { SessionStatus } from "./status.ts";
-import { printable } from "../values/wording.ts";
+import type { ChallengeAsk } from "../../provider/challenges.ts";
+import { AuthError, type ChallengeErrorCode } from "../../values/errors.ts";
+import type { Secret } from "../../values/secret.ts";
+import type { SessionStatus } from "../status.ts";
+import { printable } from "../../values/wording.ts";
 
 /**
  * A further step that the provider wants at a login, such as a one-time code.

@@ -7,7 +7,7 @@ import { linesOf, readStored, TOKEN_KEYS } from "../values/stored_tokens.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
-import type { SharedStore, StoreLock } from "./shared_store.ts";
+import type { SharedStore, StoreLock, Waiting } from "./shared_store.ts";
 import type { News } from "./state.ts";
 
 const DENIED =
@@ -54,7 +54,7 @@ export class EnvStore implements SharedStore {
   async withLock<T>(
     waitMs: number,
     work: (lock: StoreLock) => Promise<T>,
-    signal?: AbortSignal,
+    { signal }: Waiting = {},
   ): Promise<T> {
     const lock = await lockBeside(this.#path, waitMs, this.#configuration().world, signal);
     this.#notices.set("lock file", lock.held || lock.reason !== "denied" ? undefined : DENIED);

@@ -191,7 +191,7 @@ export class TokenKeeper {
       memory.store.withLock(waitMs, async (lock) => {
         signal?.removeEventListener("abort", undo);
         await memory.saveNow(lock, true);
-      }, signal)
+      }, { signal })
     );
   }
 
@@ -219,7 +219,7 @@ export class TokenKeeper {
           const news = memory.store.news();
           if (news.kind === "tokens") ended.push(news.tokens);
           await memory.store.clear(lock);
-        }, signal)
+        }, { signal })
       );
     } finally {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.

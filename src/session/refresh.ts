@@ -66,14 +66,19 @@ export async function refreshOnce(
     const waitMs = totalMs * 0.75;
     // Whoever has a token that may still do does not wait for a store that is away.
     const reachMs = reason === "due" || reason === "forced" ? waitMs : GOOD_MS;
+    const saved = () => reason === "forced" ? undefined : savedElsewhere(session, before);
+    const isServed = () => {
+      session.catchUp();
+      return saved() !== undefined;
+    };
     return await session.store.withLock(
       waitMs,
       async (lock) => {
         try {
           const holding = session.catchUp();
           signal.throwIfAborted();
-          const saved = reason === "forced" ? undefined : savedElsewhere(session, before);
-          if (saved) return saved;
+          const found = saved();
+          if (found) return found;
           const held = renewable(session, holding);
           if (!lock.held && lock.reason === "busy") goWithoutLock(session, held);
           // Others may have refreshed meanwhile: a second one could end the session for all.
@@ -87,8 +92,7 @@ export async function refreshOnce(
           if (signal.aborted && lock.held) await session.saveNow(lock, true);
         }
       },
-      signal,
-      reachMs,
+      { signal, reachMs, isServed },
     );
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -9,6 +9,19 @@ export interface StoreLock {
   readonly reason?: "busy" | "denied" | "impossible" | "away";
 }
 
+/** What ends the wait for a lock early. */
+export interface Waiting {
+  /** Its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** How much of the time a store may take that does not answer. */
+  readonly reachMs?: number;
+  /**
+   * Whether others did meanwhile what the lock is wanted for. Where each look at the store is a request
+   * the work then begins without the lock: the turns of many take longer than what they wait for.
+   */
+  readonly isServed?: () => boolean;
+}
+
 /**
  * Where a session is kept so that other processes share it. What was written last under the lock is
  * the newest, whatever the times in its tokens.
@@ -31,15 +44,11 @@ export interface SharedStore {
   news(): News;
   /**
    * Works while no other process on the store does, waiting for that at most so long.
-   *
-   * @param signal Ends the wait; its reason is thrown.
-   * @param reachMs How much of the time a store may take that does not answer.
    */
   withLock<T>(
     waitMs: number,
     work: (lock: StoreLock) => Promise<T>,
-    signal?: AbortSignal,
-    reachMs?: number,
+    waiting?: Waiting,
   ): Promise<T>;
   /**
    * Writes what the session holds when its turn comes. A failure is a warning: the tokens stay in memory.

@@ -316,6 +316,24 @@ testNeeding(
     }),
 );
 
+testNeeding(
+  NO_REDIS,
+  "who waits for another's refresh goes on with its token, and takes no turn at the lock",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      using wire = listenIn(server.port);
+      await session().login();
+      const overheard = { store: `redis://127.0.0.1:${wire.port}`, sleep: pause };
+      const sessions = Array.from({ length: 12 }, () => session(overheard));
+      world.clock.advance(3_000);
+      await Promise.all(sessions.map((each) => each.accessToken()));
+      // What is new, the lock, the lock once more while it listens, the lock when it is free; its return.
+      const most = 5 * sessions.length;
+      const asked = wire.heard().split("EVAL").length - 1;
+      assertEquals([world.refreshes(), asked > sessions.length, asked <= most], [1, true, true]);
+    }),
+);
+
 const cases: [string, SessionOptions, string, RegExp][] = [
   ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],
   ["plain text", { store: "redis://10.1.2.3" }, "INVALID_SETTING", /lie there for all to read/],

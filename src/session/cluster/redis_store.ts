@@ -6,7 +6,7 @@ import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
 import { GOOD_MS } from "../plan.ts";
-import type { SharedStore, StoreLock } from "../shared_store.ts";
+import type { SharedStore, StoreLock, Waiting } from "../shared_store.ts";
 import type { News } from "../state.ts";
 import { Connection, type Listening, Unreachable } from "./connection.ts";
 import { type Answer, channelOf, exchange, type Kept, type Request } from "./exchange.ts";
@@ -99,12 +99,11 @@ export class RedisStore implements SharedStore {
   async withLock<T>(
     waitMs: number,
     work: (lock: StoreLock) => Promise<T>,
-    signal?: AbortSignal,
-    reachMs: number = waitMs,
+    waiting: Waiting = {},
   ): Promise<T> {
     // Whoever waits outlasts a holder that was killed, and a holder's work, which gives up before.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(waitMs * 0.8) };
-    const lock = await this.#acquire(owner, waitMs, reachMs, signal);
+    const lock = await this.#acquire(owner, waitMs, waiting);
     try {
       return await work(lock);
     } finally {
@@ -144,8 +143,7 @@ export class RedisStore implements SharedStore {
   async #acquire(
     owner: Pick<Request, "owner" | "lockMs">,
     waitMs: number,
-    reachMs: number,
-    signal: AbortSignal | undefined,
+    { signal, reachMs = waitMs, isServed }: Waiting,
   ): Promise<NumberedLock> {
     const { world } = this.#configuration();
     const started = world.monotonic();
@@ -160,7 +158,9 @@ export class RedisStore implements SharedStore {
         if (answer.isHolder && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
         if (answer.isHolder) return { held: true, number: answer.number };
-        if (leftMs() <= 0) return { held: false, reason: "busy", number: answer.number };
+        if (leftMs() <= 0 || isServed?.()) {
+          return { held: false, reason: "busy", number: answer.number };
+        }
         if (heard === undefined) {
           // It may have been freed before somebody listened.
           listening = await this.#listen(signal);

@@ -2,7 +2,7 @@ import type { AuthError } from "../../values/errors.ts";
 import type { Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import type { SharedStore, StoreLock } from "../shared_store.ts";
+import type { SharedStore, StoreLock, Waiting } from "../shared_store.ts";
 import type { News } from "../state.ts";
 
 /** A store that other machines share. It is loaded when it is first asked; until then nothing is known of it. */
@@ -39,10 +39,9 @@ export class StoreOnDemand implements SharedStore {
   async withLock<T>(
     waitMs: number,
     work: (lock: StoreLock) => Promise<T>,
-    signal?: AbortSignal,
-    reachMs?: number,
+    waiting?: Waiting,
   ): Promise<T> {
-    return await (await this.ready()).withLock(waitMs, work, signal, reachMs);
+    return await (await this.ready()).withLock(waitMs, work, waiting);
   }
 
   async save(held: () => Tokens | undefined, lock: StoreLock, over: boolean): Promise<News> {

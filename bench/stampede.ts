@@ -1,8 +1,8 @@
 import { createSession } from "../mod.ts";
+import { Herd, type Meeting } from "./herd.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type LoadWorld, startLoadWorld } from "./load_world.ts";
 import { type Effort, type Part, rounds, sizesUpTo } from "./part.ts";
-import { pathOf } from "./processes.ts";
 import { figure, rangeText, ratioTarget, type Table, type Target } from "./report.ts";
 import { fittedExponent, type Summary } from "./stats.ts";
 
@@ -74,20 +74,20 @@ async function curve(world: LoadWorld, processes: 1 | 8, effort: Effort): Promis
   await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
   // Every token before this one has been replaced at the server.
   await createSession({ envFile }).login({ force: true });
-  const herd = Array.from({ length: processes }, () => new Worker(envFile, `${world.url}/bytes/1`));
   try {
-    await Promise.all(herd.map((each) => each.read()));
+    await using herd = await Herd.start(processes, { envFile }, `${world.url}/bytes/1`);
     const points: Point[] = [];
     for (const calls of sizesUpTo(SIZES, effort)) {
       let requests = 0;
-      const order = async (kind: string) => {
+      const order = async (meeting: Meeting) => {
         const before = await world.tokenRequests();
-        const milliseconds = await timed(() => rush(herd, kind, calls));
+        const milliseconds = await timed(() => herd.rush(meeting, calls));
         const sent = await world.tokenRequests() - before;
-        if (kind === "expired") requests = Math.max(requests, sent);
+        if (meeting === "expired") requests = Math.max(requests, sent);
         return milliseconds;
       };
-      const subjects = ["valid", "expired"].map((name) => ({ name, measure: () => order(name) }));
+      const subjects = (["valid", "expired"] as const)
+        .map((name) => ({ name, measure: () => order(name) }));
       const full = calls === SIZES.at(-1) ? ROUNDS_OF_LARGEST[processes] : ROUNDS;
       const compared = compare(await interleave(subjects, rounds(full, effort)), "valid");
       const valid = compared.get("valid");
@@ -96,52 +96,6 @@ async function curve(world: LoadWorld, processes: 1 | 8, effort: Effort): Promis
     }
     return points;
   } finally {
-    await Promise.all(herd.map((each) => each.close()));
     await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** Spreads the calls over the processes, as evenly as they go, and waits for the last answer. */
-async function rush(herd: readonly Worker[], kind: string, calls: number): Promise<void> {
-  await Promise.all(herd.map(async (worker, at) => {
-    const share = Math.floor((calls + at) / herd.length);
-    if (share > 0) await worker.order(`${kind} ${share}`);
-  }));
-}
-
-class Worker {
-  readonly #child: Deno.ChildProcess;
-  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #output: ReadableStreamDefaultReader<string>;
-
-  constructor(envFile: string, url: string) {
-    this.#child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "-A", pathOf("stampede_worker.ts"), envFile, url],
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "inherit",
-    }).spawn();
-    this.#input = this.#child.stdin.getWriter();
-    this.#output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  }
-
-  async order(line: string): Promise<void> {
-    await this.#input.write(new TextEncoder().encode(`${line}\n`));
-    await this.read();
-  }
-
-  /** Waits for a line. */
-  async read(): Promise<void> {
-    for (let text = ""; !text.includes("\n");) {
-      const { value, done } = await this.#output.read();
-      if (done) throw new Error("a process of the stampede ended early");
-      text += value;
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#input.close();
-    await this.#output.cancel();
-    await this.#child.status;
   }
 }

@@ -1,0 +1,78 @@
+import type { SessionOptions } from "../mod.ts";
+import { pathOf } from "./processes.ts";
+
+/** What the processes of a herd meet: a token that is good, or one that has just ended. */
+export type Meeting = "valid" | "expired";
+
+/** Processes that are ready to call at the same moment, each with a session of its own on the same place. */
+export class Herd implements AsyncDisposable {
+  readonly #workers: readonly Worker[];
+
+  private constructor(workers: readonly Worker[]) {
+    this.#workers = workers;
+  }
+
+  /** Starts the processes, and waits until all have loaded the module. */
+  static async start(size: number, options: SessionOptions, url: string): Promise<Herd> {
+    const herd = new Herd(Array.from({ length: size }, () => new Worker(options, url)));
+    await Promise.all(herd.#workers.map((each) => each.read()));
+    return herd;
+  }
+
+  /**
+   * Spreads the calls over the processes, as evenly as they go, and waits for the last answer.
+   *
+   * @returns How many commands the processes ran for them.
+   */
+  async rush(meeting: Meeting, calls: number): Promise<number> {
+    const commands = await Promise.all(this.#workers.map(async (worker, at) => {
+      const share = Math.floor((calls + at) / this.#workers.length);
+      return share > 0 ? await worker.order(`${meeting} ${share}`) : 0;
+    }));
+    return commands.reduce((sum, each) => sum + each, 0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((each) => each.close()));
+  }
+}
+
+class Worker {
+  readonly #child: Deno.ChildProcess;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #output: ReadableStreamDefaultReader<string>;
+
+  constructor(options: SessionOptions, url: string) {
+    const script = pathOf("herd_worker.ts");
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "-A", script, JSON.stringify(options), url],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    this.#input = this.#child.stdin.getWriter();
+    this.#output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  async order(line: string): Promise<number> {
+    await this.#input.write(new TextEncoder().encode(`${line}\n`));
+    return await this.read();
+  }
+
+  /** Waits for a line. @returns The number in it. */
+  async read(): Promise<number> {
+    let text = "";
+    while (!text.includes("\n")) {
+      const { value, done } = await this.#output.read();
+      if (done) throw new Error("a process of the herd ended early");
+      text += value;
+    }
+    return Number(text);
+  }
+
+  async close(): Promise<void> {
+    await this.#input.close();
+    await this.#output.cancel();
+    await this.#child.status;
+  }
+}

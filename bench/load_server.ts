@@ -1,11 +1,13 @@
 /**
  * A plain token endpoint and API, so fast that what is measured is the client. The API answers every
  * path `/bytes/<n>` with n bytes and wants a token that has not ended; `/count` tells how many requests the
- * token endpoint has had.
+ * token endpoint has had. With the argument `rotate` each refresh token is good for one refresh.
  */
+const rotates = Deno.args.includes("rotate");
 const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
 const lifetimeSeconds = 3_600;
 let tokenRequests = 0;
+let refreshToken = "bench-refresh-token";
 
 function token(): string {
   const part = (value: unknown) =>
@@ -27,22 +29,37 @@ function bytes(path: string): Uint8Array<ArrayBuffer> {
   return body;
 }
 
+function issued(): Response {
+  current = token();
+  return Response.json({
+    AuthenticationResult: {
+      AccessToken: current,
+      ExpiresIn: lifetimeSeconds,
+      RefreshToken: refreshToken,
+      TokenType: "Bearer",
+    },
+    ChallengeParameters: {},
+  });
+}
+
+/** Refuses a refresh token that is not the latest one. */
+async function rotated(request: Request): Promise<Response> {
+  const { AuthParameters: { REFRESH_TOKEN: given = refreshToken } } = await request.json();
+  if (given !== refreshToken) {
+    const body = { __type: "NotAuthorizedException", message: "Invalid Refresh Token" };
+    return Response.json(body, { status: 400 });
+  }
+  refreshToken = crypto.randomUUID();
+  return issued();
+}
+
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
   const at = request.url.indexOf("/", "http://".length);
   const path = request.url.slice(at);
   if (path === "/count") return Response.json({ tokenRequests });
   if (request.method === "POST") {
     tokenRequests++;
-    current = token();
-    return Response.json({
-      AuthenticationResult: {
-        AccessToken: current,
-        ExpiresIn: lifetimeSeconds,
-        RefreshToken: "bench-refresh-token",
-        TokenType: "Bearer",
-      },
-      ChallengeParameters: {},
-    });
+    return rotates ? rotated(request) : issued();
   }
   // Some clients write the scheme with a capital letter.
   const given = request.headers.get("authorization")?.slice("bearer ".length);

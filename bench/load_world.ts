@@ -13,8 +13,9 @@ export interface LoadWorld extends AsyncDisposable {
   tokenRequests(): Promise<number>;
 }
 
-export async function startLoadWorld(): Promise<LoadWorld> {
-  const server: Server<{ url: string; token: string }> = await startServer("load_server.ts");
+/** @param words `rotate`: each refresh token is good for one refresh, with no grace. */
+export async function startLoadWorld(...words: "rotate"[]): Promise<LoadWorld> {
+  const server: Server<{ url: string; token: string }> = await startServer("load_server.ts", words);
   const { url, token } = server.hello;
   const variables = {
     AUTH_URL: url,

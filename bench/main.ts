@@ -6,6 +6,7 @@
  * tables into docs/performance.md, too.
  */
 import { parseArgs } from "node:util";
+import { clusters } from "./clusters.ts";
 import { coldStart } from "./cold_start.ts";
 import { writeTables } from "./document.ts";
 import { envUpdate } from "./env_update.ts";
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   "per-call": perCall,
   "own-work": ownWork,
   "stampede": stampede,
+  "clusters": clusters,
   "env-update": envUpdate,
   "login-refresh": loginRefresh,
 };

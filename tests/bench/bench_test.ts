@@ -8,6 +8,7 @@ import { replaceBlock } from "../../bench/document.ts";
 import { interleave } from "../../bench/interleave.ts";
 import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
 import { fittedExponent, median, medianInterval, summarize } from "../../bench/stats.ts";
+import { NO_REDIS } from "../cluster/redis_server.ts";
 
 Deno.test("summarize() compares samples of the same round", () => {
   assertEquals(median([9, 1, 2, 3]), 2.5);
@@ -78,10 +79,17 @@ Deno.test("every part of the benchmark runs and prints JSON", async () => {
   assertEquals(new TextDecoder().decode(stderr), "");
   assertEquals(code, 0);
   const { results }: { results: PartResult[] } = JSON.parse(new TextDecoder().decode(stdout));
-  const parts = "import,cold-start,first-run,per-call,own-work,stampede,env-update,login-refresh";
+  const parts =
+    "import,cold-start,first-run,per-call,own-work,stampede,clusters,env-update,login-refresh";
   assertEquals(results.map(({ part }) => part).join(), parts);
   for (const { tables } of results) assert(tables.every(({ rows }) => rows.length > 0));
   const stampede = results.find(({ part }) => part === "stampede");
   // However many processes: one request to the provider for all calls.
   assertEquals(stampede?.tables.map(({ rows }) => rows[0]?.[1]), [1, 1]);
+  const clusters = results.find(({ part }) => part === "clusters");
+  const ways = ["`.env`", "a command", ...(NO_REDIS ? [] : ["a Redis store"])];
+  assertEquals(
+    clusters?.tables[0]?.rows.map((row) => row.slice(0, 3)),
+    ways.flatMap((way) => [1, 8].map((workers) => [way, workers, 1])),
+  );
 });

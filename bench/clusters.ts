@@ -1,0 +1,173 @@
+import { createSession, type Session, type SessionOptions } from "../mod.ts";
+import { newStoreKey } from "../src/session/cluster/sealing.ts";
+import { NO_REDIS, startRedis } from "../tests/cluster/redis_server.ts";
+import { Herd, type Meeting } from "./herd.ts";
+import { compare, interleave, timed } from "./interleave.ts";
+import { type LoadWorld, startLoadWorld } from "./load_world.ts";
+import { type Part, rounds } from "./part.ts";
+import { pathOf } from "./processes.ts";
+import { figure, rangeText, type Target } from "./report.ts";
+import type { Summary } from "./stats.ts";
+
+/** How many workers, and how many rounds of it: 40 commands take seconds. */
+const ROUNDS: ReadonlyMap<number, number> = new Map([[1, 20], [8, 12], [40, 8]]);
+
+/** A way by which workers on many machines share a session. */
+interface Way {
+  readonly name: string;
+  /** The options of each worker. */
+  readonly worker: SessionOptions;
+  /** A session on the same place that is not one of the workers'. */
+  readonly outsider: Session;
+  /** What must be done for the session itself to have ended, beside the clocks of the workers. */
+  end?(): Promise<void>;
+}
+
+interface Point {
+  readonly way: string;
+  readonly workers: number;
+  /** The most of all rounds. */
+  readonly requests: number;
+  readonly commands: number;
+  readonly valid: Summary;
+  readonly renewed: Summary;
+  readonly expired: Summary;
+}
+
+/** Worker processes that meet an expired session at the same moment, by each way to share it. */
+export const clusters: Part = async (effort) => {
+  const folder = await Deno.makeTempDir({ prefix: "bench-" });
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => Deno.remove(folder, { recursive: true }));
+  const world = resources.use(await startLoadWorld("rotate"));
+  const ways = [await byEnvFile(world, folder), await byCommand(world, folder)];
+  if (NO_REDIS === undefined) {
+    const server = resources.use(await startRedis(folder, false));
+    ways.push(byStore(world, server.url));
+  }
+  const points: Point[] = [];
+  for (const way of ways) {
+    // In a quick run, too, several workers meet.
+    for (const [size, full] of [...ROUNDS].slice(0, effort.largest < 1 ? 2 : 3)) {
+      points.push(await measure(world, way, size, rounds(full, effort)));
+    }
+  }
+  const commands = points.filter((point) => point.commands > 0)
+    .map((point) => `${point.commands} for ${point.workers}`);
+  return {
+    part: "clusters",
+    tables: [{
+      title: "One call of each worker, all at once",
+      columns: [
+        "way",
+        "workers",
+        "requests to the provider",
+        "last answer, valid token",
+        "refreshed by another",
+        "expired session",
+        "expired over valid",
+        "95 % interval",
+      ],
+      rows: points.map(({ way, workers, requests, valid, renewed, expired }) => [
+        way,
+        workers,
+        requests,
+        ...[valid, renewed, expired].map(({ median }) => `${figure(median)} ms`),
+        figure(expired.ratio),
+        rangeText(expired.interval),
+      ]),
+      notes: [
+        `Commands that ran, each a process of its own: ${commands.join(", ")} workers.`,
+        ...(NO_REDIS ? [`Left out: the store (${NO_REDIS.reason}).`] : []),
+      ],
+    }],
+    targets: ways.map(({ name }): Target => ({
+      claim: `requests to the provider, ${name}, any number of workers`,
+      measured: Math.max(...points.filter(({ way }) => way === name).map((it) => it.requests)),
+      limit: 1,
+      wanted: "at most",
+      unit: "",
+    })),
+    data: { points },
+  };
+};
+
+/** One machine, or a disk that all share. */
+async function byEnvFile(world: LoadWorld, folder: string): Promise<Way> {
+  const envFile = `${folder}/.env`;
+  await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
+  return { name: "`.env`", worker: { envFile }, outsider: createSession({ envFile }) };
+}
+
+/** What `ssh` would start on another machine: the command line, on a session in another folder. */
+async function byCommand(world: LoadWorld, folder: string): Promise<Way> {
+  const envFile = `${folder}/elsewhere/.env`;
+  await Deno.mkdir(`${folder}/elsewhere`);
+  await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
+  const flags = ["--quiet", "--no-prompt", `--lock=${pathOf("../deno.lock")}`, "-A"];
+  const words = [pathOf("../src/cli.ts"), "token", "--json", "--env-file", envFile];
+  return {
+    name: "a command",
+    worker: {
+      tokenCommand: [Deno.execPath(), "run", ...flags, ...words],
+      apiBaseUrl: world.url,
+    },
+    outsider: createSession({ envFile }),
+    async end() {
+      // The command has a clock of its own.
+      const ended = new Date(Date.now() - 60_000).toISOString();
+      const text = await Deno.readTextFile(envFile);
+      const line = /^(ACCESS_TOKEN_EXPIRES_AT=).*$/m;
+      await Deno.writeTextFile(envFile, text.replace(line, `$1${ended}`));
+    },
+  };
+}
+
+function byStore(world: LoadWorld, url: string): Way {
+  const { username, password: _, ...settings } = world.options;
+  const store = { store: `${url}#${username}`, storeKey: newStoreKey() };
+  const outsider = createSession({ ...world.options, ...store });
+  return { name: "a Redis store", worker: { ...settings, ...store }, outsider };
+}
+
+async function measure(
+  world: LoadWorld,
+  way: Way,
+  workers: number,
+  times: number,
+): Promise<Point> {
+  await way.outsider.login({ force: true });
+  await using herd = await Herd.start(workers, way.worker, `${world.url}/bytes/1`);
+  let [requests, commands] = [0, 0];
+  const rush = async (meeting: Meeting) => {
+    const before = await world.tokenRequests();
+    let ran = 0;
+    const milliseconds = await timed(async () => {
+      ran = await herd.rush(meeting, workers);
+    });
+    commands = Math.max(commands, ran);
+    return { milliseconds, sent: await world.tokenRequests() - before };
+  };
+  const subjects = {
+    valid: async () => (await rush("valid")).milliseconds,
+    async renewed() {
+      await way.outsider.refresh();
+      const { milliseconds, sent } = await rush("expired");
+      if (sent > 0) throw new Error(`${sent} requests to the provider although it was refreshed`);
+      return milliseconds;
+    },
+    async expired() {
+      await way.end?.();
+      const { milliseconds, sent } = await rush("expired");
+      requests = Math.max(requests, sent);
+      return milliseconds;
+    },
+  };
+  const samples = await interleave(
+    Object.entries(subjects).map(([name, measure]) => ({ name, measure })),
+    times,
+  );
+  const { valid, renewed, expired } = Object.fromEntries(compare(samples, "valid"));
+  if (!valid || !renewed || !expired) throw new Error("a measurement is missing");
+  return { way: way.name, workers, requests, commands, valid, renewed, expired };
+}

@@ -19,11 +19,11 @@ import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/chall
 import type { SessionStatus } from "../session/status.ts";
 import { printable, timeText } from "../values/wording.ts";
 
-/** Readable on light and on dark pages alike. */
+/** Seen on light and on dark pages alike, as lines and marks. Words keep the page's color. */
 const COLORS = { good: "#1f9d63", amber: "#c98500", red: "#d64545", none: "#7d8590" };
 type Tone = keyof typeof COLORS;
 
-/** A line of a card. The value is HTML; a tone colors the name. */
+/** A line of a card. The value is HTML; a tone marks the name. */
 interface Row {
   readonly name: string;
   readonly value: string;
@@ -116,9 +116,14 @@ const ROW = "border:0;background:none";
 const CELL = "border:0;padding:4px 0 0;text-align:left;vertical-align:top;font-weight:normal;" +
   "line-height:inherit;max-width:none;white-space:normal";
 
-/** Without styles the names still stand to the left of a gap, each on one line. */
+/**
+ * Without styles the names still stand to the left of a gap, each on one line. A tone stands beside
+ * the name, as amber words are too pale for a white page.
+ */
 function tableRow({ name, value, tone }: Row): string {
-  const look = tone ? `color:${COLORS[tone]}` : "opacity:.7";
+  const look = tone
+    ? `border-left:3px solid ${COLORS[tone]};margin-left:-9px;padding-left:6px;font-weight:600`
+    : "opacity:.7";
   const words = escape(name).replaceAll(" ", "&nbsp;");
   return `<tr style="${ROW}"><th scope="row" align="left" style="${CELL};width:112px">` +
     `<span style="${look}">${words}</span></th>` +

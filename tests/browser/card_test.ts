@@ -1,7 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { SessionStatus } from "../../mod.ts";
-import { statusCard } from "../../src/display/card.ts";
+import { diagnosisCard, keyCard, statusCard } from "../../src/display/card.ts";
+import { AuthenticatorKey } from "../../src/session/challenge.ts";
+import { Secret } from "../../src/values/secret.ts";
 import { chromiumTest, openPage } from "./browser.ts";
+import { assertReadable } from "./contrast.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 9);
 
@@ -65,4 +68,23 @@ chromiumTest("a card looks the same whatever a front end makes of tables", async
     pictures.push((await page.locator("[role=group]").screenshot()).toString("base64"));
   }
   assertEquals(pictures[0] === pictures[1], true);
+});
+
+const CHECKS = (["ok", "warn", "fail", "skip"] as const)
+  .map((level) => ({ name: level, level, message: "what was found", fix: "what to do" }));
+
+chromiumTest("each word of a card can be read, on a light and on a dark page", async (browser) => {
+  const key = new AuthenticatorKey(new Secret("GEZDGNBVGY3TQOJQ"), "ada", "identity.example");
+  const cards = [
+    statusCard(STATUS),
+    diagnosisCard({ ok: false, checks: CHECKS }),
+    keyCard(key, undefined),
+  ];
+  const { page } = await openPage(browser);
+  for (const card of cards) {
+    for (const [ground, colors] of [["light", "#fff;color:#1f1f1f"], ["dark", "#111;color:#eee"]]) {
+      await page.setContent(`<body style="background:${colors}">${card}`);
+      await assertReadable(page.locator("[role=group]"), ground as "light" | "dark");
+    }
+  }
 });

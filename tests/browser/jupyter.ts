@@ -1,5 +1,6 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
 
+import { basename } from "node:path";
 import { settlesWithin } from "../kernel/settles_within.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
 
@@ -38,6 +39,20 @@ export async function jupyterHome(): Promise<JupyterHome> {
     await dispose();
     throw error;
   }
+}
+
+/** A home folder with copies of the notebooks, and beside them what they import. */
+export async function notebooksHome(paths: readonly string[]): Promise<JupyterHome> {
+  const home = await jupyterHome();
+  const root = new URL("../../", import.meta.url);
+  const helpers = ["show.ts", "plot.ts"].map((name) => new URL(`notebooks/${name}`, root).pathname);
+  for (const path of [...paths, ...helpers]) {
+    await Deno.copyFile(path, `${home.folder}/${basename(path)}`);
+  }
+  for (const part of ["mod.ts", "src"]) {
+    await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
+  }
+  return home;
 }
 
 /** Starts the notebook server and waits until it answers. */

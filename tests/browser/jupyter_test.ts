@@ -1,74 +1,39 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { statusCard } from "../../src/display/card.ts";
-import { startSandbox } from "../../src/sandbox/mod.ts";
 import { chromiumTest, launchBrowser, noChromium, openPage } from "./browser.ts";
-import { repeatedPart } from "../support/canaries.ts";
-import { jupyterHome, noJupyter, startJupyter } from "./jupyter.ts";
-import { code, notebookOf } from "../notebooks/notebook_builders.ts";
-import { readNotebook, scanForSecrets, writeNotebook } from "../notebooks/notebook.ts";
+import { assertReadable } from "./contrast.ts";
+import { noJupyter, startJupyter } from "./jupyter.ts";
+import {
+  AMBER,
+  GRAY,
+  GREEN,
+  NotebookPage,
+  RED,
+  SCREENSHOTS,
+  signInWorld,
+} from "./notebook_page.ts";
+import { readNotebook, scanForSecrets } from "../notebooks/notebook.ts";
 import { testNeeding } from "../support/needs.ts";
-import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
+import { importing } from "../support/sandbox_env.ts";
 
-/** A folder for pictures of the cards, to look at them; unset: none are taken. */
-const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
+/** A notebook that is open in classic Jupyter. */
+class ClassicPage extends NotebookPage {
+  protected override readonly prompt = ".input_prompt";
+  protected override readonly box = "input.raw_input";
 
-const GREEN = "rgb(31, 157, 99)";
-const AMBER = "rgb(201, 133, 0)";
-const RED = "rgb(214, 69, 69)";
-const GRAY = "rgb(125, 133, 144)";
-
-/** An open notebook in the browser. Cells count from 0. */
-class NotebookPage {
-  constructor(readonly page: Page) {}
-
-  static async open(page: Page, url: string): Promise<NotebookPage> {
+  static async open(page: Page, url: string): Promise<ClassicPage> {
     await page.goto(url);
     await page.locator("#kernel_indicator_icon.kernel_idle_icon").waitFor({ timeout: 120_000 });
-    return new NotebookPage(page);
+    return new ClassicPage(page);
   }
 
-  cell(index: number): Locator {
+  override cell(index: number): Locator {
     return this.page.locator(".code_cell").nth(index);
   }
 
-  /** Starts a cell and does not wait for its end. */
-  async start(index: number): Promise<void> {
+  override async start(index: number): Promise<void> {
     await this.page.evaluate(`Jupyter.notebook.execute_cells([${index}])`);
-  }
-
-  /** Waits until the cell has its number. */
-  async ended(index: number): Promise<void> {
-    await this.cell(index).locator(".input_prompt", { hasText: /\[\d+\]/ }).waitFor();
-  }
-
-  async run(index: number): Promise<void> {
-    await this.start(index);
-    await this.ended(index);
-  }
-
-  /** Types into the box that the cell asks with, which has this type. */
-  async answer(index: number, type: "text" | "password", value: string): Promise<void> {
-    const box = this.cell(index).locator(`input.raw_input[type=${type}]`);
-    await box.waitFor();
-    // The next question may come with a box of the same type.
-    const asked = await box.elementHandle();
-    await box.fill(value);
-    await box.press("Enter");
-    await asked?.waitForElementState("hidden");
-  }
-
-  /** The card that a cell shows. */
-  async card(index: number, name: string): Promise<{ color: string; text: string }> {
-    const card = this.cell(index).locator(".output_html [role=group]");
-    await card.waitFor();
-    if (SCREENSHOTS) await card.screenshot({ path: `${SCREENSHOTS}/card-${name}.png` });
-    const color = await this.page.evaluate(
-      `getComputedStyle(document.querySelectorAll(".code_cell")[${index}]
-         .querySelector("[role=group]")).borderLeftColor`,
-    );
-    return { color: String(color), text: (await card.innerText()).replace(/\s+/g, " ") };
   }
 
   async save(): Promise<void> {
@@ -91,37 +56,33 @@ testNeeding(
   noJupyter("jupyter-notebook") ?? noChromium,
   "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",
   async () => {
-    // A token of the portal that is good for less than five minutes.
-    await using sandbox = await startSandbox({
-      accessTokenSeconds: 240,
-      clientSecret: crypto.randomUUID(),
-    });
-    const user = { username: "ada", password: crypto.randomUUID() };
-    sandbox.addUser(user);
-    const portalString = await sandbox.portalToken();
-    await using home = await jupyterHome();
-    const path = `${home.folder}/cards.ipynb`;
-    await writeNotebook(path, notebookOf(...CELLS.map((cell) => code(cell))));
-    const variables = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
-    await using server = await startJupyter(home, variables);
+    await using world = await signInWorld("cards.ipynb", CELLS);
+    const { home, path, portalString, user } = world;
+    await using server = await startJupyter(home, world.variables);
     await using browser = await launchBrowser();
     const { page } = await openPage(browser);
-    const notebook = await NotebookPage.open(page, `${server.url}notebooks/cards.ipynb`);
+    const notebook = await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
+    const cardOf = async (index: number, name: string) => {
+      const card = await notebook.card(index);
+      await assertReadable(card.place, "light");
+      if (SCREENSHOTS) await card.place.screenshot({ path: `${SCREENSHOTS}/card-${name}.png` });
+      return card;
+    };
 
     await notebook.run(0);
-    const none = await notebook.card(0, "none");
+    const none = await cardOf(0, "none");
     assertEquals(none.color, GRAY);
     assertMatch(none.text, /Not signed in .*run login\(\)/);
 
     await notebook.start(1);
     await notebook.answer(1, "password", portalString);
     await notebook.ended(1);
-    const amber = await notebook.card(1, "amber");
+    const amber = await cardOf(1, "amber");
     assertEquals(amber.color, AMBER);
     assertMatch(amber.text, /Signed in as student .*cannot be refreshed/);
 
     await notebook.run(2);
-    const red = await notebook.card(2, "red");
+    const red = await cardOf(2, "red");
     assertEquals(red.color, RED);
     assertMatch(red.text, /Session ended .*copy a new portal string/);
 
@@ -129,7 +90,7 @@ testNeeding(
     await notebook.answer(3, "text", user.username);
     await notebook.answer(3, "password", user.password);
     await notebook.ended(3);
-    const good = await notebook.card(3, "good");
+    const good = await cardOf(3, "good");
     assertEquals(good.color, GREEN);
     assertMatch(good.text, /Signed in as ada .*refreshed automatically/);
     const { height } = await notebook.cell(3).locator(".output_html svg").boundingBox() ??
@@ -137,21 +98,16 @@ testNeeding(
     assertEquals(height, 6);
 
     await notebook.run(4);
-    assertMatch((await notebook.card(4, "doctor")).text, /settings/);
+    assertMatch((await cardOf(4, "doctor")).text, /settings/);
     if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/card-page.png` });
 
     await notebook.save();
-    const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${home.folder}/.env`);
-    const token = portalString.replace("bearer ", "");
-    const secrets = [token, user.password, sandbox.settings.clientSecret];
-    const file = await Deno.readTextFile(path);
-    assertEquals(repeatedPart(file, [...secrets, ACCESS_TOKEN, REFRESH_TOKEN]), undefined);
-    assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "" && file.includes("ada"));
+    await world.assertNoSecret();
     const found = scanForSecrets(await readNotebook(path));
     assertEquals(found.filter((each) => /token|opaque/.test(each)), []);
 
     // Jupyter takes from a notebook that it does not trust what could do harm: the words stay.
-    await NotebookPage.open(page, `${server.url}notebooks/cards.ipynb`);
+    await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
     const reopened = notebook.cell(3).locator(".output_html");
     await reopened.waitFor();
     assertMatch(

@@ -2,6 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { commandPath, isFile, type Lack } from "../support/needs.ts";
 import { windowsRoot } from "../windows/windows_command.ts";
 import { type JupyterHome, type JupyterServer, startServer } from "./jupyter.ts";
+import { NotebookPage } from "./notebook_page.ts";
 
 export type Theme = "Light" | "Dark";
 
@@ -66,9 +67,10 @@ export async function startJupyterLab(
 /** The kernel of the open notebook, as the page's own code has it. */
 const KERNEL = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel";
 
-/** An open notebook in JupyterLab. Cells count from 0, of the code cells. */
-export class LabPage {
-  constructor(readonly page: Page) {}
+/** A notebook that is open in JupyterLab. */
+export class LabPage extends NotebookPage {
+  protected override readonly prompt = ".jp-InputPrompt";
+  protected override readonly box = "input.jp-Stdin-input";
 
   static async open(page: Page, url: string): Promise<LabPage> {
     await page.goto(`${url}?reset`);
@@ -79,7 +81,7 @@ export class LabPage {
     return new LabPage(page);
   }
 
-  cell(index: number): Locator {
+  override cell(index: number): Locator {
     return this.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(index);
   }
 
@@ -88,48 +90,19 @@ export class LabPage {
     await this.page.evaluate(`void jupyterapp.commands.execute(${JSON.stringify(id)})`);
   }
 
-  /** Starts a cell and does not wait for its end. */
-  async start(index: number): Promise<void> {
+  override async start(index: number): Promise<void> {
     await this.cell(index).locator(".jp-InputPrompt").click();
     await this.menu("notebook:run-cell");
   }
 
-  /** Waits until the cell has its number. */
-  async ended(index: number): Promise<void> {
-    await this.cell(index).locator(".jp-InputPrompt", { hasText: /\[\d+\]/ }).waitFor();
-  }
-
-  async run(index: number): Promise<void> {
-    await this.start(index);
-    await this.ended(index);
-  }
-
-  /** Types into the box that the cell asks with, which has this type. */
-  async answer(index: number, type: "text" | "password", value: string): Promise<void> {
-    const masked = "[type=password]";
-    const box = this.cell(index)
-      .locator(`input.jp-Stdin-input${type === "password" ? masked : `:not(${masked})`}`);
-    await box.waitFor();
-    const asked = await box.elementHandle();
-    await box.fill(value);
-    await box.press("Enter");
-    await asked?.waitForElementState("hidden");
+  /** What a cell shows, without its number. */
+  output(index: number): Locator {
+    return this.cell(index).locator(".jp-OutputArea-output");
   }
 
   /** The words of what a cell shows. */
   async shown(index: number): Promise<string> {
-    return (await this.cell(index).locator(".jp-OutputArea").innerText()).replace(/\s+/g, " ");
-  }
-
-  /** The card that a cell shows: its words, the color of its edge, and those of its text and ground. */
-  async card(index: number): Promise<{ text: string; edge: string; ink: string; ground: string }> {
-    const card = this.cell(index).locator("[role=group]");
-    await card.waitFor();
-    const colors = await this.page.evaluate(`(${COLORS})(${index})`) as Record<
-      "edge" | "ink" | "ground",
-      string
-    >;
-    return { ...colors, text: (await card.innerText()).replace(/\s+/g, " ") };
+    return (await this.output(index).allInnerTexts()).join(" ").replace(/\s+/g, " ");
   }
 
   /** Restarts the kernel without the question, and waits until it is there again. */
@@ -138,20 +111,16 @@ export class LabPage {
     await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
+  /** Changes the theme of the open page, and waits until it is there. */
+  async changeTheme(theme: Theme): Promise<void> {
+    const name = JSON.stringify(`JupyterLab ${theme}`);
+    await this.page.evaluate(
+      `jupyterapp.commands.execute("apputils:change-theme", { theme: ${name} }).then(() => null)`,
+    );
+    await this.page.waitForFunction(`document.body.dataset.jpThemeName === ${name}`);
+  }
+
   async save(): Promise<void> {
     await this.page.evaluate(`jupyterapp.shell.currentWidget.context.save().then(() => null)`);
   }
 }
-
-/** The first ground below an element that can be seen through by nobody. */
-const COLORS = `(index) => {
-  const card = document.querySelectorAll(".jp-NotebookPanel .jp-CodeCell")[index]
-    .querySelector("[role=group]");
-  let at = card, ground = "";
-  for (; at; at = at.parentElement) {
-    ground = getComputedStyle(at).backgroundColor;
-    if (!/^rgba\\(.*, 0(\\.\\d+)?\\)$/.test(ground)) break;
-  }
-  const { borderLeftColor, color } = getComputedStyle(card);
-  return { edge: borderLeftColor, ink: color, ground };
-}`;

@@ -1,174 +1,215 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { basename } from "node:path";
-import { startSandbox } from "../../src/sandbox/mod.ts";
-import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import { listNotebooks } from "../notebooks/main.ts";
 import {
   codeCells,
+  compareOutputs,
   hasTag,
   readNotebook,
   scanForSecrets,
-  writeNotebook,
 } from "../notebooks/notebook.ts";
-import { repeatedPart } from "../support/canaries.ts";
 import { testNeeding } from "../support/needs.ts";
-import { linesOf } from "../support/portless.ts";
-import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
+import { importing } from "../support/sandbox_env.ts";
 import { launchBrowser, noChromium, openPage } from "./browser.ts";
-import { jupyterHome } from "./jupyter.ts";
+import { assertReadable } from "./contrast.ts";
+import { notebooksHome } from "./jupyter.ts";
 import { LabPage, noJupyterLab, startJupyterLab, type Theme } from "./jupyterlab.ts";
+import { AMBER, GRAY, GREEN, RED, SCREENSHOTS, signInWorld } from "./notebook_page.ts";
 
-/** A folder for pictures, to look at them; unset: none are taken. */
-const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
-
-const GREEN = "rgb(31, 157, 99)";
-const AMBER = "rgb(201, 133, 0)";
+const THEMES: Record<Theme, "light" | "dark"> = { Light: "light", Dark: "dark" };
 
 const lack = noJupyterLab ?? noChromium;
 
-/** How much lighter one of two colors is than the other: 4.5 is what small text needs. */
-function contrast(one: string, other: string): number {
-  const [dark = 0, light = 0] = [one, other].map(luminance).sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
+/** A picture of a cell, in pixels that people see. */
+async function picture(lab: LabPage, index: number, name: string): Promise<void> {
+  if (SCREENSHOTS) await lab.cell(index).screenshot({ path: `${SCREENSHOTS}/lab-${name}.png` });
 }
 
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map((text) => {
-    const part = Number(text) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+/** A file that stops in the middle until it is released. */
+function heldFile(): AsyncDisposable & { readonly origin: string; release(): void } {
+  const released = Promise.withResolvers<void>();
+  const half = new Uint8Array(50_000);
+  const headers = { "content-length": "100000", "content-type": "application/octet-stream" };
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
+    const halves = async function* () {
+      yield half;
+      await released.promise;
+      yield half;
+    };
+    return new Response(ReadableStream.from(halves()), { headers });
   });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-async function picture({ page }: LabPage, name: string): Promise<void> {
-  if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/lab-${name}.png` });
+  return {
+    origin: `http://127.0.0.1:${server.addr.port}`,
+    release: () => released.resolve(),
+    async [Symbol.asyncDispose]() {
+      released.resolve();
+      await server.shutdown();
+    },
+  };
 }
 
 const CELLS = [
-  `${importing("authFetch, login, status")}\nstatus()`,
+  `${importing("authFetch, configure, doctor, download, login, status")}
+let ahead = 0;
+configure({ now: () => Date.now() + ahead });
+status()`,
   "await login()",
-  `await login({ strategy: "password" })`,
+  "ahead = 600_000;\nstatus()",
+  `ahead = 0;\nawait login({ strategy: "password" })`,
+  "await doctor()",
   `await authFetch("/v1/stations").catch((error) => error.code)`,
   "status()",
+  // By this clock a second passes at each look, so that every piece is shown.
+  `let ticks = 0;
+configure({ monotonic: () => ticks += 1_000 });
+await download(Deno.env.get("HELD_FILE"), "data.bin")`,
 ];
 
-for (const theme of ["Light", "Dark"] as Theme[]) {
+for (const [theme, ground] of Object.entries(THEMES) as [Theme, "light" | "dark"][]) {
   testNeeding(
     lack,
-    `in JupyterLab, ${theme}: login() asks, masked; Stop ends a call; a restart resumes`,
+    `in JupyterLab, ${theme}: login() asks, masked; cards; Stop; restart; a download's progress`,
     async () => {
-      // A token of the portal that is good for less than five minutes: its card is amber.
-      await using sandbox = await startSandbox({
-        accessTokenSeconds: 240,
-        clientSecret: crypto.randomUUID(),
-      });
-      const user = { username: "ada", password: crypto.randomUUID() };
-      sandbox.addUser(user);
-      const portalString = await sandbox.portalToken();
-      await using home = await jupyterHome();
-      const path = `${home.folder}/session.ipynb`;
-      await writeNotebook(path, notebookOf(...CELLS.map((cell) => code(cell))));
-      const variables = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
-      await using server = await startJupyterLab(home, theme, variables);
+      await using world = await signInWorld("session.ipynb", CELLS);
+      const { home, sandbox, user } = world;
+      await using file = heldFile();
+      const variables = { API_ALLOWED_ORIGINS: file.origin, HELD_FILE: `${file.origin}/data.bin` };
+      await using server = await startJupyterLab(home, theme, { ...world.variables, ...variables });
       await using browser = await launchBrowser();
       const { page, problems } = await openPage(browser);
+      await page.setViewportSize({ width: 1200, height: 900 });
       const lab = await LabPage.open(page, `${server.url}lab/tree/session.ipynb`);
+      const cardOf = async (index: number, name: string) => {
+        const card = await lab.card(index);
+        await assertReadable(card.place, ground);
+        await picture(lab, index, `${theme}-card-${name}`);
+        return card;
+      };
 
       await lab.run(0);
-      assertMatch((await lab.card(0)).text, /Not signed in .*run login\(\)/);
+      const none = await cardOf(0, "none");
+      assertEquals(none.color, GRAY);
+      assertMatch(none.text, /Not signed in .*run login\(\)/);
 
       await lab.start(1);
-      await lab.cell(1).locator("input.jp-Stdin-input[type=password]").waitFor();
-      await picture(lab, `${theme}-prompt`);
-      await lab.answer(1, "password", portalString);
+      await lab.asked(1, "password");
+      await picture(lab, 1, `${theme}-prompt`);
+      await lab.answer(1, "password", world.portalString);
       await lab.ended(1);
-      const portal = await lab.card(1);
-      assertEquals(portal.edge, AMBER);
-      assertMatch(portal.text, /Signed in as student .*cannot be refreshed/);
+      const amber = await cardOf(1, "amber");
+      assertEquals(amber.color, AMBER);
+      assertMatch(amber.text, /Signed in as student .*cannot be refreshed/);
 
-      await lab.start(2);
-      await lab.answer(2, "text", user.username);
-      await lab.answer(2, "password", user.password);
-      await lab.ended(2);
-      const card = await lab.card(2);
-      assertEquals(card.edge, GREEN);
-      assertMatch(card.text, /Signed in as ada .*refreshed automatically/);
-      assert(contrast(card.ink, card.ground) >= 4.5, `${card.ink} on ${card.ground}`);
-      assertEquals(luminance(card.ground) < 0.2, theme === "Dark", card.ground);
-      const { height } = await lab.cell(2).locator("[role=group] svg").boundingBox() ??
-        { height: 0 };
-      assertEquals(height, 6, "the bar has its style");
-      await picture(lab, `${theme}-cards`);
+      await lab.run(2);
+      const red = await cardOf(2, "red");
+      assertEquals(red.color, RED);
+      assertMatch(red.text, /Session ended .*copy a new portal string/);
+
+      await lab.start(3);
+      await lab.answer(3, "text", user.username);
+      await lab.answer(3, "password", user.password);
+      await lab.ended(3);
+      const good = await cardOf(3, "good");
+      assertEquals(good.color, GREEN);
+      assertMatch(good.text, /Signed in as ada .*refreshed automatically/);
+      const bar = await good.place.locator("svg").boundingBox();
+      assertEquals(bar?.height, 6, "the bar has its style");
+
+      await lab.run(4);
+      assertMatch((await cardOf(4, "doctor")).text, /settings/);
 
       const hanging = { at: "api" as const, delayMs: 600_000, times: 1 };
       sandbox.failures.push(hanging);
-      await lab.start(3);
+      await lab.start(5);
       while (hanging.times > 0) await new Promise((resolve) => setTimeout(resolve, 10));
       sandbox.failures.length = 0;
       await lab.menu("notebook:interrupt-kernel");
-      await lab.ended(3);
-      assertMatch(await lab.shown(3), /INTERRUPTED/);
+      await lab.ended(5);
+      assertMatch(await lab.shown(5), /INTERRUPTED/);
+      await lab.run(6);
+      assertMatch((await lab.card(6)).text, /Signed in as ada/, "Stop left the kernel its names");
 
       await lab.restart();
       await lab.run(0);
       assertMatch((await lab.card(0)).text, /Signed in as ada/);
-      await lab.run(3);
-      assertMatch(await lab.shown(3), /200|Response/);
-      assertEquals(sandbox.requests.length, 1, "the restart needed no login");
+      await lab.run(5);
+      assertMatch(await lab.shown(5), /200|Response/);
+      const logins = sandbox.requests.filter(({ authFlow }) => authFlow === "USER_PASSWORD_AUTH");
+      assertEquals(logins.length, 1, "the restart needed no login");
+
+      await lab.start(7);
+      await lab.output(7).getByText(/data\.bin {2}█+░+ 50 % {2}50\.0 kB of 100\.0 kB/).waitFor();
+      await assertReadable(lab.output(7), ground);
+      await picture(lab, 7, `${theme}-progress-middle`);
+      file.release();
+      await lab.ended(7);
+      assertMatch((await lab.card(7)).text, /data\.bin .*saved .*100\.0 kB/);
+      assertMatch(await lab.shown(7), /^data\.bin 100\.0 kB in \d+ (s|min)\b/);
+      assertEquals(await lab.output(7).getByText(/[█░]/).count(), 0, "the bar is gone");
+      await picture(lab, 7, `${theme}-progress-end`);
 
       await lab.save();
-      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${home.folder}/.env`);
-      assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
-      const token = portalString.replace("bearer ", "");
-      const secrets = [token, user.password, sandbox.settings.clientSecret];
-      const file = await Deno.readTextFile(path);
-      assertEquals(repeatedPart(file, [...secrets, ACCESS_TOKEN, REFRESH_TOKEN]), undefined);
+      await world.assertNoSecret();
       assertEquals(problems.filter((it) => it.startsWith("http")), [], "no host but loopback");
     },
   );
 }
 
-testNeeding(lack, "in JupyterLab all notebooks run from the first cell to the last", async () => {
-  await using home = await jupyterHome();
-  const root = new URL("../../", import.meta.url);
-  for (const part of ["mod.ts", "src"]) {
-    await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
-  }
+/** The outputs that are wider than their place, and the pictures that do not show. */
+const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea-output")]
+  .filter((place) => place.scrollWidth > place.clientWidth ||
+    [...place.querySelectorAll("img")].some(({ complete, naturalWidth }) => !complete || !naturalWidth))
+  .map((place) => place.innerText)`;
+
+testNeeding(lack, "in JupyterLab all notebooks run, and show what their files show", async (t) => {
   const paths = await listNotebooks();
-  const helpers = ["show.ts", "plot.ts"].map((name) => new URL(`notebooks/${name}`, root).pathname);
-  for (const path of [...paths, ...helpers]) {
-    await Deno.copyFile(path, `${home.folder}/${basename(path)}`);
-  }
+  await using home = await notebooksHome(paths);
   await using server = await startJupyterLab(home, "Light");
   await using browser = await launchBrowser();
-  for (const name of paths.map((path) => basename(path))) {
-    const { page } = await openPage(browser);
-    await page.setViewportSize({ width: 1280, height: 2_400 });
-    const lab = await LabPage.open(page, `${server.url}lab/tree/${name}`);
-    await lab.menu("editmenu:clear-all");
-    await lab.menu("notebook:run-all-cells");
-    const last = codeCells(await readNotebook(`${home.folder}/${name}`)).length;
-    await lab.ended(last - 1);
-    if (name.startsWith("04")) {
-      const bar = lab.page.locator("progress");
-      assertEquals(await bar.getAttribute("value"), await bar.getAttribute("max"), "the downloads");
-      for (const plot of [0, 1]) {
-        await lab.page.locator("figure img").nth(plot).waitFor();
+  for (const path of paths) {
+    const name = basename(path);
+    await t.step(name, async () => {
+      const { page } = await openPage(browser);
+      await page.setViewportSize({ width: 1200, height: 900 });
+      const lab = await LabPage.open(page, `${server.url}lab/tree/${name}`);
+      const committed = codeCells(await readNotebook(path));
+      await lab.menu("editmenu:clear-all");
+      await lab.menu("notebook:run-all-cells");
+      await lab.ended(committed.length - 1);
+
+      const rich = page.locator(".jp-NotebookPanel .jp-OutputArea-output").filter({
+        has: page.locator("[role=group], figure, table, progress"),
+      });
+      for (const [theme, ground] of Object.entries(THEMES) as [Theme, "light" | "dark"][]) {
+        await lab.changeTheme(theme);
+        assertEquals(await page.evaluate(MISFITS), [], theme);
+        for (const [index, place] of (await rich.all()).entries()) {
+          // Tables have stripes, but words alone stand on the page.
+          await assertReadable(place, ground);
+          const file = `${SCREENSHOTS}/lab-${theme}-${name.slice(0, 2)}-${index + 1}.png`;
+          if (SCREENSHOTS) await place.screenshot({ path: file });
+        }
       }
-    }
-    if (SCREENSHOTS) {
-      await lab.page.locator(".jp-OutputArea").last().scrollIntoViewIfNeeded();
-      await picture(lab, name.slice(0, 2));
-    }
-    await lab.save();
-    const executed = await readNotebook(`${home.folder}/${name}`);
-    const cells = codeCells(executed).map(({ cell }) => cell);
-    assertEquals(cells.map((cell) => cell.execution_count), cells.map((_, index) => index + 1));
-    const failed = cells.filter((cell) => !hasTag(cell, "raises-exception"))
-      .flatMap(({ outputs }) => outputs)
-      .filter(({ output_type }) => output_type === "error");
-    assertEquals(failed, [], name);
-    assertEquals(scanForSecrets(executed), []);
-    await page.context().close();
+      if (name.startsWith("04")) {
+        const bar = page.locator("progress");
+        assertEquals(await bar.getAttribute("value"), await bar.getAttribute("max"));
+      }
+
+      await lab.save();
+      const executed = await readNotebook(`${home.folder}/${name}`);
+      const cells = codeCells(executed);
+      assertEquals(
+        cells.map(({ cell }) => cell.execution_count),
+        cells.map((_, index) => index + 1),
+      );
+      const different = cells.flatMap(({ cell, number }, index) => {
+        const unstable = hasTag(cell, "unstable-output");
+        return compareOutputs(committed[index]?.cell.outputs ?? [], cell.outputs, { unstable })
+          .map((message) => `[${number}] ${message}`);
+      });
+      assertEquals(different, []);
+      assertEquals(scanForSecrets(executed), []);
+      await page.context().close();
+    });
   }
 });

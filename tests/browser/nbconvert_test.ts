@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
-import { jupyterHome, nbconvert, noJupyter } from "./jupyter.ts";
+import { jupyterHome, nbconvert, noJupyter, notebooksHome } from "./jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import {
   codeCells,
@@ -101,17 +101,10 @@ const RUNS = Math.ceil(20 * SOAK);
 for (const path of SOAK > 0 ? await listNotebooks() : []) {
   const name = basename(path);
   testNeeding(lack, `nbconvert executes ${name} as its file shows it, ${RUNS} times`, async () => {
-    const root = new URL("../../", import.meta.url);
     const committed = codeCells(await readNotebook(path));
     for (let run = 0; run < RUNS; run++) {
-      await using home = await jupyterHome();
-      // A copy, beside what it imports: the committed file stays as it is.
-      for (const part of [name, "show.ts", "plot.ts"]) {
-        await Deno.copyFile(new URL(`notebooks/${part}`, root), `${home.folder}/${part}`);
-      }
-      for (const part of ["mod.ts", "src"]) {
-        await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
-      }
+      // Copies: the committed file stays as it is.
+      await using home = await notebooksHome([path]);
       await nbconvert(home, name);
       const executed = await readNotebook(`${home.folder}/${name}`);
       const different = codeCells(executed).flatMap(({ cell, number }, index) => {

@@ -89,6 +89,8 @@ Deno.test("createSession() and configure() with wrong options are a TypeError", 
     { clientSecret: null },
     { provider: 5 },
     { allowedOrigins: 5 },
+    { allowedOrigins: [5] },
+    { tokenCommand: ["sleep", 5] },
     { timeoutMs: "1000" },
     { fetch: "fetch" },
     { now: 5 },
@@ -96,8 +98,8 @@ Deno.test("createSession() and configure() with wrong options are a TypeError", 
     { clientID: "typo" },
   ];
   for (const options of wrong) {
-    assertThrows(() => mod.createSession(options), TypeError, undefined, Deno.inspect(options));
-    assertThrows(() => mod.configure(options), TypeError, undefined, Deno.inspect(options));
+    assertThrows(() => mod.createSession(options), TypeError, "createSession()");
+    assertThrows(() => mod.configure(options), TypeError, "configure()");
   }
   assertThrows(() => mod.configure(undefined as Anything), TypeError);
 });

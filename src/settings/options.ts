@@ -93,10 +93,10 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
   password: ["string"],
   refreshSecretHash: ["string"],
   apiBaseUrl: ["string", "URL"],
-  allowedOrigins: ["string", "array"],
+  allowedOrigins: ["string", "array of strings"],
   exportEnv: ["string"],
   timeoutMs: ["number"],
-  tokenCommand: ["string", "array"],
+  tokenCommand: ["string", "array of strings"],
   store: ["string"],
   storeKey: ["string"],
   fetch: ["function"],
@@ -144,7 +144,9 @@ function unknownOption(caller: string, given: string, known: readonly string[]):
 function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (value === false) return "false";
-  if (Array.isArray(value)) return "array";
+  if (Array.isArray(value)) {
+    return value.every((each) => typeof each === "string") ? "array of strings" : "array";
+  }
   if (value instanceof URL) return "URL";
   if (value instanceof AbortSignal) return "AbortSignal";
   return typeof value;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { createSession, type SessionOptions } from "../../mod.ts";
+import { createSession } from "../../mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
 import { jwt, portless, rejection, statusOf, withEnvironment } from "../support/portless.ts";
@@ -88,79 +88,6 @@ Deno.test("login() and refresh() run the command, and logout() ends that until t
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, ["printed", "runs"], "nothing is kept");
   }));
-
-const HIDDEN = jwt({ sub: "somebody else" });
-const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
-  [
-    "is missing",
-    { tokenCommand: ["no-such-program-here"] },
-    ...["TOKEN_COMMAND", /program no-such-program-here was not found/] as const,
-  ],
-  [
-    "fails",
-    { tokenCommand: printing("", 3, "one\ntwo: no session there") },
-    ...["TOKEN_COMMAND", /status 3 and said: two: no session there; run the command/] as const,
-  ],
-  [
-    "fails and says a secret",
-    { tokenCommand: printing("", 1, `rejected ${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
-  ],
-  [
-    "fails and repeats the password",
-    { tokenCommand: printing("", 1, "wrong: Pass-word-1"), password: "Pass-word-1" },
-    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
-  ],
-  [
-    "prints noise",
-    { tokenCommand: printing(`Welcome to the cluster\n${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /printed 2 lines that are no JSON; let it print a token and/] as const,
-  ],
-  [
-    "prints a word",
-    { tokenCommand: printing("ok") },
-    "TOKEN_COMMAND",
-    /something that is no token/,
-  ],
-  ["prints nothing", { tokenCommand: printing("") }, "TOKEN_COMMAND", /printed nothing;/],
-  [
-    "prints JSON of others",
-    { tokenCommand: printing(JSON.stringify({ token: HIDDEN })) },
-    ...["TOKEN_COMMAND", /JSON without a token in access_token/] as const,
-  ],
-  [
-    "prints JSON with an odd time",
-    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_at: 17 })) },
-    ...["TOKEN_COMMAND", /expires_at is no time such as/] as const,
-  ],
-  [
-    "prints broken JSON",
-    { tokenCommand: printing(`{"access_token":"${HIDDEN}"`) },
-    ...["TOKEN_COMMAND", /JSON that is broken/] as const,
-  ],
-  [
-    "prints an ended token",
-    { tokenCommand: printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })) },
-    ...["TOKEN_COMMAND", /token that ended 10 minutes ago by this computer's clock/] as const,
-  ],
-  [
-    "has an open quote",
-    { tokenCommand: "ssh 'node" },
-    ...["INVALID_SETTING", /a quote is not closed/] as const,
-  ],
-];
-for (const [what, options, code, message] of cases) {
-  Deno.test(`a command that ${what} gives ${code}, and nothing that it printed`, async () => {
-    const session = createSession({ apiBaseUrl: "https://api.example", ...options });
-    const error = await rejection(session.authFetch("/v1/stations"));
-    assertEquals(error.code, code, error.message);
-    assertMatch(error.message, message);
-    const shown = `${error.stack}${Deno.inspect(error)}`;
-    for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
-      assertEquals(shown.includes(secret), false, what);
-    }
-  });
-}
 
 Deno.test("a command that hangs is killed at the deadline, and a good token is used till then", () =>
   inFolder(async (folder) => {

@@ -11,13 +11,13 @@ export type Ended =
     readonly output: Secret;
     readonly errors: string;
   }
-  | { readonly kind: "absent" | "late" };
+  /** `long`: it printed more than any token has, and was stopped. */
+  | { readonly kind: "absent" | "late" | "long" };
 
-/** Longer than any token; what comes after it is not read. */
 const MOST_OUTPUT = 262_144;
 const MOST_ERRORS = 8_192;
 /** What a program said last arrives by then. What it left running may keep the pipe open for ever. */
-const LAST_WORDS_MS = 200;
+const LAST_WORDS_MS = 1_000;
 
 /**
  * Runs a program without a shell and without input.
@@ -43,23 +43,27 @@ export async function runCommand(
     if (error instanceof TypeError) throw error;
     return { kind: "absent" };
   }
-  const output = new Tail(child.stdout, MOST_OUTPUT);
+  const over = Promise.withResolvers<"late" | "long" | "stopped">();
+  const output = new Tail(child.stdout, MOST_OUTPUT, () => over.resolve("long"));
   const errors = new Tail(child.stderr, MOST_ERRORS);
-  const over = Promise.withResolvers<"over">();
-  const end = () => over.resolve("over");
-  const timer = setTimeout(end, limitMs);
-  signal?.addEventListener("abort", end);
+  const stop = () => over.resolve("stopped");
+  const timer = setTimeout(() => over.resolve("late"), limitMs);
+  signal?.addEventListener("abort", stop);
   try {
-    const ended = await Promise.race([Promise.all([child.status, output.done]), over.promise]);
+    const status = await Promise.race([child.status, over.promise]);
+    if (typeof status === "object") {
+      await settled(status.success ? output.done : Promise.all([output.done, errors.done]));
+    }
     signal?.throwIfAborted();
-    if (ended === "over") return { kind: "late" };
-    const [{ code, success }] = ended;
-    if (success) return { kind: "done", output: new Secret(output.text) };
-    await settled(errors.done, LAST_WORDS_MS);
-    return { kind: "failed", status: code, output: new Secret(output.text), errors: errors.text };
+    if (output.isFull) return { kind: "long" };
+    if (typeof status === "string") return { kind: "late" };
+    const printed = new Secret(output.text);
+    return status.success
+      ? { kind: "done", output: printed }
+      : { kind: "failed", status: status.code, output: printed, errors: errors.text };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
+    signal?.removeEventListener("abort", stop);
     kill(child);
     await Promise.all([output.cancel(), errors.cancel(), child.status]);
   }
@@ -73,9 +77,9 @@ function kill(child: Deno.ChildProcess): void {
   }
 }
 
-async function settled(promise: Promise<void>, limitMs: number): Promise<void> {
+async function settled(promise: Promise<unknown>): Promise<void> {
   const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, limitMs);
+  const timer = setTimeout(late.resolve, LAST_WORDS_MS);
   await Promise.race([promise, late.promise]);
   clearTimeout(timer);
 }
@@ -85,15 +89,22 @@ class Tail {
   /** Resolves at the end of the stream. */
   readonly done: Promise<void>;
   #kept = new Uint8Array();
+  #length = 0;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
 
-  constructor(stream: ReadableStream<Uint8Array>, readonly most: number) {
+  /** @param full Called when there is more than is kept. */
+  constructor(stream: ReadableStream<Uint8Array>, readonly most: number, full?: () => void) {
     this.#reader = stream.getReader();
-    this.done = this.#read();
+    this.done = this.#read(full);
   }
 
   get text(): string {
     return new TextDecoder().decode(this.#kept);
+  }
+
+  /** Whether there was more than is kept. */
+  get isFull(): boolean {
+    return this.#length > this.most;
   }
 
   async cancel(): Promise<void> {
@@ -101,7 +112,7 @@ class Tail {
     await this.done;
   }
 
-  async #read(): Promise<void> {
+  async #read(full: (() => void) | undefined): Promise<void> {
     try {
       for (;;) {
         const { done, value } = await this.#reader.read();
@@ -110,6 +121,8 @@ class Tail {
         all.set(this.#kept);
         all.set(value, this.#kept.length);
         this.#kept = all.slice(-this.most);
+        this.#length += value.length;
+        if (this.isFull) full?.();
       }
     } catch {
       // What was read before the pipe broke is all there is.

@@ -13,6 +13,9 @@ import type { Reason, RefreshingSession } from "../refresh.ts";
 import { holdingOf, tokensOf } from "../state.ts";
 import { runCommand } from "./run_command.ts";
 
+const PRINT_NOTHING_ELSE =
+  "let it print a token and nothing else, as platform-auth token --json does";
+
 /** Runs the command, for all callers in this process, and takes over what it gives. */
 export async function renewByCommand(
   session: RefreshingSession,
@@ -75,6 +78,8 @@ export async function tokensByCommand(
           `${limitMs / 1_000} seconds and was stopped; run the command in a terminal to see what ` +
           "it waits for, such as a password, or raise AUTH_TIMEOUT_MS",
       );
+    case "long":
+      throw failed(`${program} printed more than 256 KiB`, PRINT_NOTHING_ELSE);
     case "failed": {
       const { status, errors } = ended;
       const known = [settings.secret("password"), settings.secret("clientSecret")];
@@ -88,10 +93,7 @@ export async function tokensByCommand(
     case "done": {
       const read = readOutput(ended.output.reveal());
       if (typeof read === "string") {
-        throw failed(
-          `${program} printed ${read}`,
-          "let it print a token and nothing else, as platform-auth token --json does",
-        );
+        throw failed(`${program} printed ${read}`, PRINT_NOTHING_ELSE);
       }
       const now = world.now();
       const claims = readClaims(read.accessToken.reveal());
@@ -141,7 +143,8 @@ function readJson(text: string): Printed | string {
   if (accessToken === undefined) return "JSON without a token in access_token";
   if (expires_in !== undefined) {
     const seconds = typeof expires_in === "number" ? expires_in : NaN;
-    if (!Number.isFinite(seconds)) return "JSON whose expires_in is no number of seconds";
+    // No date is as far away as a number can be.
+    if (!(Math.abs(seconds) < 1e9)) return "JSON whose expires_in is no number of seconds";
     return { accessToken, expiresInMs: seconds * 1_000 };
   }
   if (expires_at === undefined) return { accessToken };

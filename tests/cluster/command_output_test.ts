@@ -1,0 +1,135 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { jwt, rejection } from "../support/portless.ts";
+import { printing, scriptCommand } from "./command.ts";
+
+const HIDDEN = jwt({ sub: "somebody else" });
+const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
+  [
+    "is missing",
+    { tokenCommand: ["no-such-program-here"] },
+    ...["TOKEN_COMMAND", /program no-such-program-here was not found/] as const,
+  ],
+  [
+    "fails",
+    { tokenCommand: printing("", 3, "one\ntwo: no session there") },
+    ...["TOKEN_COMMAND", /status 3 and said: two: no session there; run the command/] as const,
+  ],
+  [
+    "fails and says a secret",
+    { tokenCommand: printing("", 1, `rejected ${HIDDEN}`) },
+    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+  ],
+  [
+    "fails and repeats the password",
+    { tokenCommand: printing("", 1, "wrong: Pass-word-1"), password: "Pass-word-1" },
+    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+  ],
+  [
+    "prints noise",
+    { tokenCommand: printing(`Welcome to the cluster\n${HIDDEN}`) },
+    ...["TOKEN_COMMAND", /printed 2 lines that are no JSON; let it print a token and/] as const,
+  ],
+  [
+    "prints a word",
+    { tokenCommand: printing("ok") },
+    "TOKEN_COMMAND",
+    /something that is no token/,
+  ],
+  ["prints nothing", { tokenCommand: printing("") }, "TOKEN_COMMAND", /printed nothing;/],
+  [
+    "prints JSON of others",
+    { tokenCommand: printing(JSON.stringify({ token: HIDDEN })) },
+    ...["TOKEN_COMMAND", /JSON without a token in access_token/] as const,
+  ],
+  [
+    "prints JSON with an odd time",
+    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_at: 17 })) },
+    ...["TOKEN_COMMAND", /expires_at is no time such as/] as const,
+  ],
+  [
+    "prints broken JSON",
+    { tokenCommand: printing(`{"access_token":"${HIDDEN}"`) },
+    ...["TOKEN_COMMAND", /JSON that is broken/] as const,
+  ],
+  [
+    "prints JSON with an endless time",
+    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_in: 1e300 })) },
+    ...["TOKEN_COMMAND", /expires_in is no number of seconds/] as const,
+  ],
+  [
+    "prints two tokens",
+    { tokenCommand: printing(`${HIDDEN} ${HIDDEN}`) },
+    ...["TOKEN_COMMAND", /something that is no token/] as const,
+  ],
+  [
+    "prints an array",
+    { tokenCommand: printing(JSON.stringify([HIDDEN])) },
+    ...["TOKEN_COMMAND", /something that is no token/] as const,
+  ],
+  [
+    "prints one word without an end",
+    {
+      tokenCommand: scriptCommand(
+        "for (;;) await Deno.stdout.write(new Uint8Array(9e4).fill(97));",
+      ),
+    },
+    ...["TOKEN_COMMAND", /printed more than 256 KiB; let it print a token/] as const,
+  ],
+  [
+    "prints much, and then a token",
+    {
+      tokenCommand: scriptCommand(
+        "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);",
+        HIDDEN,
+      ),
+    },
+    ...["TOKEN_COMMAND", /printed more than 256 KiB; let it print a token/] as const,
+  ],
+  [
+    "prints an ended token",
+    { tokenCommand: printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })) },
+    ...["TOKEN_COMMAND", /token that ended 10 minutes ago by this computer's clock/] as const,
+  ],
+  [
+    "has an open quote",
+    { tokenCommand: "ssh 'node" },
+    ...["INVALID_SETTING", /a quote is not closed/] as const,
+  ],
+];
+for (const [what, options, code, message] of cases) {
+  Deno.test(`a command that ${what} gives ${code}, and nothing that it printed`, async () => {
+    const session = createSession({ apiBaseUrl: "https://api.example", ...options });
+    const error = await rejection(session.authFetch("/v1/stations"));
+    assertEquals(error.code, code, error.message);
+    assertMatch(error.message, message);
+    const shown = `${error.stack}${Deno.inspect(error)}`;
+    for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
+      assertEquals(shown.includes(secret), false, what);
+    }
+  });
+}
+
+const BEHIND = "sleep 600 & echo $! >pid;";
+for (
+  const [what, line, outcome] of [
+    ["prints a token", `echo ${"a".repeat(30)}`, /^a{30}$/],
+    ["fails", "echo 'no session there' >&2; exit 4", /status 4 and said: no session there;/],
+  ] as const
+) {
+  testNeeding(
+    NOT_ON_WINDOWS,
+    `a command that ${what} has ended, though what it left running keeps its output open`,
+    () =>
+      inFolder(async (folder) => {
+        const command = ["sh", "-c", `cd '${folder}'; ${BEHIND} ${line}`];
+        // It would take all of that time.
+        const session = createSession({ tokenCommand: command, timeoutMs: 600_000 });
+        const told = await session.accessToken().catch(({ message }) => message);
+        Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
+        assertMatch(told, outcome);
+      }),
+  );
+}

@@ -17,6 +17,7 @@ import {
   planFor,
 } from "./plan.ts";
 import type { Reason } from "./refresh.ts";
+import type { StoreLock } from "./shared_store.ts";
 import { afterRejection, type Holding, holdingOf, signedOut, tokensOf } from "./state.ts";
 
 /** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
@@ -131,9 +132,8 @@ export class TokenKeeper {
     this.noteRejection(rejected);
     if (holding !== undefined) {
       const tokens = tokensOf(holding);
-      if (tokens && !sameAccess(tokens, rejected)) {
-        return isGoodFor(tokens, world, 0) ? tokens : undefined;
-      }
+      const isOther = tokens && !sameAccess(tokens, rejected);
+      if (isOther && isGoodFor(tokens, world, 0)) return tokens;
       if (holding.kind === "none") throw this.#memory.whyNot();
       if (holding.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, world)) return undefined;
@@ -209,17 +209,19 @@ export class TokenKeeper {
     this.#settled = this.beginLogin();
     this.#replace(signedOut(configuration.isByCommand));
     notices.set("device", undefined);
+    const waitMs = timeoutOf(settings);
+    const forget = async (lock: StoreLock) => {
+      // A login that came since writes for itself.
+      if (memory.peek().kind !== "none") return;
+      // What another process saved last ends, too.
+      const news = memory.store.news();
+      if (news.kind === "tokens") ended.push(news.tokens);
+      await memory.store.clear(lock);
+    };
     let told: string | undefined;
     try {
       await memory.whileSaving(() =>
-        memory.store.withLock(timeoutOf(settings), async (lock) => {
-          // A login that came since writes for itself.
-          if (memory.peek().kind !== "none") return;
-          // What another process saved last ends, too.
-          const news = memory.store.news();
-          if (news.kind === "tokens") ended.push(news.tokens);
-          await memory.store.clear(lock);
-        }, { signal })
+        memory.store.withLock(waitMs, forget, { signal, reachMs: waitMs / 2 })
       );
     } finally {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.

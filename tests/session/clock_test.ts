@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+import { jwt, linesOf, portless, rejection, statusOf, tokenAnswer } from "../support/portless.ts";
 
 const HOUR = 3_600;
 
@@ -173,3 +173,16 @@ function isUntold(atLogin: number, set: number, minutes: number): boolean {
   const told = atLogin > 0 && atLogin < 30 && -set <= atLogin;
   return ended && looksAlive && !told;
 }
+
+Deno.test("a call from a clock that is behind succeeds, also if another machine just refreshed", async () => {
+  await using world = portless({ file: true });
+  const { clock } = world;
+  const slow = world.another({ now: () => clock.now() - 600_000 });
+  await world.session.login();
+  clock.advance(600);
+  assertEquals(await statusOf(slow.authFetch("/v1/whoami")), 200);
+  clock.advance(1_200);
+  for (const session of [world.session, slow]) {
+    assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
+  }
+});

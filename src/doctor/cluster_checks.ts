@@ -16,7 +16,7 @@ export async function checkStore(
   try {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
-    await store.sync(false);
+    await store.sync(true);
     const { problem } = store;
     if (problem) return [failedCheck(name, problem)];
     const message = store.read() ? "answers, and holds a session" : "answers, and holds no session";

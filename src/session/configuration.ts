@@ -8,6 +8,7 @@
 import { type World, worldOf } from "../runtime/world.ts";
 import { dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { checkOptions, type SessionOptions } from "../settings/options.ts";
+import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../values/errors.ts";
 
@@ -78,7 +79,8 @@ export class Configuration {
   /** Host and port of the store, without what else its address holds. */
   get storeHost(): string | undefined {
     if (!this.isInStore) return undefined;
-    return URL.parse(this.settings.text("store") ?? "")?.host ?? "an unknown address";
+    const url = URL.parse(this.settings.text("store") ?? "");
+    return url === null ? "an unknown address" : hostAndPort(url);
   }
 
   /** The same options with the settings as they are now: the `.env` may have been edited. Its place stays. */
@@ -99,7 +101,7 @@ export class Configuration {
   }
 }
 
-function identityOf({ settings, options }: Configuration): string {
+function identityOf({ settings, options, isInStore }: Configuration): string {
   return JSON.stringify([
     settings.envFile,
     endpointText(options, settings),
@@ -109,5 +111,7 @@ function identityOf({ settings, options }: Configuration): string {
     settings.text("tokenCommand"),
     settings.text("store"),
     settings.text("storeKey"),
+    // A store keeps each account's session under its name.
+    isInStore && settings.text("username"),
   ]);
 }

@@ -95,6 +95,14 @@ export async function obtainTokens(
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;
+  const kept = configuration.isInStore ? configuration.settings.text("username") : undefined;
+  if (username !== undefined && kept !== undefined && username !== kept) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this is another ` +
+        "name; set USERNAME (username) to it, or make a session for it with createSession()",
+    );
+  }
   if (portalToken !== undefined) return fromPortal(place, portalToken);
   if (strategy === "portal") return fromPortal(place, await askPortalToken(world, signal));
   // A password must not be sent with a name that it does not belong to.

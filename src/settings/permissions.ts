@@ -25,9 +25,11 @@ export function neededPermissions(
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const store = settings.text("store");
-  const urls = [endpoint, settings.text("apiBaseUrl"), ...allowed, store]
+  // A command has the tokens by itself.
+  const source = command === undefined ? [endpoint, store] : [];
+  const urls = [...source, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? []);
-  const hosts = new Map(urls.map((url) => [url.host, portOf(url)]));
+  const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
   return [
     ...(["read", "write"] as const).flatMap((name) =>
       // Where a command or a store has the tokens nothing is written.
@@ -64,8 +66,8 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
 }
 
-/** Host and port: a flag may name the port that an address leaves out. */
-function portOf({ hostname, port, protocol }: URL): string {
+/** Host and port, also where the address leaves the port out. */
+export function hostAndPort({ hostname, port, protocol }: URL): string {
   const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";
   return `${hostname}:${port || usual}`;
 }

@@ -77,8 +77,15 @@ export class Settings {
     this.envFile = location.path;
     this.file = file;
     this.location = location;
-    this.notes = [...location.notes, ...NOT_FROM_FILE.flatMap((name) => unusedLine(name, file))];
     this.#found = found;
+    const isBoth = found.has("tokenCommand") && found.has("store");
+    this.notes = [
+      ...location.notes,
+      ...NOT_FROM_FILE.flatMap((name) => unusedLine(name, file)),
+      ...(isBoth
+        ? ["AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set; unset one of them"]
+        : []),
+    ];
   }
 
   /** The value as text; `undefined` if it is not set. */

@@ -21,6 +21,8 @@ export interface RedisServer extends AsyncDisposable {
   resume(): void;
   /** All that it keeps on disk. */
   dump(): Promise<string>;
+  /** Runs a line, as an administrator does. @returns The answer as it came. */
+  tell(line: string): Promise<string>;
 }
 
 /**
@@ -73,6 +75,12 @@ export async function startRedis(
       const texts = files.map(({ name }) => Deno.readTextFile(`${folder}/appendonlydir/${name}`));
       return (await Promise.all(texts)).join("\n");
     },
+    async tell(line) {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+      await connection.write(new TextEncoder().encode(`${line}\r\n`));
+      const answer = new Uint8Array(65_536);
+      return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
+    },
     [Symbol.asyncDispose]: kill,
   };
 }
@@ -84,8 +92,8 @@ export interface Wire extends Disposable {
 }
 
 /** A passive listener: clients that connect to it reach the server. */
-export function listenIn(to: number): Wire {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+export function listenIn(to: number, port = 0): Wire {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port });
   const chunks: Uint8Array[] = [];
   const keep = () =>
     new TransformStream<Uint8Array, Uint8Array>({

@@ -1,6 +1,7 @@
 /**
  * Sessions of many machines: tokens from a command, and a store that all of them reach. Loaded only
- * where one of these is set. May import what `session/` may, and its parent folder.
+ * where one of these is set, but for `store_on_demand.ts`, which does that. May import what `session/`
+ * may, and its parent folder.
  */
 import { ConfigError } from "../../values/errors.ts";
 
@@ -140,16 +141,29 @@ function end(client: Client): void {
   }
 }
 
+/** What an error of the server, or on the way to it, is called. */
+const KNOWN: readonly [RegExp, string][] = [
+  [/WRONGPASS|NOAUTH|ERR AUTH/, "it does not accept the user or password of AUTH_STORE"],
+  [/NOPERM/, "its user may not run what is needed there (docs/clusters.md)"],
+  [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/, "it takes no writes at the moment"],
+  [/ERR DB index/, "it has no database of this number"],
+];
+const KNOWN_ON_THE_WAY: readonly [RegExp, string][] = [
+  [/ENOTFOUND|EAI_AGAIN|dns/i, "the host name was not found"],
+  [/certificate|UnknownIssuer|TLS|SSL/i, "no trusted TLS connection"],
+];
+
 /** The client's own words may hold the address, and that a password. */
 function unreachable(error: unknown): Unreachable {
-  const text = error instanceof Error ? `${error.name} ${error.message}` : "";
-  const known: [RegExp, string][] = [
-    [/WRONGPASS|NOAUTH|NOPERM|ERR AUTH/i, "it does not accept the user or password of AUTH_STORE"],
-    [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/i, "it takes no writes at the moment"],
-    [/ENOTFOUND|EAI_AGAIN|dns/i, "the host name was not found"],
-    [/certificate|UnknownIssuer|TLS|SSL/i, "no trusted TLS connection"],
-  ];
+  if (error instanceof Unreachable) return error;
+  const { name, message } = error instanceof Error ? error : { name: "", message: "" };
+  const find = (known: typeof KNOWN, text: string) =>
+    known.find(([pattern]) => pattern.test(text))?.[1];
+  // What the server answers begins with a word in capitals.
+  const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
   return new Unreachable(
-    known.find(([pattern]) => pattern.test(text))?.[1] ?? "the connection was refused or broke",
+    answered === undefined
+      ? find(KNOWN_ON_THE_WAY, `${name} ${message}`) ?? "the connection was refused or broke"
+      : find(KNOWN, message) ?? `it answered with the error ${answered}`,
   );
 }

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import { type Connection, Unreachable } from "./connection.ts";
 
 /**
  * What is kept of a session. Of two the one with the higher number counts: numbers are given with the
@@ -78,6 +78,9 @@ export async function exchange(
   const words = [known.number, known.id, known.data, keepMs, owner, lockMs].map(String);
   const keys = [name, `${name}:lock`, channelOf(name)];
   const answer = await connection.run(SCRIPT, keys, words, limitMs, signal);
+  if (!Array.isArray(answer) || answer.length !== 6) {
+    throw new Unreachable("what answers there is no Redis server");
+  }
   const [number, id, data, next, held, freeIn] = answer as (string | number)[];
   return {
     kept: { number: Number(number), id: `${id}`, data: `${data}` },

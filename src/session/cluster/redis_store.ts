@@ -1,8 +1,8 @@
 import { timeoutOf } from "../../provider/provider_settings.ts";
 import { type AuthError, ConfigError, sentenceOf } from "../../values/errors.ts";
 import { Secret } from "../../values/secret.ts";
-import { linesOf, readStored } from "../../values/stored_tokens.ts";
-import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/tokens.ts";
+import { readStored } from "../../values/stored_tokens.ts";
+import { makeTokens, sameAccess, type Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
 import { GOOD_MS } from "../plan.ts";
@@ -10,11 +10,11 @@ import type { SharedStore, StoreLock, Waiting } from "../shared_store.ts";
 import type { News } from "../state.ts";
 import { Connection, type Listening, Unreachable } from "./connection.ts";
 import { type Answer, channelOf, exchange, type Kept, type Request } from "./exchange.ts";
+import { keepMsOf, linesIn, textOf } from "./kept_tokens.ts";
 import { Seal } from "./sealing.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
 const SAME: News = { kind: "same" };
-const DAYS_MS = REFRESH_DAYS * 86_400_000;
 
 /** One answer must not take longer: a new connection may find another server. */
 const ANSWER_MS = 2_000;
@@ -204,7 +204,7 @@ export class RedisStore implements SharedStore {
   ): Promise<Answer | undefined> {
     const { world } = this.#configuration();
     const started = world.monotonic();
-    for (let pause = FIRST_PAUSE_MS;; pause *= 2) {
+    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const leftMs = limitMs - (world.monotonic() - started);
       try {
         return await this.#ask(request, Math.max(1, Math.min(leftMs, ANSWER_MS)), signal);
@@ -214,8 +214,7 @@ export class RedisStore implements SharedStore {
         this.#setAway(error);
         // A call whose token is good does not wait for another try.
         if (limitMs <= GOOD_MS || leftMs - pause <= 0) return undefined;
-        const ms = Math.min(pause, LONGEST_PAUSE_MS) * (0.5 + Math.random());
-        await world.sleep(ms, signal);
+        await world.sleep(pause * (0.5 + Math.random() / 2), signal);
         signal?.throwIfAborted();
       }
     }
@@ -227,11 +226,8 @@ export class RedisStore implements SharedStore {
     signal?: AbortSignal,
   ): Promise<Answer> {
     const known = this.#known;
-    const { authenticatedAt, expiresAt } = known.tokens ?? {};
-    const now = this.#configuration().world.now();
-    const end = known.tokens?.refreshToken ? (authenticatedAt ?? now) + DAYS_MS : expiresAt;
-    const keepMs = Math.ceil(Math.max(known.tokens && end ? end - now : DAYS_MS, 60_000));
     const { name } = this.#address;
+    const keepMs = keepMsOf(known.tokens, this.#configuration().world.now());
     const all = { ...request, known, keepMs };
     const answer = await exchange(this.#connection, name, all, limitMs, signal);
     const { kept } = answer;
@@ -266,7 +262,7 @@ export class RedisStore implements SharedStore {
   async #sealed(tokens: Tokens | undefined, number: number): Promise<Known> {
     const id = crypto.randomUUID();
     if (tokens === undefined) return { number, id, data: "", tokens };
-    const text = new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
+    const text = textOf(tokens);
     const data = await this.#seal?.close(text, this.#address.name) ?? text.reveal();
     return { number, id, data, tokens };
   }
@@ -276,14 +272,12 @@ export class RedisStore implements SharedStore {
     if (data === "") return undefined;
     const { settings, world } = this.#configuration();
     const text = this.#seal ? await this.#seal.open(data, this.#address.name) : new Secret(data);
-    let lines: Record<string, string | undefined>;
-    try {
-      lines = JSON.parse(text?.reveal() ?? "");
-    } catch {
+    const lines = linesIn(text?.reveal() ?? "");
+    if (lines === undefined) {
       this.#notices.set(
         "stored",
-        `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY ` +
-          "and is ignored; set the same key on all machines, or run login()",
+        `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY, ` +
+          "or changed since, and is ignored; set the same key on all machines, or run login()",
       );
       return undefined;
     }

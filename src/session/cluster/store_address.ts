@@ -1,6 +1,6 @@
 import { endpointText } from "../../provider/provider_settings.ts";
 import { isLoopback } from "../../runtime/transport.ts";
-import { scriptCommand } from "../../settings/permissions.ts";
+import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
 import { ConfigError } from "../../values/errors.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Configuration } from "../configuration.ts";
@@ -26,7 +26,11 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === "") {
     throw invalid("it is no address such as redis://127.0.0.1:6379 or rediss://user:password@host");
   }
-  const host = `${url.hostname}:${url.port || "6379"}`;
+  if (!/^(\/\d*)?$/.test(url.pathname)) {
+    throw invalid("its path is no number of a database, such as /0");
+  }
+  const [named] = [url.hash.slice(1), url.username, url.password].map(decoded);
+  const host = hostAndPort(url);
   const key = settings.secret("storeKey");
   const isPrivate = isLoopback(url.hostname);
   if (key === undefined && !isPrivate && url.protocol === "redis:") {
@@ -45,7 +49,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
   // A machine that has no USERNAME can name the account behind a #.
-  const account = decodeURIComponent(url.hash.slice(1)) || settings.text("username");
+  const account = named || settings.text("username");
   url.hash = "";
   const parts = [provider, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
@@ -61,6 +65,14 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
         "platform-auth store-key prints, on all machines",
     }),
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid("a % in it stands for no sign; write %25 in its place");
+  }
 }
 
 function invalid(what: string): ConfigError {

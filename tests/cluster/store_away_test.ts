@@ -1,0 +1,129 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { statusCard } from "../../src/display/card.ts";
+import { testNeeding } from "../support/needs.ts";
+import { portless, rejection } from "../support/portless.ts";
+import { call, inCluster } from "./in_cluster.ts";
+import { listenIn, NO_REDIS } from "./redis_server.ts";
+
+testNeeding(
+  NO_REDIS,
+  "while the store is away the tokens in memory count, and are saved when it is back",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const [one, other] = [session(), session()];
+      await one.login();
+      await call(other);
+      await server.kill();
+      assertEquals(await call(one), 200);
+      // Nearly over: still good, and worth no wait.
+      world.clock.advance(1_700);
+      assertEquals([await call(one), world.refreshes()], [200, 0]);
+      const status = one.status();
+      assertMatch(status.warnings.join(), /store at 127.0.0.1:\d+: the connection was refused/);
+      assertMatch(statusCard(status), /the connection was refused/);
+      assertEquals((await rejection(session().accessToken())).code, "STORE_UNREACHABLE");
+      const error = await rejection(other.logout());
+      assertEquals(error.code, "STORE_UNREACHABLE");
+
+      await server.start();
+      world.clock.advance(1_000);
+      // The logout that could not be written is written now, and ends the session for all.
+      assertEquals((await rejection(call(other))).code, "NO_SESSION");
+      assertEquals((await rejection(call(one))).code, "NO_SESSION");
+      await one.login();
+      assertEquals([await call(other), one.status().warnings], [200, []]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a login while the store is away is saved when it is back",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const [one, other] = [session(), session()];
+      await server.kill();
+      assertEquals((await one.login({ force: true })).state, "valid");
+      assertMatch(one.status().warnings.join(), /until then the tokens in memory count/);
+      await server.start();
+      assertEquals((await rejection(call(other))).code, "NO_SESSION");
+      world.clock.advance(1_700);
+      assertEquals([await call(one), one.status().warnings], [200, []]);
+      assertEquals(await other.accessToken(), await one.accessToken());
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a store that lost its data has it again from whoever comes",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const [one, other] = [session(), session()];
+      await one.login();
+      await other.login();
+      await server.kill();
+      await server.start();
+      world.clock.advance(3_000);
+      assertEquals(await Promise.all([call(one), call(other)]), [200, 200]);
+      assertEquals([world.logins(), world.refreshes()], [1, 1]);
+      assertEquals((await session().login()).source, "store");
+    }, { isKept: false }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "no call with a good token waits for a store that stands still",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const one = session();
+      await one.login();
+      server.pause();
+      try {
+        assertEquals(await call(one), 200);
+        world.clock.advance(1_700);
+        assertEquals([await call(one), await call(one)], [200, 200]);
+        assertMatch(one.status().warnings.join(), /it did not answer in time/);
+        world.clock.advance(2_000);
+        const due = call(one);
+        server.resume();
+        assertEquals([await due, world.refreshes()], [200, 1]);
+        assertEquals(one.status().warnings, []);
+      } finally {
+        server.resume();
+      }
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "doctor() asks once more before it says that the store is away",
+  () =>
+    inCluster(async ({ server, session }) => {
+      const flaky = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const { port } = flaky.addr;
+      const found = session({ store: `redis://127.0.0.1:${port}` }).doctor();
+      (await flaky.accept()).close();
+      flaky.close();
+      using _wire = listenIn(server.port, port);
+      const check = (await found).checks.find(({ name }) => name === "store");
+      assertEquals([check?.level, check?.message], ["ok", "answers, and holds no session"]);
+    }),
+);
+
+Deno.test("while the store is away a call waits for most of the deadline, and nothing for longer", async () => {
+  await using world = portless();
+  const session = world.another({ store: "redis://127.0.0.1:9", timeoutMs: 8_000 });
+  const waited = async (work: () => Promise<unknown>) => {
+    const started = world.clock.monotonic();
+    await work();
+    return world.clock.monotonic() - started;
+  };
+  const fails = async (promise: Promise<unknown>) =>
+    assertEquals((await rejection(promise)).code, "STORE_UNREACHABLE");
+  const waits = [await waited(() => session.login({ force: true }))];
+  world.clock.advance(3_000);
+  waits.push(
+    await waited(() => fails(session.accessToken())),
+    await waited(() => fails(session.logout())),
+  );
+  for (const each of waits) assert(each > 4_000 && each <= 8_000, waits.join());
+});

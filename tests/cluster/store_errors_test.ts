@@ -1,0 +1,127 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { portless, rejection } from "../support/portless.ts";
+import { call, inCluster } from "./in_cluster.ts";
+import { NO_REDIS, startRedis } from "./redis_server.ts";
+
+/** What somebody does to the server, the address that is used then, and what is said of it. */
+const troubles: [string, string, (url: string) => string, RegExp][] = [
+  [
+    "holds something else under the name",
+    `EVAL "redis.call('SET', redis.call('KEYS', '*')[1], 'else')" 0`,
+    (url) => url,
+    /: it answered with the error WRONGTYPE; start it/,
+  ],
+  [
+    "has no such database",
+    "PING",
+    (url) => url.replace(/0$/, "99"),
+    /: it has no database of this number; start it/,
+  ],
+  [
+    "lets its user do too little",
+    "ACL SETUSER limited on >Limited-Word-1 ~* +get",
+    (url) => url.replace("//", "//limited:Limited-Word-1@"),
+    /: its user may not run what is needed there \(docs\/clusters.md\); start it/,
+  ],
+  [
+    "has no memory left",
+    "CONFIG SET maxmemory 1",
+    (url) => url,
+    /: it takes no writes at the moment; start it/,
+  ],
+];
+for (const [what, line, addressOf, message] of troubles) {
+  testNeeding(
+    NO_REDIS,
+    `a store that ${what} is told as such`,
+    () =>
+      inCluster(async ({ server, session, world }) => {
+        await session().login();
+        await server.tell(line);
+        world.clock.advance(3_000);
+        const error = await rejection(call(session({ store: addressOf(server.url) })));
+        assertEquals(error.code, "STORE_UNREACHABLE");
+        assertMatch(error.message, message);
+        assertEquals(Deno.inspect(error).includes("Limited-Word"), false);
+      }),
+  );
+}
+
+const SOMETHING = "a".repeat(30);
+for (
+  const entry of [
+    "null",
+    "17",
+    "[null]",
+    "no JSON",
+    JSON.stringify({ ACCESS_TOKEN: SOMETHING, AUTH_SESSION: 5 }),
+    JSON.stringify({ ACCESS_TOKEN: { a: 1 } }),
+  ]
+) {
+  testNeeding(
+    NO_REDIS,
+    `an entry of others (${entry.slice(0, 8)}) is ignored, and a login repairs it`,
+    () =>
+      inCluster(async ({ server, session }) => {
+        await session({ storeKey: "" }).login();
+        const script = "redis.call('HSET', redis.call('KEYS', '*')[1], 'data', ARGV[1], 'id', 'x')";
+        await server.tell(`EVAL "${script}" 0 ${JSON.stringify(entry)}`);
+        for (const storeKey of ["", undefined]) {
+          const one = session({ ...(storeKey === "" && { storeKey }) });
+          const error = await rejection(call(one));
+          assertEquals(error.code, "NO_SESSION");
+          assertMatch(error.message, /saved with another AUTH_STORE_KEY, or changed since, and is/);
+        }
+        const one = session();
+        assertEquals([(await one.login()).warnings, await call(one)], [[], 200]);
+      }),
+  );
+}
+
+testNeeding(
+  NO_REDIS,
+  "a replica is read, and said to take no writes",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      await session().login();
+      await inFolder(async (folder) => {
+        const replica = [
+          "--replicaof",
+          "127.0.0.1",
+          `${server.port}`,
+          "--repl-diskless-sync-delay",
+          "0",
+        ];
+        await using other = await startRedis(folder, false, replica);
+        while (!(await other.tell("INFO replication")).includes("master_link_status:up"));
+        const one = session({ store: other.url });
+        assertEquals(await call(one), 200);
+        world.clock.advance(3_000);
+        assertMatch((await rejection(call(one))).message, /: it takes no writes at the moment;/);
+      });
+    }),
+);
+
+Deno.test("what is no Redis server is told as such", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    for await (const client of listener) {
+      (async () => {
+        const decoder = new TextDecoder();
+        for await (const chunk of client.readable) {
+          const commands = decoder.decode(chunk).match(/\*\d+\r\n/g) ?? [];
+          await client.write(new TextEncoder().encode("+OK\r\n".repeat(commands.length)));
+        }
+      })().catch(() => {});
+    }
+  })();
+  await using world = portless({ session: { timeoutMs: 400 } });
+  const session = world.another({ store: `redis://127.0.0.1:${listener.addr.port}` });
+  const error = await rejection(session.accessToken());
+  listener.close();
+  await answering;
+  assertEquals(error.code, "STORE_UNREACHABLE");
+  assertMatch(error.message, /: what answers there is no Redis server; start it/);
+});

@@ -1,0 +1,108 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
+import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
+import { notInstalled, testNeeding } from "../support/needs.ts";
+import { jwt, portless, rejection } from "../support/portless.ts";
+import { call, inCluster } from "./in_cluster.ts";
+import { listenIn, NO_REDIS, startRedis } from "./redis_server.ts";
+import { freePort } from "./ssh_server.ts";
+
+testNeeding(
+  NO_REDIS,
+  "no token is on the wire or in the database",
+  () =>
+    inCluster(async ({ server, session, world, store }) => {
+      using wire = listenIn(server.port);
+      const overheard = { store: `redis://127.0.0.1:${wire.port}` };
+      const [one, other] = [session(overheard), session(overheard)];
+      await one.login();
+      const tokens = [await one.accessToken()];
+      world.clock.advance(3_000);
+      await other.refresh();
+      tokens.push(await other.accessToken());
+      await one.refresh();
+      const places = { wire: wire.heard(), database: await server.dump() };
+      for (const [place, text] of Object.entries(places)) {
+        assert(text.includes("platform-auth:{"), `${place}: the key is there`);
+        // Parts are enough: of each token, and of the names beside them, encoded as they might be.
+        for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
+          for (const part of [secret, btoa(secret)]) {
+            assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
+          }
+        }
+      }
+      // What is listened for is heard where nothing is encrypted.
+      const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
+      await plain.login();
+      assert(wire.heard().includes(await plain.accessToken()));
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "with another key, or none, the session in the store is ignored, and that is said",
+  () =>
+    inCluster(async ({ session }) => {
+      await session().login();
+      for (const storeKey of [newStoreKey(), ""]) {
+        const error = await rejection(call(session({ storeKey })));
+        assertEquals(error.code, "NO_SESSION");
+        assertMatch(
+          error.message,
+          /saved with another AUTH_STORE_KEY, or changed since, and is ignored; set the same/,
+        );
+      }
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a password that the store does not accept is told, and not shown",
+  () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder, true, ["--requirepass", "Right-Word-1"]);
+      await using world = portless();
+      const at = (word: string) => server.url.replace("//", `//:${word}@`);
+      const error = await rejection(world.another({ store: at("Wrong-Word-1") }).accessToken());
+      assertEquals(error.code, "STORE_UNREACHABLE");
+      assertMatch(
+        error.message,
+        /does not accept the user or password of AUTH_STORE; start it, or/,
+      );
+      assertEquals(Deno.inspect(error).includes("Wrong-Word"), false);
+      const session = world.another({ store: at("Right-Word-1") });
+      assertEquals((await session.login()).state, "valid");
+      assertEquals(JSON.stringify(session.status()).includes("Right-Word"), false);
+    }),
+);
+
+testNeeding(
+  NO_REDIS ?? (openssl ? undefined : notInstalled("openssl is not installed")),
+  "over TLS the store must have a certificate that this machine trusts",
+  () =>
+    inFolder(async (folder) => {
+      const { ca } = await makeCertificates(folder);
+      const port = freePort();
+      const tls = { port: `${port}`, "auth-clients": "no", "ca-cert-file": ca };
+      const files = { "cert-file": `${folder}/own.pem`, "key-file": `${folder}/own.key` };
+      const more = Object.entries({ ...tls, ...files }).flatMap((
+        [name, value],
+      ) => [`--tls-${name}`, value]);
+      await using _server = await startRedis(folder, true, more);
+      const store = `rediss://localhost:${port}`;
+      await using world = portless();
+      const error = await rejection(world.another({ store }).accessToken());
+      assertMatch(error.message, /no trusted TLS connection; start it/);
+      const script = `
+        import { createSession } from ${JSON.stringify(MOD_URL)};
+        const session = createSession({ store: ${JSON.stringify(store)} });
+        await session.login({ portalToken: "bearer ${jwt({ exp: 4e9 })}" });
+        const other = createSession({ store: ${JSON.stringify(store)} });
+        await other.accessToken();
+        console.log(other.status().source, other.status().warnings.length);`;
+      const flags = [`--allow-net=localhost:${port}`, "--allow-env"];
+      const told = await runScript(script, { cwd: folder, flags, env: { DENO_CERT: ca } });
+      assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
+    }),
+);

@@ -1,0 +1,66 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { SessionOptions } from "../../mod.ts";
+import { jwt, portless, rejection } from "../support/portless.ts";
+import { printing } from "./command.ts";
+import { call } from "./in_cluster.ts";
+
+const cases: [string, SessionOptions, string, RegExp][] = [
+  ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],
+  ["plain text", { store: "redis://10.1.2.3" }, "INVALID_SETTING", /lie there for all to read/],
+  ...["/one", "/-1", "/1.5", "/0/1"].map((path): typeof cases[number] => [
+    `the path ${path}`,
+    { store: `redis://127.0.0.1${path}` },
+    ...["INVALID_SETTING", /its path is no number of a database, such as \/0/] as const,
+  ]),
+  ...["redis://:Pass%word@127.0.0.1", "redis://a%zz@127.0.0.1", "redis://127.0.0.1#100%"].map(
+    (store, at): typeof cases[number] => [
+      `a % that stands for no sign (${at})`,
+      { store },
+      ...["INVALID_SETTING", /a % in it stands for no sign; write %25 in its place/] as const,
+    ],
+  ),
+  [
+    "a short key",
+    { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
+    ...["INVALID_SETTING", /no key of 43 characters; make one with/] as const,
+  ],
+  [
+    "a host that is not permitted",
+    { store: "rediss://store.example" },
+    ...[
+      "PERMISSION",
+      /reach store.example:6379 is missing; run: deno run .*store.example/,
+    ] as const,
+  ],
+];
+for (const [what, options, code, message] of cases) {
+  Deno.test(`a store with ${what} gives ${code}, before anything is sent`, async () => {
+    await using world = portless();
+    const session = world.another(options);
+    for (const attempt of [() => session.login(), () => call(session), () => session.logout()]) {
+      const error = await rejection(attempt());
+      assertEquals(error.code, code, error.message);
+      assertMatch(error.message, message);
+    }
+    assertEquals(world.sent, []);
+  });
+}
+
+Deno.test("a store beside a command is not used, and that is said", async () => {
+  await using world = portless();
+  const store = "redis://127.0.0.1:1";
+  const session = world.another({ store, tokenCommand: printing(jwt({ exp: 4e9 })) });
+  await session.accessToken();
+  const { source, warnings } = session.status();
+  assertEquals([source, warnings], ["command", [
+    "AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set; unset one of them",
+  ]]);
+  const { checks } = await session.doctor();
+  assertEquals(checks.find(({ name }) => name === "permissions")?.message.includes(":1"), false);
+});
+
+Deno.test("the port of a store is told where its address leaves it out", async () => {
+  await using world = portless();
+  const { store } = world.another({ store: "rediss://user:word@store.example" }).status();
+  assertEquals(store, "store.example:6379");
+});

@@ -26,6 +26,7 @@ import {
 } from "../default_session.ts";
 import type { LoginOptions } from "../session/login.ts";
 import type { SessionStatus } from "../session/status.ts";
+import { ConfigError } from "../values/errors.ts";
 import { closest } from "../values/wording.ts";
 
 type OptionsConfig = NonNullable<ParseArgsConfig["options"]>;
@@ -135,6 +136,7 @@ async function perform(
     case "refresh":
       return await show(await refresh(), json);
     case "status":
+      if (status().store !== undefined) await askStore();
       return await show(status(), json);
     case "token": {
       const token = await accessToken({ minValidSeconds: seconds(values["min-valid"]) });
@@ -255,6 +257,15 @@ async function show(found: SessionStatus, json: boolean, always?: number): Promi
   }
   const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
   return always ?? (over ? LOGIN_NEEDED : OK);
+}
+
+/** What a store holds nobody knows before it was asked, as a call does. Whether there is a session the status tells. */
+async function askStore(): Promise<void> {
+  try {
+    await accessToken();
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+  }
 }
 
 /** A token as AUTH_TOKEN_COMMAND takes it elsewhere. */

@@ -6,11 +6,17 @@ import { AuthError } from "../values/errors.ts";
 import { remainingMs, type Tokens } from "../values/tokens.ts";
 import { durationText } from "../values/wording.ts";
 
+/** What is found in a store. */
+interface Found {
+  readonly checks: Check[];
+  readonly tokens?: Tokens | undefined;
+}
+
 /** Asks the store that other machines share, as a session does, and brings it nothing. */
 export async function checkStore(
   configuration: Configuration,
   signal: AbortSignal | undefined,
-): Promise<Check[]> {
+): Promise<Found> {
   const name = "store";
   const notices = new Notices();
   try {
@@ -18,17 +24,18 @@ export async function checkStore(
     const store = await RedisStore.open(() => configuration, notices);
     await store.sync(true);
     const { problem } = store;
-    if (problem) return [failedCheck(name, problem)];
-    const message = store.read() ? "answers, and holds a session" : "answers, and holds no session";
+    if (problem) return { checks: [failedCheck(name, problem)] };
+    const tokens = store.read();
+    const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
     const warnings = notices.warnings.map((text): Check => {
       const [found = text, ...fix] = text.split("; ");
       return { name, level: "warn", message: found, fix: fix.join("; ") };
     });
-    return [{ name, level: "ok", message }, ...warnings];
+    return { checks: [{ name, level: "ok", message }, ...warnings], tokens };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
-    return [failedCheck(name, error)];
+    return { checks: [failedCheck(name, error)] };
   }
 }
 

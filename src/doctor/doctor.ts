@@ -9,7 +9,8 @@ import { inKernel } from "../runtime/prompt.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import { Notices } from "../session/notices.ts";
-import type { SessionStatus } from "../session/status.ts";
+import { holdingOf } from "../session/state.ts";
+import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../values/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
@@ -36,19 +37,23 @@ export interface SessionSnapshot {
 
 /** Checks everything that a login and a call need. */
 export async function diagnose(
-  { configuration, status, tokens }: SessionSnapshot,
+  session: SessionSnapshot,
   options: DoctorOptions,
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
+  const { configuration } = session;
   if (configuration.isByCommand) return await diagnoseCommand(configuration, signal);
+  const stored = configuration.isInStore ? await checkStore(configuration, signal) : undefined;
+  // A session that did not ask the store yet holds nothing.
+  const found = session.tokens ? undefined : stored?.tokens;
+  const tokens = session.tokens ?? found;
+  const status = found ? statusOf(configuration, new Notices(), holdingOf(found)) : session.status;
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
   const checks = [
     checkRuntime(),
     await checkSettings(configuration, status),
     ...checkShadowing(configuration),
-    ...(configuration.isInStore
-      ? await checkStore(configuration, signal)
-      : checkEnvFile(configuration)),
+    ...(stored?.checks ?? checkEnvFile(configuration)),
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
     ...checkProxy(configuration, endpoint),

@@ -1,8 +1,13 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { SessionOptions } from "../../mod.ts";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { inFolder, neededVariables } from "../support/child_deno.ts";
+import { CLI_PATH } from "../support/cli_world.ts";
+import { testNeeding } from "../support/needs.ts";
 import { jwt, portless, rejection } from "../support/portless.ts";
 import { printing } from "./command.ts";
 import { call } from "./in_cluster.ts";
+import { NO_REDIS, startRedis } from "./redis_server.ts";
 
 const cases: [string, SessionOptions, string, RegExp][] = [
   ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],
@@ -64,3 +69,29 @@ Deno.test("the port of a store is told where its address leaves it out", async (
   const { store } = world.another({ store: "rediss://user:word@store.example" }).status();
   assertEquals(store, "store.example:6379");
 });
+
+testNeeding(
+  NO_REDIS,
+  "platform-auth status tells of the session in the store",
+  () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder);
+      const store = { store: server.url, storeKey: newStoreKey() };
+      const env = {
+        ...{ AUTH_STORE: store.store, AUTH_STORE_KEY: store.storeKey, AUTH_ENV_FILE: "false" },
+        ...neededVariables(),
+      };
+      const status = async () => {
+        const args = ["run", "--quiet", "--no-prompt", "--no-lock", "-A", CLI_PATH, "status"];
+        const child = new Deno.Command(Deno.execPath(), { args, cwd: folder, clearEnv: true, env });
+        const { code, stdout, stderr } = await child.output();
+        const [text, errors] = [stdout, stderr].map((each) => new TextDecoder().decode(each));
+        return `${code} ${text?.split("\n")[0]}${errors}`;
+      };
+      assertEquals(await status(), "3 ○ Not signed in");
+      await createSession(store).login({ portalToken: `bearer ${jwt({ sub: "ada", exp: 4e9 })}` });
+      assertEquals(await status(), "0 ● Signed in as ada");
+      env.AUTH_STORE_KEY = "short";
+      assertMatch(await status(), /^1 platform-auth: Cannot use AUTH_STORE_KEY/);
+    }),
+);

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import { testNeeding } from "../support/needs.ts";
@@ -16,6 +16,11 @@ testNeeding(
       assertMatch(one.status().notes?.join() ?? "", /was not asked yet: the first call does it/);
       assertEquals((await rejection(call(one))).code, "NO_SESSION");
       assertEquals((await one.login()).state, "valid");
+      const { checks } = await other.doctor();
+      const told = ["session", "API"].map((each) =>
+        checks.find(({ name }) => name === each)?.level
+      );
+      assertEquals(told, ["ok", "ok"], "also where nothing was asked of the store yet");
       assertEquals((await other.login()).source, "store");
       assertEquals([await call(one), await call(other)], [200, 200]);
       assertEquals(world.logins(), 1);
@@ -100,6 +105,30 @@ testNeeding(
       const most = 5 * sessions.length;
       const asked = wire.heard().split("EVAL").length - 1;
       assertEquals([world.refreshes(), asked > sessions.length, asked <= most], [1, true, true]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "who waits while others hold the lock, one after the other, does not ask again and again",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      await session().login();
+      const [first, ...others] = [0, 1, 2].map(() => session({ sleep: pause }));
+      let held = world.hold();
+      const refreshes = [first?.refresh()];
+      await held.arrived;
+      refreshes.push(...others.map((each) => each.refresh()));
+      await pause(100);
+      held.release();
+      held = world.hold();
+      await held.arrived;
+      await pause(100);
+      const stats = await server.tell("INFO commandstats");
+      held.release();
+      await Promise.all(refreshes);
+      const asked = Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1]);
+      assert(asked < 30, `${asked} questions`);
     }),
 );
 

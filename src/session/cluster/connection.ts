@@ -127,8 +127,6 @@ export class Connection {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      // Whoever lost the race must not reject with nobody listening.
-      failed.promise.catch(() => {});
     }
   }
 }

@@ -54,7 +54,9 @@ Examples:
   platform-auth login --portal
   platform-auth login --username ada --stdin < password.txt`,
 
-  status: `Shows who is signed in, until when, and where that is kept. Sends no request.
+  status:
+    `Shows who is signed in, until when, and where that is kept. Sends no request, but to a store
+(AUTH_STORE), as the first call does: a token that has ended is refreshed.
 
 Usage: platform-auth status [--json]
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
-import { inFolder, neededVariables } from "../support/child_deno.ts";
+import { inFolder, MOD_URL, neededVariables, runScript } from "../support/child_deno.ts";
 import { CLI_PATH } from "../support/cli_world.ts";
 import { testNeeding } from "../support/needs.ts";
 import { jwt, portless, rejection } from "../support/portless.ts";
@@ -95,3 +95,24 @@ testNeeding(
       assertMatch(await status(), /^1 platform-auth: Cannot use AUTH_STORE_KEY/);
     }),
 );
+
+Deno.test("without a network and the package of the store the first use says what to fetch", () =>
+  inFolder(async (folder) => {
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_URL)};
+      const session = createSession({ store: "redis://127.0.0.1:9" });
+      for (const use of [session.login, session.accessToken, session.logout]) {
+        await use().catch(({ code, message }) => console.log(code, message));
+      }
+      const { checks } = await session.doctor();
+      console.log(checks.find(({ name }) => name === "store").level);`;
+    const flags = ["--cached-only", "--allow-net=127.0.0.1:9", "--allow-env"];
+    const env = { DENO_DIR: `${folder}/empty` };
+    const { stdout } = await runScript(script, { cwd: folder, flags, env });
+    const [login, token, logout, level] = stdout.trim().split("\n");
+    assertMatch(
+      login ?? "",
+      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@\^5`, then/,
+    );
+    assertEquals([token, logout, level], [login, login, "fail"]);
+  }));

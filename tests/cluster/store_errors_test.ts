@@ -82,6 +82,20 @@ for (
 
 testNeeding(
   NO_REDIS,
+  "an entry with something else in the place of a token says so",
+  () =>
+    inCluster(async ({ server, session }) => {
+      await session({ storeKey: "" }).login();
+      const script = "redis.call('HSET', redis.call('KEYS', '*')[1], 'data', ARGV[1], 'id', 'x')";
+      const entry = JSON.stringify({ ACCESS_TOKEN: "two words" });
+      await server.tell(`EVAL "${script}" 0 ${JSON.stringify(entry)}`);
+      const error = await rejection(call(session({ storeKey: "" })));
+      assertMatch(error.message, /ACCESS_TOKEN in the store is not a token and is ignored; run/);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a replica is read, and said to take no writes",
   () =>
     inCluster(async ({ server, session, world }) => {

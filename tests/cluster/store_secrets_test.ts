@@ -106,3 +106,27 @@ testNeeding(
       assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
     }),
 );
+
+Deno.test("over TLS without a key the session warns that its tokens are not encrypted", () =>
+  inFolder(async (folder) => {
+    // Nobody is there. The address is this machine's, but not by its name.
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_URL)};
+      for (const storeKey of ["", ${JSON.stringify(newStoreKey())}]) {
+        const session = createSession({ store: "rediss://0.0.0.0:1", storeKey, timeoutMs: 20 });
+        await session.accessToken().catch(({ code }) => console.log(code));
+        console.log(session.status().warnings.filter((it) => it.includes("encrypted")).join());
+      }`;
+    const { stdout } = await runScript(script, {
+      cwd: folder,
+      flags: ["--allow-net", "--allow-env"],
+    });
+    assertEquals(stdout.split("\n"), [
+      "STORE_UNREACHABLE",
+      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY to what " +
+      "platform-auth store-key prints, on all machines",
+      "STORE_UNREACHABLE",
+      "",
+      "",
+    ]);
+  }));

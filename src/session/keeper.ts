@@ -203,13 +203,13 @@ export class TokenKeeper {
    */
   async clear(remote: SignOut, signal?: AbortSignal): Promise<void> {
     const memory = this.#memory;
-    const { configuration, notices } = this;
-    const { place: kept, settings } = configuration;
+    const { configuration, configuration: { place: kept, settings }, notices } = this;
     const ended = [tokensOf(memory.peek())];
     this.#settled = this.beginLogin();
     this.#replace(signedOut(configuration.isByCommand));
     notices.set("device", undefined);
     const waitMs = timeoutOf(settings);
+    const waiting = { signal, reachMs: waitMs / 2 };
     const forget = async (lock: StoreLock) => {
       // A login that came since writes for itself.
       if (memory.peek().kind !== "none") return;
@@ -220,9 +220,7 @@ export class TokenKeeper {
     };
     let told: string | undefined;
     try {
-      await memory.whileSaving(() =>
-        memory.store.withLock(waitMs, forget, { signal, reachMs: waitMs / 2 })
-      );
+      await memory.whileSaving(() => memory.store.withLock(waitMs, forget, waiting));
     } finally {
       // Also if the file cannot be written: what is still in it should be of no use to anybody.
       if (remote !== "keep") {

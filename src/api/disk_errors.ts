@@ -28,15 +28,18 @@ export function reasonOf(path: string, error: unknown): unknown {
       `Cannot save ${path}: the permission is missing; run with ${flags}`,
     );
   }
-  const text = error instanceof Error ? error.message : "";
+  // The code, too: Windows words its errors in the user's language.
+  const { code = "" } = error as { code?: string };
+  const text = error instanceof Error ? `${code} ${error.message}` : "";
   const known: [RegExp, string][] = [
-    [/no space|quota|not enough space/i, "the disk is full; free some space and run it again"],
-    [/no such file|cannot find|not a directory/i, "its folder does not exist; make it first"],
+    [/os error 123\b/, "Windows allows no such name; name another file"],
     [
-      /permission denied|access is denied|read-only/i,
-      "this user may not write there; name another",
+      /^(ENOSPC|EDQUOT) |no space|quota|os error 112\b/i,
+      "the disk is full; free some space and run it again",
     ],
-    [/too large/i, "the file is too large for this file system; name another place"],
+    [/^(ENOENT|ENOTDIR) |not a directory/, "its folder does not exist; make it first"],
+    [/^(EACCES|EPERM|EROFS) |read-only/i, "this user may not write there; name another"],
+    [/^EFBIG |too large/i, "the file is too large for this file system; name another place"],
   ];
   const why = known.find(([pattern]) => pattern.test(text))?.[1];
   return refused(path, why ?? "the file system refused it; check the path and the space left");

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { needing, NO_SIGNALS, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
+import { NO_SIGNALS, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { contentOf, startFileServer } from "../api/file_server.ts";
 import { startTcpCapture } from "../faults/tcp_capture.ts";
@@ -160,105 +160,104 @@ Deno.test("two that save under one name at once leave one whole answer", () =>
     assertEquals(filesIn(folder), ["data.csv"]);
   }));
 
-Deno.test({
-  ...needing(
-    NOT_ON_WINDOWS,
-    "--output leaves other files alone, keeps the mode, and replaces what a link leads to",
-  ),
-  fn: () =>
-    inCliWorld(async (world) => {
-      const { folder, run } = world;
-      await run(["login"]);
-      await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+Deno.test("--output leaves other files alone, keeps the mode, and replaces what a link leads to", () =>
+  inCliWorld(async (world) => {
+    const { folder, run } = world;
+    const links = NOT_ON_WINDOWS === undefined;
+    await run(["login"]);
+    await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+    await Deno.writeTextFile(`${folder}/mine`, "mine");
+    await Deno.writeTextFile(`${folder}/link.part`, "mine too");
+    if (links) {
       await Deno.chmod(`${folder}/data.csv`, 0o640);
-      await Deno.writeTextFile(`${folder}/mine`, "mine");
-      await Deno.writeTextFile(`${folder}/link.part`, "mine too");
       await Deno.symlink("mine", `${folder}/data.csv.part`);
       await Deno.symlink("data.csv", `${folder}/link`);
-      await withServer(world, () => new Response("of today"), async (origin, flags, env) => {
-        for (const name of ["data.csv", "link"]) {
-          assertEquals((await run(["fetch", origin, "-o", name], { flags, env })).code, 0);
-        }
-        assertEquals((await run(["fetch", origin, "-o", "new"], { flags, env })).code, 0);
-      });
-      const read = (name: string) => Deno.readTextFileSync(`${folder}/${name}`);
-      assertEquals(["data.csv", "mine", "link.part", "link", "new"].map(read), [
-        ...["of today", "mine", "mine too", "of today", "of today"],
-      ]);
-      assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
-      assertEquals((Deno.statSync(`${folder}/data.csv`).mode ?? 0) & 0o777, 0o640);
-      assertEquals((Deno.statSync(`${folder}/new`).mode ?? 0) & 0o777, 0o666 & ~Deno.umask());
-      assertEquals(filesIn(folder).length, 6);
-    }),
-});
+    }
+    await withServer(world, () => new Response("of today"), async (origin, flags, env) => {
+      for (const name of ["data.csv", ...(links ? ["link"] : []), "new"]) {
+        assertEquals((await run(["fetch", origin, "-o", name], { flags, env })).code, 0);
+      }
+    });
+    const read = (name: string) => Deno.readTextFileSync(`${folder}/${name}`);
+    const texts = ["data.csv", "mine", "link.part", "new"].map(read);
+    assertEquals(texts, ["of today", "mine", "mine too", "of today"]);
+    assertEquals(filesIn(folder).length, links ? 6 : 4);
+    if (!links) return;
+    assertEquals(read("link"), "of today");
+    assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
+    assertEquals((Deno.statSync(`${folder}/data.csv`).mode ?? 0) & 0o777, 0o640);
+    assertEquals((Deno.statSync(`${folder}/new`).mode ?? 0) & 0o777, 0o666 & ~Deno.umask());
+  }));
 
-for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
-  Deno.test({
-    ...needing(NO_SIGNALS, `${signal} while an answer is saved leaves nothing beside the file`),
+subject(NO_SIGNALS, "signals while an answer is saved", (test) => {
+  for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    test({
+      name: `${signal} while an answer is saved leaves nothing beside the file`,
+      fn: () =>
+        inCliWorld(async (world) => {
+          const { folder } = world;
+          await world.run(["login"]);
+          await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
+          const half = new TextEncoder().encode("half");
+          const body = () =>
+            new Response(
+              new ReadableStream({
+                start(controller) {
+                  controller.enqueue(half);
+                },
+              }),
+            );
+          await withServer(world, body, async (origin, flags, env) => {
+            const [program = "", ...args] = world.commandLine(
+              ["fetch", origin, "-o", "data.csv"],
+              flags,
+            );
+            await using child = new Deno.Command(program, {
+              ...{ args, cwd: folder, clearEnv: true },
+              env: childEnvironment(env),
+            }).spawn();
+            await partsBegun(folder, 1);
+            child.kill(signal);
+            assertEquals((await child.status).code, code);
+          });
+          assertEquals(await Deno.readTextFile(`${folder}/data.csv`), "of yesterday");
+          assertEquals(filesIn(folder), ["data.csv"]);
+        }),
+    });
+  }
+
+  test({
+    name: "what was saved before Ctrl-C is there for the same command",
     fn: () =>
       inCliWorld(async (world) => {
         const { folder } = world;
         await world.run(["login"]);
-        await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
-        const half = new TextEncoder().encode("half");
-        const body = () =>
-          new Response(
-            new ReadableStream({
-              start(controller) {
-                controller.enqueue(half);
-              },
-            }),
-          );
-        await withServer(world, body, async (origin, flags, env) => {
-          const [program = "", ...args] = world.commandLine(
-            ["fetch", origin, "-o", "data.csv"],
-            flags,
-          );
-          await using child = new Deno.Command(program, {
-            ...{ args, cwd: folder, clearEnv: true },
-            env: childEnvironment(env),
-          }).spawn();
-          await partsBegun(folder, 1);
-          child.kill(signal);
-          assertEquals((await child.status).code, code);
+        await using server = startFileServer({
+          content: contentOf(200_000),
+          dropAfter: 100_000,
+          beforeDrop: () => stalled.promise,
         });
-        assertEquals(await Deno.readTextFile(`${folder}/data.csv`), "of yesterday");
+        const stalled = Promise.withResolvers<void>();
+        const { host, origin } = new URL(server.origin);
+        const given = { flags: allowing(world, host), env: { API_ALLOWED_ORIGINS: origin } };
+        const fetch = ["fetch", `${origin}/data`, "-o", "data.csv"];
+        const [program = "", ...args] = world.commandLine(fetch, given.flags);
+        await using child = new Deno.Command(program, {
+          ...{ args, cwd: folder, clearEnv: true, env: childEnvironment(given.env) },
+        }).spawn();
+        await partsBegun(folder, 1);
+        child.kill("SIGINT");
+        assertEquals((await child.status).code, 130);
+        stalled.resolve();
+        const [part = ""] = partsIn(folder);
+        const { size } = await Deno.stat(`${folder}/${part}`);
+        server.options.dropAfter = Infinity;
+        assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
+        assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
+        assert((await Deno.readFile(`${folder}/data.csv`)).length === 200_000);
         assertEquals(filesIn(folder), ["data.csv"]);
       }),
   });
-}
-
-Deno.test({
-  ...needing(NO_SIGNALS, "what was saved before Ctrl-C is there for the same command"),
-  fn: () =>
-    inCliWorld(async (world) => {
-      const { folder } = world;
-      await world.run(["login"]);
-      await using server = startFileServer({
-        content: contentOf(200_000),
-        dropAfter: 100_000,
-        beforeDrop: () => stalled.promise,
-      });
-      const stalled = Promise.withResolvers<void>();
-      const { host, origin } = new URL(server.origin);
-      const given = { flags: allowing(world, host), env: { API_ALLOWED_ORIGINS: origin } };
-      const fetch = ["fetch", `${origin}/data`, "-o", "data.csv"];
-      const [program = "", ...args] = world.commandLine(fetch, given.flags);
-      await using child = new Deno.Command(program, {
-        ...{ args, cwd: folder, clearEnv: true, env: childEnvironment(given.env) },
-      }).spawn();
-      await partsBegun(folder, 1);
-      child.kill("SIGINT");
-      assertEquals((await child.status).code, 130);
-      stalled.resolve();
-      const [part = ""] = partsIn(folder);
-      const { size } = await Deno.stat(`${folder}/${part}`);
-      server.options.dropAfter = Infinity;
-      assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
-      assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
-      assert((await Deno.readFile(`${folder}/data.csv`)).length === 200_000);
-      assertEquals(filesIn(folder), ["data.csv"]);
-    }),
 });
 
 /** Makes a node that is no regular file; `false` where that is not permitted. */
@@ -269,39 +268,42 @@ async function makeNode(path: string, ...kind: string[]): Promise<boolean> {
 }
 
 const mayMakeDevices = await inFolder((folder) => makeNode(`${folder}/null`, "c", "1", "3"));
-Deno.test({
-  name: `--output to a device writes into it${mayMakeDevices ? "" : " (mknod is not permitted)"}`,
-  ignore: !mayMakeDevices,
-  fn: () =>
-    inCliWorld(async ({ folder, run }) => {
-      await run(["login"]);
-      await makeNode(`${folder}/null`, "c", "1", "3");
-      await Deno.symlink("null", `${folder}/link`);
-      for (const name of ["null", "link"]) {
-        const { code, stderr } = await run(["fetch", CSV, "-o", name]);
-        assertEquals([code, stderr], [0, ""]);
-      }
-      assertEquals(Deno.lstatSync(`${folder}/null`).isCharDevice, true);
-      assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
-      assertEquals(filesIn(folder), ["link", "null"]);
-    }),
-});
-
 const mayMakePipes = await inFolder((folder) => makeNode(`${folder}/pipe`, "p"));
-Deno.test({
-  name: `--output to a named pipe writes into it${mayMakePipes ? "" : " (there is no mknod)"}`,
-  ignore: !mayMakePipes,
-  fn: () =>
-    inCliWorld(async ({ folder, run }) => {
-      await run(["login"]);
-      await makeNode(`${folder}/pipe`, "p");
-      const read = new Deno.Command("cat", { args: [`${folder}/pipe`] }).output();
-      const { code, stderr } = await run(["fetch", CSV, "-o", "pipe"]);
-      assertEquals([code, stderr], [0, ""]);
-      assertMatch(new TextDecoder().decode((await read).stdout), /^time,/);
-      assertEquals(Deno.lstatSync(`${folder}/pipe`).isFifo, true);
-      assertEquals(filesIn(folder), ["pipe"]);
-    }),
+
+subject(NOT_ON_WINDOWS, "devices and pipes as --output", (test) => {
+  test({
+    name: `--output to a device writes into it${mayMakeDevices ? "" : " (mknod is not permitted)"}`,
+    ignore: !mayMakeDevices,
+    fn: () =>
+      inCliWorld(async ({ folder, run }) => {
+        await run(["login"]);
+        await makeNode(`${folder}/null`, "c", "1", "3");
+        await Deno.symlink("null", `${folder}/link`);
+        for (const name of ["null", "link"]) {
+          const { code, stderr } = await run(["fetch", CSV, "-o", name]);
+          assertEquals([code, stderr], [0, ""]);
+        }
+        assertEquals(Deno.lstatSync(`${folder}/null`).isCharDevice, true);
+        assertEquals(Deno.lstatSync(`${folder}/link`).isSymlink, true);
+        assertEquals(filesIn(folder), ["link", "null"]);
+      }),
+  });
+
+  test({
+    name: `--output to a named pipe writes into it${mayMakePipes ? "" : " (there is no mknod)"}`,
+    ignore: !mayMakePipes,
+    fn: () =>
+      inCliWorld(async ({ folder, run }) => {
+        await run(["login"]);
+        await makeNode(`${folder}/pipe`, "p");
+        const read = new Deno.Command("cat", { args: [`${folder}/pipe`] }).output();
+        const { code, stderr } = await run(["fetch", CSV, "-o", "pipe"]);
+        assertEquals([code, stderr], [0, ""]);
+        assertMatch(new TextDecoder().decode((await read).stdout), /^time,/);
+        assertEquals(Deno.lstatSync(`${folder}/pipe`).isFifo, true);
+        assertEquals(filesIn(folder), ["pipe"]);
+      }),
+  });
 });
 
 Deno.test("--json escapes what would turn a terminal's text", () =>

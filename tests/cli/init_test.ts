@@ -4,7 +4,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, as providers make them. */
@@ -137,7 +137,7 @@ for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plai
       atDesk(async (desk) => {
         // Terminals send a carriage return for each end of a line.
         const reply = (desk.replies["a table"] ?? "").replaceAll("\n", "\r");
-        const seen = await type(desk, [[PASTE, `${before}${reply}${after}`], ["***", "\r\r"]]);
+        const seen = await type(desk, [[PASTE, `${before}${reply}${after}`], ["*", "\r\r"]]);
         assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
         const { clientId, userPoolId } = desk.sandbox.settings;
         const [head = ""] = seen.screen.split("Wrote .env");
@@ -193,7 +193,8 @@ terminalTest("init replaces a value only if the user says so", () =>
     }
   }));
 
-terminalTest(
+testNeeding(
+  NO_INTERRUPTS,
   "Ctrl-C at the paste leaves the terminal sane and writes nothing",
   () =>
     atDesk(async (desk) => {

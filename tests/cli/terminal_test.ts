@@ -2,7 +2,16 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { type Answer, inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { subject, testNeeding } from "../support/needs.ts";
+import {
+  type Answer,
+  inTerminal,
+  NO_BYTES,
+  NO_INTERRUPTS,
+  ON_WINDOWS,
+  type Seen,
+  terminalTest,
+} from "../support/terminal.ts";
 
 const FIRST = "press Enter for user name and password:";
 const PORTAL = '"Copy Token" string:';
@@ -24,20 +33,23 @@ interface Desk extends CliWorld {
 }
 
 /** A command line in a pseudo-terminal, whose settings lack user name and password. */
+function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
+  return inCliWorld(async (world) => {
+    const { USERNAME: _, PASSWORD: __, ...others } = world.variables;
+    await writeEnv(world.folder, others);
+    const password = ` ${crypto.randomUUID()} `;
+    world.sandbox.addUser({ username: "ada", password });
+    const type: Desk["type"] = (args, dialog, env = {}, flags = world.flagsOf(args[0] ?? "")) =>
+      inTerminal(world.commandLine(args, flags), dialog, {
+        cwd: world.folder,
+        env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
+      });
+    await use({ ...world, password, portalString: await world.sandbox.portalToken(), type });
+  });
+}
+
 function deskTest(name: string, use: (desk: Desk) => Promise<void>): void {
-  terminalTest(name, () =>
-    inCliWorld(async (world) => {
-      const { USERNAME: _, PASSWORD: __, ...others } = world.variables;
-      await writeEnv(world.folder, others);
-      const password = ` ${crypto.randomUUID()} `;
-      world.sandbox.addUser({ username: "ada", password });
-      const type: Desk["type"] = (args, dialog, env = {}, flags = world.flagsOf(args[0] ?? "")) =>
-        inTerminal(world.commandLine(args, flags), dialog, {
-          cwd: world.folder,
-          env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
-        });
-      await use({ ...world, password, portalString: await world.sandbox.portalToken(), type });
-    }));
+  terminalTest(name, () => atDesk(use));
 }
 
 function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
@@ -73,10 +85,10 @@ deskTest("login --username asks for the password only", async (desk) => {
 });
 
 deskTest("a password that arrives broken is not sent", async (desk) => {
-  // A console that sends ü as one byte, as those of Windows do.
-  const dialog: [string, string][] = [[PASSWORD, "gr\udcfcn\r"]];
+  // The byte of a console that sends ü as one, as those of Windows do.
+  const dialog: [string, string][] = [[PASSWORD, ON_WINDOWS ? "grün\r" : "gr\udcfcn\r"]];
   const seen = await desk.type(["login", "--username", "ada"], dialog);
-  assertMatch(seen.screen, /the terminal does not send UTF-8.*chcp 65001/);
+  assertMatch(seen.screen.replace(/\s+/g, " "), /the terminal does not send UTF-8.*chcp 65001/);
   assertEquals([seen.sane, desk.sandbox.requests.length], [true, 0]);
 });
 
@@ -92,36 +104,40 @@ deskTest("a rejected password may be typed once more, and neither is shown", asy
   assertEquals([seen.sane, desk.sandbox.requests.length], [true, 2]);
 });
 
-for (
-  const [what, sent, dialog] of [
-    ["the first question", 0, [[FIRST, "bearer eyJ\x03"]]],
-    ["the user name", 0, [[FIRST, "\r"], [NAME, "ad\x03"]]],
-    ["the password", 0, [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
-    ["the second password", 1, [
-      ...[[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${WRONG}\r`]],
-      [AGAIN, "x\x03"],
-    ]],
-  ] as [string, number, [string, string][]][]
-) {
-  deskTest(`Ctrl-C at ${what} leaves the terminal sane and the .env whole`, async (desk) => {
-    const before = await Deno.readTextFile(desk.envFile);
-    const seen = await desk.type(["login"], dialog);
-    assertEquals([seen.left, seen.sane], [0, true]);
-    assertEquals(seen.screen.includes("Signed in"), false);
-    assertEquals(await Deno.readTextFile(desk.envFile), before);
-    assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
-    assertEquals(desk.sandbox.requests.length, sent);
-  });
-}
+subject(NO_INTERRUPTS, "Ctrl-C and signals at a question", (test) => {
+  for (
+    const [what, sent, dialog] of [
+      ["the first question", 0, [[FIRST, "bearer eyJ\x03"]]],
+      ["the user name", 0, [[FIRST, "\r"], [NAME, "ad\x03"]]],
+      ["the password", 0, [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, "x\x03"]]],
+      ["the second password", 1, [
+        ...[[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${WRONG}\r`]],
+        [AGAIN, "x\x03"],
+      ]],
+    ] as [string, number, [string, string][]][]
+  ) {
+    test(`Ctrl-C at ${what} leaves the terminal sane and the .env whole`, () =>
+      atDesk(async (desk) => {
+        const before = await Deno.readTextFile(desk.envFile);
+        const seen = await desk.type(["login"], dialog);
+        assertEquals([seen.left, seen.sane], [0, true]);
+        assertEquals(seen.screen.includes("Signed in"), false);
+        assertEquals(await Deno.readTextFile(desk.envFile), before);
+        assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
+        assertEquals(desk.sandbox.requests.length, sent);
+      }));
+  }
 
-for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
-  deskTest(`${signal} from outside at a masked prompt leaves the terminal sane`, async (desk) => {
-    const login = ["login", "--username", "ada"];
-    const seen = await desk.type(login, [[PASSWORD, "x"], ["*", { signal }]]);
-    assertEquals([seen.left, seen.sane, seen.signal, seen.code], [0, true, 0, code]);
-    assertEquals(desk.sandbox.requests.length, 0);
-  });
-}
+  for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    test(`${signal} from outside at a masked prompt leaves the terminal sane`, () =>
+      atDesk(async (desk) => {
+        const login = ["login", "--username", "ada"];
+        const seen = await desk.type(login, [[PASSWORD, "x"], ["*", { signal }]]);
+        assertEquals([seen.left, seen.sane, seen.signal, seen.code], [0, true, 0, code]);
+        assertEquals(desk.sandbox.requests.length, 0);
+      }));
+  }
+});
 
 deskTest("the marks are colored on a terminal, and plain with NO_COLOR", async (desk) => {
   const login = ["login", "--username", "ada", "--stdin"];
@@ -140,24 +156,29 @@ deskTest("the marks are colored on a terminal, and plain with NO_COLOR", async (
   assertMatch(token.screen, /^eyJ[\w.-]+\r\n$/);
 });
 
-deskTest("fetch --output shows one line of progress and clears it", async (desk) => {
-  const login = ["login", "--username", "ada", "--stdin"];
-  assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
-  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  await using server = Deno.serve(options, () => new Response(new Uint8Array(3_000_000)));
-  const host = `127.0.0.1:${server.addr.port}`;
-  const env = { API_ALLOWED_ORIGINS: `http://${host}` };
-  const flags = desk.flagsOf("fetch").map((flag) =>
-    flag.startsWith("--allow-net=") ? `${flag},${host}` : flag
-  );
-  const fetch = ["fetch", `http://${host}`, "-o", "zeros"];
-  const { screen, sane } = await desk.type(fetch, [], env, flags);
-  const [before, ...shown] = screen.split(`\r${ESCAPE}K`);
-  assertEquals([before, shown.pop()], ["", ""]);
-  assert(shown.length > 0);
-  for (const line of shown) {
-    assertMatch(line, /^([█░]{20} \d+ % .* of 3\.0 MB|0 bytes) {2}[\d.]+ \w+\/s/);
-  }
-  assert(sane);
-  assertEquals((await Deno.stat(`${desk.folder}/zeros`)).size, 3_000_000);
-});
+testNeeding(
+  NO_BYTES,
+  "fetch --output shows one line of progress and clears it",
+  () =>
+    atDesk(async (desk) => {
+      const login = ["login", "--username", "ada", "--stdin"];
+      assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
+      const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+      await using server = Deno.serve(options, () => new Response(new Uint8Array(3_000_000)));
+      const host = `127.0.0.1:${server.addr.port}`;
+      const env = { API_ALLOWED_ORIGINS: `http://${host}` };
+      const flags = desk.flagsOf("fetch").map((flag) =>
+        flag.startsWith("--allow-net=") ? `${flag},${host}` : flag
+      );
+      const fetch = ["fetch", `http://${host}`, "-o", "zeros"];
+      const { screen, sane } = await desk.type(fetch, [], env, flags);
+      const [before, ...shown] = screen.split(`\r${ESCAPE}K`);
+      assertEquals([before, shown.pop()], ["", ""]);
+      assert(shown.length > 0);
+      for (const line of shown) {
+        assertMatch(line, /^([█░]{20} \d+ % .* of 3\.0 MB|0 bytes) {2}[\d.]+ \w+\/s/);
+      }
+      assert(sane);
+      assertEquals((await Deno.stat(`${desk.folder}/zeros`)).size, 3_000_000);
+    }),
+);

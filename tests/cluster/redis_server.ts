@@ -1,12 +1,12 @@
 /** A real Redis server on loopback, in a folder of its own. */
 import { TextLineStream } from "../processes/text_lines.ts";
-import { commandPath, type Lack, NOT_ON_WINDOWS, notInstalled } from "../support/needs.ts";
+import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
 import { freePort } from "./ssh_server.ts";
 
 const SERVER = commandPath("redis-server", "valkey-server");
 
 /** What is missing to run one. */
-export const NO_REDIS: Lack | undefined = NOT_ON_WINDOWS ??
+export const NO_REDIS: Lack | undefined = missingOnWindows("Redis has no server for Windows") ??
   (SERVER ? undefined : notInstalled("redis-server is not installed"));
 
 export interface RedisServer extends AsyncDisposable {

@@ -1,11 +1,11 @@
 /** A real `sshd` on loopback that lets the user of this process in by a key, and what reaches it. */
-import { commandPath, type Lack, NOT_ON_WINDOWS, notInstalled } from "../support/needs.ts";
+import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
 import { TextLineStream } from "../processes/text_lines.ts";
 
 const SERVER = commandPath("sshd") ?? commandPath("../sbin/sshd");
 
 /** What is missing to run one. */
-export const NO_SSH: Lack | undefined = NOT_ON_WINDOWS ??
+export const NO_SSH: Lack | undefined = missingOnWindows("sshd is set up otherwise on Windows") ??
   (SERVER && commandPath("ssh") && commandPath("ssh-keygen")
     ? undefined
     : notInstalled("sshd (openssh-server) or ssh (openssh-client) is not installed"));

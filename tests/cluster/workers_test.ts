@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_URL, neededVariables, runScript } from "../support/child_deno.ts";
 import { CLI_PATH } from "../support/cli_world.ts";
-import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { subject } from "../support/needs.ts";
 import { rounds } from "../support/property.ts";
 import { lineOf } from "../../src/settings/split_command.ts";
 import { startClient } from "../processes/client_process.ts";
@@ -45,28 +45,25 @@ Deno.test(`one refresh serves ${BESIDE} processes that take tokens from a comman
   await assertNothingStored(BESIDE, 25, (envFile) => lineOf(tokenCommand(envFile)));
 });
 
-const OVER_SSH = rounds(4, 40);
-testNeeding(
-  NO_SSH,
-  `one refresh serves ${OVER_SSH} processes that take tokens over ssh`,
-  () =>
-    inFolder(async (keys) => {
-      await using server = await startSshServer(keys);
-      const { DENO_DIR, NPM_CONFIG_REGISTRY } = neededVariables();
-      const variables = Object.entries({ DENO_DIR, NPM_CONFIG_REGISTRY, NO_PROXY: "127.0.0.1" })
-        .flatMap(([name, value]) => value === undefined ? [] : [`${name}='${value}'`]);
-      await assertNothingStored(OVER_SSH, 25, (envFile) => {
-        // What ssh runs over there is a line for a shell.
-        const line = `${variables.join(" ")} ${lineOf(tokenCommand(envFile))}`;
-        return lineOf(server.command(line));
-      });
-    }),
-);
+subject(NO_SSH, "tokens over ssh", (test) => {
+  const OVER_SSH = rounds(4, 40);
+  test(
+    `one refresh serves ${OVER_SSH} processes that take tokens over ssh`,
+    () =>
+      inFolder(async (keys) => {
+        await using server = await startSshServer(keys);
+        const { DENO_DIR, NPM_CONFIG_REGISTRY } = neededVariables();
+        const variables = Object.entries({ DENO_DIR, NPM_CONFIG_REGISTRY, NO_PROXY: "127.0.0.1" })
+          .flatMap(([name, value]) => value === undefined ? [] : [`${name}='${value}'`]);
+        await assertNothingStored(OVER_SSH, 25, (envFile) => {
+          // What ssh runs over there is a line for a shell.
+          const line = `${variables.join(" ")} ${lineOf(tokenCommand(envFile))}`;
+          return lineOf(server.command(line));
+        });
+      }),
+  );
 
-testNeeding(
-  NO_SSH,
-  "what ssh cannot do is told with its own last words",
-  () =>
+  test("what ssh cannot do is told with its own last words", () =>
     inFolder(async (folder) => {
       await using server = await startSshServer(folder);
       const script = `
@@ -84,11 +81,10 @@ testNeeding(
       assertMatch(await run(server.command("cat /etc/hostname /etc/hosts")), /printed \d+ lines/);
       const stranger = server.command("true").map((word) => word.replace(/.+@/, "no-such-user@"));
       assertMatch(await run(stranger), /^TOKEN_COMMAND .*: ssh ended with status 255/);
-    }),
-);
+    }));
+});
 
-testNeeding(
-  NOT_ON_WINDOWS,
+Deno.test(
   "a command that is this command line does not run itself",
   () =>
     inFolder(async (folder) => {

@@ -3,7 +3,7 @@ import { delimiter as PATH_SEPARATOR } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
-import { type Lack, needing, NO_SHELL } from "../support/needs.ts";
+import { type Lack, needing, NO_SHELL, subject } from "../support/needs.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { DOCUMENTS, documentText, filledIn } from "../support/documented_flags.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -108,24 +108,31 @@ async function has(command: string): Promise<boolean> {
 const notFound: Lack = { reason: "its interpreter was not found", installable: false };
 const runnable: Record<string, boolean> = { ts: true, sh: bash, py: python && bash };
 
-for (const path of DOCUMENTS) {
-  for (const snippet of snippetsOf(path)) {
-    const { language, place, text } = snippet;
-    // The examples of the README in TypeScript run with the docstrings.
-    if (!Object.hasOwn(runnable, language) || (path === "README.md" && language === "ts")) continue;
-    const needs = [language, text.includes('"python3"') ? "py" : language];
-    const found = needs.every((each) => runnable[each]);
-    const lack = found ? undefined : NO_SHELL ?? notFound;
-    Deno.test({
-      ...needing(lack, `${place} runs`),
-      fn: async () => {
-        const { code, stdout, stderr } = await outcomeOf(snippet);
-        assertEquals(code, 0, `${place}\n${stdout}\n${stderr}`);
-        const promised = promisedBy(text);
-        if (promised.length > 0) assertEquals(stdout.trim().split("\n"), promised);
-      },
-    });
-  }
+const all = DOCUMENTS.flatMap(snippetsOf).filter(({ language, place }) =>
+  // The examples of the README in TypeScript run with the docstrings.
+  Object.hasOwn(runnable, language) && !(place.startsWith("README.md:") && language === "ts")
+);
+const { plain = [], shell = [] } = Object.groupBy(
+  all,
+  ({ language, text }) => language === "ts" && !text.includes('"python3"') ? "plain" : "shell",
+);
+for (const snippet of plain) snippetTest(Deno.test, snippet);
+subject(NO_SHELL, "what the documents have for a shell and for Python", (test) => {
+  for (const snippet of shell) snippetTest(test, snippet);
+});
+
+function snippetTest(test: typeof Deno.test, { language, place, text }: Snippet): void {
+  const needs = [language, text.includes('"python3"') ? "py" : language];
+  const lack = needs.every((each) => runnable[each]) ? undefined : notFound;
+  test({
+    ...needing(lack, `${place} runs`),
+    fn: async () => {
+      const { code, stdout, stderr } = await outcomeOf({ language, place, text });
+      assertEquals(code, 0, `${place}\n${stdout}\n${stderr}`);
+      const promised = promisedBy(text);
+      if (promised.length > 0) assertEquals(stdout.trim().split("\n"), promised);
+    },
+  });
 }
 
 Deno.test("the documents hold snippets of each kind, and no unknown kind", () => {

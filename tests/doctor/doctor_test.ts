@@ -4,6 +4,7 @@ import { checkPrivacy } from "../../src/doctor/file_checks.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { lackOf, needing, ROOT_ONLY } from "../support/needs.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -141,19 +142,8 @@ Deno.test("on Windows, where a file has no mode of its own, none is judged and n
   assertEquals(checkPrivacy(envFile, 0o100_666, false).level, "warn");
 });
 
-const git = Deno.build.os !== "windows" && await hasGit();
-
-async function hasGit(): Promise<boolean> {
-  try {
-    return (await new Deno.Command("git", { args: ["--version"] }).output()).success;
-  } catch {
-    return false;
-  }
-}
-
 Deno.test({
-  name: `version control: not ignored, ignored, tracked${git ? "" : " (no git found)"}`,
-  ignore: !git,
+  ...needing(await lackOf("git", "--version"), "version control: not ignored, ignored, tracked"),
   fn: () =>
     inFolder(async (folder) => {
       const run = async (...args: string[]) =>
@@ -212,11 +202,8 @@ Deno.test("permissions: the printed line is enough, and what is missing is said"
   });
 });
 
-const asRoot = Deno.build.os === "linux" && Deno.uid() === 0;
-
 Deno.test({
-  name: `.env of another owner: said, and not used${asRoot ? "" : " (needs root)"}`,
-  ignore: !asRoot,
+  ...needing(ROOT_ONLY, ".env of another owner: said, and not used"),
   fn: () =>
     inFolder(async (cwd) => {
       await writeEnv(cwd, { APP_CLIENT_ID: "of-somebody-else" });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import {
   fill,
@@ -42,60 +42,89 @@ async function assertSavedAgain(world: Portless, session: Session, path: string)
   if (Deno.build.os !== "windows") assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
 }
 
-Deno.test({
-  ...needing(noTinyDisk, "a disk without space leaves the file whole and the session in memory"),
-  fn: () =>
-    onTinyDisk(async (folder) => {
-      const envFile = `${folder}/.env`;
-      Deno.writeTextFileSync(envFile, MINE, { mode: 0o600 });
-      fill(`${folder}/big`);
-      await using world = portless({ session: { envFile } });
-      assertEquals((await world.session.login()).state, "valid");
-      await assertMemoryOnly(world.session, /No space left on device/);
-      assertEquals(Deno.readTextFileSync(envFile), MINE);
-      assertEquals(names(folder).filter((name) => name !== ".env.lock"), [".env", "big"]);
-      Deno.removeSync(`${folder}/big`);
-      await assertSavedAgain(world, world.session, envFile);
-    }),
-});
-
-Deno.test({
-  ...needing(noLockedFolder, "a folder that nobody can write to leaves the session in memory"),
-}, async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  await lockedFolder(folderOf(world.envFile), async () => {
-    assertEquals((await world.session.login()).state, "valid");
-    await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
-    assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-    assertEquals(names(folderOf(world.envFile)), [".env"]);
+subject(NOT_ON_WINDOWS, "full disks, frozen files, modes and owners", (test) => {
+  test({
+    ...needing(noTinyDisk, "a disk without space leaves the file whole and the session in memory"),
+    fn: () =>
+      onTinyDisk(async (folder) => {
+        const envFile = `${folder}/.env`;
+        Deno.writeTextFileSync(envFile, MINE, { mode: 0o600 });
+        fill(`${folder}/big`);
+        await using world = portless({ session: { envFile } });
+        assertEquals((await world.session.login()).state, "valid");
+        await assertMemoryOnly(world.session, /No space left on device/);
+        assertEquals(Deno.readTextFileSync(envFile), MINE);
+        assertEquals(names(folder).filter((name) => name !== ".env.lock"), [".env", "big"]);
+        Deno.removeSync(`${folder}/big`);
+        await assertSavedAgain(world, world.session, envFile);
+      }),
   });
-  await assertSavedAgain(world, world.session, world.envFile);
-});
 
-Deno.test({
-  ...needing(noFreezing, "a file that nobody can change leaves the session in memory"),
-}, async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  await frozen(world.envFile, async () => {
-    assertEquals((await world.session.login()).state, "valid");
-    await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
-    assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-    assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
-  });
-  await assertSavedAgain(world, world.session, world.envFile);
-});
-
-Deno.test({
-  ...needing(NOT_ON_WINDOWS, "a file marked read-only in a folder that can be written is replaced"),
-  fn: async () => {
+  test({
+    ...needing(noLockedFolder, "a folder that nobody can write to leaves the session in memory"),
+  }, async () => {
     await using world = portless({ file: true });
-    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o400 });
-    assertEquals((await world.session.login()).warnings, []);
-    assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+    await lockedFolder(folderOf(world.envFile), async () => {
+      assertEquals((await world.session.login()).state, "valid");
+      await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
+      assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+      assertEquals(names(folderOf(world.envFile)), [".env"]);
+    });
     await assertSavedAgain(world, world.session, world.envFile);
-  },
+  });
+
+  test({
+    ...needing(noFreezing, "a file that nobody can change leaves the session in memory"),
+  }, async () => {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+    await frozen(world.envFile, async () => {
+      assertEquals((await world.session.login()).state, "valid");
+      await assertMemoryOnly(world.session, /denies the access|Operation not permitted/);
+      assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+      assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
+    });
+    await assertSavedAgain(world, world.session, world.envFile);
+  });
+
+  test({
+    name: "a file marked read-only in a folder that can be written is replaced",
+    fn: async () => {
+      await using world = portless({ file: true });
+      Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o400 });
+      assertEquals((await world.session.login()).warnings, []);
+      assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
+      await assertSavedAgain(world, world.session, world.envFile);
+    },
+  });
+
+  test({
+    name: "a file is 0600 under a loose umask, and so is what lies beside it",
+    fn: async () => {
+      await using world = portless({ file: true });
+      const before = Deno.umask(0);
+      try {
+        await world.session.login();
+      } finally {
+        Deno.umask(before);
+      }
+      for (const path of [world.envFile, `${world.envFile}.lock`]) {
+        assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600, path);
+      }
+    },
+  });
+
+  test({
+    ...needing(ROOT_ONLY, "a file of another owner, named by the user, stays that owner's"),
+  }, async () => {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+    Deno.chownSync(world.envFile, 12_345, 23_456);
+    await world.session.login();
+    const { uid, gid, mode } = Deno.statSync(world.envFile);
+    assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
+  });
 });
 
 Deno.test("a folder in the place of the file leaves the session in memory", async () => {
@@ -244,33 +273,6 @@ for (const [where, prepare] of Object.entries(withoutLocks)) {
     assert(obstacle.times() > 0);
   });
 }
-
-Deno.test({
-  ...needing(NOT_ON_WINDOWS, "a file is 0600 under a loose umask, and so is what lies beside it"),
-  fn: async () => {
-    await using world = portless({ file: true });
-    const before = Deno.umask(0);
-    try {
-      await world.session.login();
-    } finally {
-      Deno.umask(before);
-    }
-    for (const path of [world.envFile, `${world.envFile}.lock`]) {
-      assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600, path);
-    }
-  },
-});
-
-Deno.test({
-  ...needing(ROOT_ONLY, "a file of another owner, named by the user, stays that owner's"),
-}, async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  Deno.chownSync(world.envFile, 12_345, 23_456);
-  await world.session.login();
-  const { uid, gid, mode } = Deno.statSync(world.envFile);
-  assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
-});
 
 Deno.test("logout() takes away the tokens that a crash left beside the file", async () => {
   await using world = portless({ file: true });

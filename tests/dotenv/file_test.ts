@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ConfigError } from "../../mod.ts";
 import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { needing, NOT_ON_WINDOWS } from "../support/needs.ts";
+import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
 
@@ -32,81 +32,74 @@ Deno.test("updateEnvFile() makes a file that only its owner can read, and nothin
   });
 });
 
-Deno.test(
-  needing(
-    NOT_ON_WINDOWS,
+subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
+  test(
     "updateEnvFile() makes a file private that was not, and tells how it was",
-  ),
-  async () => {
-    await inFolder(async (folder) => {
-      const path = `${folder}/.env`;
-      for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
-        await Deno.writeTextFile(path, text);
-        await Deno.chmod(path, 0o644);
-        assertEquals((await updateEnvFile(path, CHANGES, false) ?? 0) & 0o777, 0o644);
-        assertEquals(modeOf(path), 0o600);
-        assertEquals(names(folder), [".env"]);
-      }
-    });
-  },
-);
-
-Deno.test(
-  needing(
-    NOT_ON_WINDOWS,
-    "updateEnvFile() keeps a symbolic link a link and changes what it leads to",
-  ),
-  async () => {
-    await inFolder(async (folder) => {
-      await Deno.mkdir(`${folder}/shared`);
-      await Deno.mkdir(`${folder}/project`);
-      const real = `${folder}/shared/real.env`;
-      await Deno.writeTextFile(real, "A=1\n");
-      await Deno.symlink("../shared/real.env", `${folder}/project/second`);
-      await Deno.symlink("second", `${folder}/project/.env`);
-      await updateEnvFile(`${folder}/project/.env`, CHANGES, true);
-      assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
-      assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
-      assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
-        ".env",
-        "second",
-      ]]);
-    });
-  },
-);
-
-for (const target of ["shared/real.env", "shared/a b#1?%20.env"]) {
-  Deno.test(
-    needing(
-      NOT_ON_WINDOWS,
-      `updateEnvFile() makes the file that a symbolic link to ${target} promises`,
-    ),
     async () => {
       await inFolder(async (folder) => {
-        await Deno.mkdir(`${folder}/shared`);
-        await Deno.symlink(target, `${folder}/.env`);
-        assertEquals(readEnvFile(`${folder}/.env`).exists, false);
-        await updateEnvFile(`${folder}/.env`, CHANGES, true);
-        assertEquals(await Deno.readLink(`${folder}/.env`), target);
-        assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
-        assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
+        const path = `${folder}/.env`;
+        for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
+          await Deno.writeTextFile(path, text);
+          await Deno.chmod(path, 0o644);
+          assertEquals((await updateEnvFile(path, CHANGES, false) ?? 0) & 0o777, 0o644);
+          assertEquals(modeOf(path), 0o600);
+          assertEquals(names(folder), [".env"]);
+        }
       });
     },
   );
-}
 
-Deno.test(
-  needing(NOT_ON_WINDOWS, "updateEnvFile() is led astray by no link where its temporary file goes"),
-  async () => {
-    await inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/victim`, "precious");
-      await Deno.symlink("victim", `${folder}/.env.tmp`);
-      await updateEnvFile(`${folder}/.env`, CHANGES, true);
-      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
-      assertEquals(names(folder), [".env", "victim"]);
-    });
-  },
-);
+  test(
+    "updateEnvFile() keeps a symbolic link a link and changes what it leads to",
+    async () => {
+      await inFolder(async (folder) => {
+        await Deno.mkdir(`${folder}/shared`);
+        await Deno.mkdir(`${folder}/project`);
+        const real = `${folder}/shared/real.env`;
+        await Deno.writeTextFile(real, "A=1\n");
+        await Deno.symlink("../shared/real.env", `${folder}/project/second`);
+        await Deno.symlink("second", `${folder}/project/.env`);
+        await updateEnvFile(`${folder}/project/.env`, CHANGES, true);
+        assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
+        assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
+        assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
+          ".env",
+          "second",
+        ]]);
+      });
+    },
+  );
+
+  for (const target of ["shared/real.env", "shared/a b#1?%20.env"]) {
+    test(
+      `updateEnvFile() makes the file that a symbolic link to ${target} promises`,
+      async () => {
+        await inFolder(async (folder) => {
+          await Deno.mkdir(`${folder}/shared`);
+          await Deno.symlink(target, `${folder}/.env`);
+          assertEquals(readEnvFile(`${folder}/.env`).exists, false);
+          await updateEnvFile(`${folder}/.env`, CHANGES, true);
+          assertEquals(await Deno.readLink(`${folder}/.env`), target);
+          assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
+          assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
+        });
+      },
+    );
+  }
+
+  test(
+    "updateEnvFile() is led astray by no link where its temporary file goes",
+    async () => {
+      await inFolder(async (folder) => {
+        await Deno.writeTextFile(`${folder}/victim`, "precious");
+        await Deno.symlink("victim", `${folder}/.env.tmp`);
+        await updateEnvFile(`${folder}/.env`, CHANGES, true);
+        assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+        assertEquals(names(folder), [".env", "victim"]);
+      });
+    },
+  );
+});
 
 Deno.test("updateEnvFile() clears away what a crash left", async () => {
   await inFolder(async (folder) => {

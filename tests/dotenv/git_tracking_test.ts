@@ -6,10 +6,13 @@ import {
   untrackCommand,
 } from "../../src/dotenv/git_tracking.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { lackOf, needing, NOT_ON_WINDOWS } from "../support/needs.ts";
+import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { portless, withEnvironment } from "../support/portless.ts";
 
-const NO_CONFIGURATION = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+const NO_CONFIGURATION = {
+  GIT_CONFIG_GLOBAL: Deno.build.os === "windows" ? "NUL" : "/dev/null",
+  GIT_CONFIG_NOSYSTEM: "1",
+};
 
 /** Runs git without anybody's configuration, and tells whether it succeeded. */
 async function git(cwd: string, ...args: string[]): Promise<boolean> {
@@ -121,21 +124,6 @@ Deno.test(needing(noGit, "gitTracking() finds a temporary file that git tracks")
   });
 });
 
-Deno.test({
-  ...needing(noGit ?? NOT_ON_WINDOWS, "gitTracking() looks at the file that a link leads to"),
-}, async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
-    await Deno.symlink("../secrets", `${root}/.env`);
-    await git(root, "add", ".env");
-    assertEquals(gitTracking(`${root}/.env`), "outside");
-    await Deno.writeTextFile(`${root}/notebooks/real.env`, "A=1\n");
-    await git(root, "add", "notebooks/real.env");
-    await Deno.symlink("project/notebooks/real.env", `${root}/../.env`);
-    assertEquals(gitTracking(`${root}/../.env`), "tracked");
-  });
-});
-
 /** Places where patterns are kept, with what to write there so that a `.env` and its like are ignored. */
 const patterns: Record<string, (root: string, text: string) => Promise<unknown>> = {
   "the .gitignore of its folder": (root, text) =>
@@ -172,21 +160,38 @@ function ignoredLines(path: string): string {
     .replace(" and ", "\n");
 }
 
-Deno.test({
-  ...needing(
-    noGit ?? NOT_ON_WINDOWS,
-    "asking git runs nothing that a project's configuration names",
-  ),
-}, async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/planted`, `#!/bin/sh\ntouch "${root}/ran"\n`, {
-      mode: 0o755,
+subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
+  test({
+    ...needing(noGit, "gitTracking() looks at the file that a link leads to"),
+  }, async () => {
+    await withRepository(async (root) => {
+      await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
+      await Deno.symlink("../secrets", `${root}/.env`);
+      await git(root, "add", ".env");
+      assertEquals(gitTracking(`${root}/.env`), "outside");
+      await Deno.writeTextFile(`${root}/notebooks/real.env`, "A=1\n");
+      await git(root, "add", "notebooks/real.env");
+      await Deno.symlink("project/notebooks/real.env", `${root}/../.env`);
+      assertEquals(gitTracking(`${root}/../.env`), "tracked");
     });
-    await git(root, "config", "core.fsmonitor", `${root}/planted`);
-    await git(root, "status");
-    await Deno.remove(`${root}/ran`);
-    assertEquals(gitIgnores(`${root}/.env`), false);
-    assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "ran"), false);
+  });
+
+  test({
+    ...needing(
+      noGit,
+      "asking git runs nothing that a project's configuration names",
+    ),
+  }, async () => {
+    await withRepository(async (root) => {
+      await Deno.writeTextFile(`${root}/planted`, `#!/bin/sh\ntouch "${root}/ran"\n`, {
+        mode: 0o755,
+      });
+      await git(root, "config", "core.fsmonitor", `${root}/planted`);
+      await git(root, "status");
+      await Deno.remove(`${root}/ran`);
+      assertEquals(gitIgnores(`${root}/.env`), false);
+      assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "ran"), false);
+    });
   });
 });
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
-import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 
 /** A fresh folder with these files (text) and folders (`null`) in it. */
 function tree(entries: Record<string, string | null>): string {
@@ -104,21 +104,6 @@ Deno.test("without a project root a .env in a parent folder is not taken", async
   });
 });
 
-Deno.test(needing(ROOT_ONLY, "a .env of another owner is ignored, and said"), async () => {
-  const files = { ".git": null, ".env": PLANTED, "here": null };
-  await withTree(files, async (root) => {
-    Deno.chownSync(`${root}/.env`, 12_345, 12_345);
-    for (const folder of [root, `${root}/here`]) {
-      const { envFile, clientId, warnings } = await statusIn(folder);
-      assertEquals(clientId, undefined);
-      assert(envFile !== `${root}/.env`);
-      assertMatch(warnings.join(), /belongs to another user.*AUTH_ENV_FILE/);
-    }
-    const named = await statusIn(root, { AUTH_ENV_FILE: `${root}/.env` });
-    assertEquals(named.clientId, "planted");
-  });
-});
-
 Deno.test("a folder named .env on the way up is passed over", async () => {
   const files = { ".git": null, ".env": ENV, "a/.env/x": "", "a/b": null };
   await withTree(files, async (root) => {
@@ -204,15 +189,28 @@ Deno.test("envFile takes a file URL, however it is written", () => {
   }
 });
 
-Deno.test({
-  ...needing(
-    NOT_ON_WINDOWS,
-    "a working folder that was removed is told, and doctor() tells it too",
-  ),
-}, async () => {
-  const code = `import { createSession, doctor, status } from ${
-    JSON.stringify(import.meta.resolve("../../mod.ts"))
-  };
+subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gone", (test) => {
+  test(needing(ROOT_ONLY, "a .env of another owner is ignored, and said"), async () => {
+    const files = { ".git": null, ".env": PLANTED, "here": null };
+    await withTree(files, async (root) => {
+      Deno.chownSync(`${root}/.env`, 12_345, 12_345);
+      for (const folder of [root, `${root}/here`]) {
+        const { envFile, clientId, warnings } = await statusIn(folder);
+        assertEquals(clientId, undefined);
+        assert(envFile !== `${root}/.env`);
+        assertMatch(warnings.join(), /belongs to another user.*AUTH_ENV_FILE/);
+      }
+      const named = await statusIn(root, { AUTH_ENV_FILE: `${root}/.env` });
+      assertEquals(named.clientId, "planted");
+    });
+  });
+
+  test({
+    name: "a working folder that was removed is told, and doctor() tells it too",
+  }, async () => {
+    const code = `import { createSession, doctor, status } from ${
+      JSON.stringify(import.meta.resolve("../../mod.ts"))
+    };
     const folder = Deno.makeTempDirSync();
     Deno.chdir(folder);
     Deno.removeSync(folder);
@@ -220,13 +218,14 @@ Deno.test({
     const { ok, checks } = await doctor();
     console.log(ok, checks.at(-1).name, checks.at(-1).fix);
     console.log(createSession({ envFile: "/nowhere/.env" }).status().state);`;
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-config", "--no-lock", code],
-    env: { AUTH_ENV_FILE: "" },
-    stdin: "null",
-  }).output();
-  const lines = new TextDecoder().decode(stdout).split("\n");
-  assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
-  assertMatch(lines[1] ?? "", /^false settings change to another/);
-  assertEquals(lines[2], "none");
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--no-config", "--no-lock", code],
+      env: { AUTH_ENV_FILE: "" },
+      stdin: "null",
+    }).output();
+    const lines = new TextDecoder().decode(stdout).split("\n");
+    assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
+    assertMatch(lines[1] ?? "", /^false settings change to another/);
+    assertEquals(lines[2], "none");
+  });
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { lockBeside } from "../../src/dotenv/lock.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { needing, NOT_ON_WINDOWS, ROOT_ONLY } from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { frozen, noFreezing } from "./disks.ts";
 
 const WORLD = {
@@ -96,52 +96,54 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
   });
 });
 
-Deno.test({
-  ...needing(ROOT_ONLY, "a lock file that root makes belongs to the owner of the .env"),
-}, async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    await Deno.writeTextFile(path, "A=1\n");
-    await Deno.chown(path, 12_345, 23_456);
-    // A lock file that root left earlier is given back, too.
-    for (const left of [false, true]) {
-      if (left) await Deno.chown(`${path}.lock`, 0, 0);
-      const lock = await lockBeside(path, 0, WORLD);
-      assertEquals(lock.held, true);
-      lock.release();
-      const { uid, gid, mode } = Deno.statSync(`${path}.lock`);
-      assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
-    }
+subject(NOT_ON_WINDOWS, "owners and links of a lock file", (test) => {
+  test({
+    ...needing(ROOT_ONLY, "a lock file that root makes belongs to the owner of the .env"),
+  }, async () => {
+    await inFolder(async (folder) => {
+      const path = `${folder}/.env`;
+      await Deno.writeTextFile(path, "A=1\n");
+      await Deno.chown(path, 12_345, 23_456);
+      // A lock file that root left earlier is given back, too.
+      for (const left of [false, true]) {
+        if (left) await Deno.chown(`${path}.lock`, 0, 0);
+        const lock = await lockBeside(path, 0, WORLD);
+        assertEquals(lock.held, true);
+        lock.release();
+        const { uid, gid, mode } = Deno.statSync(`${path}.lock`);
+        assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
+      }
+    });
   });
-});
 
-Deno.test({
-  ...needing(noFreezing, "a lock file that cannot be opened is told from a folder without locks"),
-}, async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    await Deno.writeTextFile(`${path}.lock`, "");
-    const reason = async () => {
-      const lock = await lockBeside(path, 0, WORLD);
-      lock.release();
-      return lock.held ? "held" : lock.reason;
-    };
-    await frozen(`${path}.lock`, async () => assertEquals(await reason(), "denied"));
-    assertEquals(await reason(), "held");
-    await Deno.remove(`${path}.lock`);
-    await frozen(folder, async () => assertEquals(await reason(), "impossible"));
+  test({
+    ...needing(noFreezing, "a lock file that cannot be opened is told from a folder without locks"),
+  }, async () => {
+    await inFolder(async (folder) => {
+      const path = `${folder}/.env`;
+      await Deno.writeTextFile(`${path}.lock`, "");
+      const reason = async () => {
+        const lock = await lockBeside(path, 0, WORLD);
+        lock.release();
+        return lock.held ? "held" : lock.reason;
+      };
+      await frozen(`${path}.lock`, async () => assertEquals(await reason(), "denied"));
+      assertEquals(await reason(), "held");
+      await Deno.remove(`${path}.lock`);
+      await frozen(folder, async () => assertEquals(await reason(), "impossible"));
+    });
   });
-});
 
-Deno.test({
-  ...needing(NOT_ON_WINDOWS, "a link in the place of the lock file is not followed"),
-}, async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    await Deno.symlink("planted", `${path}.lock`);
-    const lock = await lockBeside(path, 0, WORLD);
-    assertEquals([lock.held, !lock.held && lock.reason], [false, "denied"]);
-    assertEquals(namesIn(folder), [".env.lock"]);
+  test({
+    name: "a link in the place of the lock file is not followed",
+  }, async () => {
+    await inFolder(async (folder) => {
+      const path = `${folder}/.env`;
+      await Deno.symlink("planted", `${path}.lock`);
+      const lock = await lockBeside(path, 0, WORLD);
+      assertEquals([lock.held, !lock.held && lock.reason], [false, "denied"]);
+      assertEquals(namesIn(folder), [".env.lock"]);
+    });
   });
 });
 

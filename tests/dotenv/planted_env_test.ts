@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { needing, ROOT_ONLY } from "../support/needs.ts";
+import { ROOT_ONLY, subject } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
 import { linkOf } from "./disks.ts";
@@ -42,10 +42,18 @@ const places: Record<string, Place> = {
   "behind another user's link, and named": { planted: "", work: "", link: "theirs", named: true },
 };
 
-for (const [what, place] of Object.entries(places)) {
-  const isForeign = place.owner !== undefined || place.link === "theirs";
-  const lack = isForeign ? ROOT_ONLY : undefined;
-  Deno.test(needing(lack, `a planted .env ${what} gets neither password nor token`), async () => {
+const isForeign = (place: Place) => place.owner !== undefined || place.link === "theirs";
+const { owned = [], foreign = [] } = Object.groupBy(
+  Object.entries(places),
+  ([, place]) => isForeign(place) ? "foreign" : "owned",
+);
+for (const [what, place] of owned) plantedTest(Deno.test, what, place);
+subject(ROOT_ONLY, "a planted .env of another owner", (test) => {
+  for (const [what, place] of foreign) plantedTest(test, what, place);
+});
+
+function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
+  test(`a planted .env ${what} gets neither password nor token`, async () => {
     await using sandbox = await startSandbox();
     await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
     await inFolder(async (folder) => {
@@ -77,7 +85,7 @@ for (const [what, place] of Object.entries(places)) {
         API_BASE_URL: API_BASE_URL ?? "",
       });
       assertMatch(own, /^valid\n200\n/);
-      assertEquals(/belongs to another user/.test(own), isForeign);
+      assertEquals(/belongs to another user/.test(own), isForeign(place));
       assertEquals(evil.requests.length, 0);
       assertEquals(await Deno.readTextFile(file), text);
     });

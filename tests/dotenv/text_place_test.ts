@@ -1,8 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { ENV_READERS, lackOfReader, readAllWith } from "../peers/env_readers.ts";
+import {
+  ENV_READERS,
+  type EnvReader,
+  lackOfReader,
+  lackOnWindows,
+  readAllWith,
+} from "../peers/env_readers.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { needing } from "../support/needs.ts";
+import { type Lack, needing, subject } from "../support/needs.ts";
 
 const TOKEN = new Map([["ACCESS_TOKEN", "new"]]);
 
@@ -21,9 +27,16 @@ for (const [text, edited] of cases) {
   });
 }
 
+const [lacking, lack] = await lackOnWindows();
 for (const reader of ENV_READERS) {
-  const name = `${reader} finds the line wherever editEnvText() adds it`;
-  Deno.test(needing(await lackOfReader(reader), name), async () => {
+  if (!lacking.has(reader)) readerTest(Deno.test, reader, await lackOfReader(reader));
+}
+subject(lack, "programs that find the line which editEnvText() adds", (test) => {
+  for (const reader of lacking) readerTest(test, reader);
+});
+
+function readerTest(test: typeof Deno.test, reader: EnvReader, missing?: Lack): void {
+  test(needing(missing, `${reader} finds the line wherever editEnvText() adds it`), async () => {
     await inFolder(async (folder) => {
       const paths = cases.map((_, at) => `${folder}/${at}.env`);
       for (const [at, path] of paths.entries()) {

@@ -3,9 +3,15 @@ import { fc, rounds } from "../support/property.ts";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
 import { benignEnvText, hostileEnvText, OWN_KEYS } from "./arbitrary.ts";
-import { ENV_READERS, lackOfReader, readAllWith } from "../peers/env_readers.ts";
+import {
+  ENV_READERS,
+  type EnvReader,
+  lackOfReader,
+  lackOnWindows,
+  readAllWith,
+} from "../peers/env_readers.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { needing } from "../support/needs.ts";
+import { type Lack, needing, subject } from "../support/needs.ts";
 
 /** How many texts each property is tried on, many more with SOAK set. */
 const RUNS = rounds(3_000, 50_000);
@@ -158,9 +164,16 @@ function editedTexts(): string[] {
   return edited.filter((it) => it !== undefined);
 }
 
+const [lacking, lack] = await lackOnWindows();
 for (const reader of ENV_READERS) {
-  const name = `${reader} finds the tokens that editEnvText() wrote`;
-  Deno.test(needing(await lackOfReader(reader), name), async () => {
+  if (!lacking.has(reader)) readerTest(Deno.test, reader, await lackOfReader(reader));
+}
+subject(lack, "programs that find the tokens which editEnvText() wrote", (test) => {
+  for (const reader of lacking) readerTest(test, reader);
+});
+
+function readerTest(test: typeof Deno.test, reader: EnvReader, missing?: Lack): void {
+  test(needing(missing, `${reader} finds the tokens that editEnvText() wrote`), async () => {
     const texts = editedTexts();
     assert(texts.length > 110, `${texts.length} were edited`);
     await inFolder(async (folder) => {

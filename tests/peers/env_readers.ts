@@ -24,6 +24,16 @@ export async function lackOfReader(reader: EnvReader): Promise<Lack | undefined>
   return { reason: `${reader} is not installed`, installable: true };
 }
 
+/** The readers that Windows lacks, and why: one reason for all of them. */
+export async function lackOnWindows(): Promise<[Set<EnvReader>, Lack | undefined]> {
+  const lacking = new Set<EnvReader>();
+  for (const reader of NO_SHELL ? ENV_READERS : []) {
+    if (await find(reader) === null) lacking.add(reader);
+  }
+  const reason = `${[...lacking].join(" and ")} not installed`;
+  return [lacking, lacking.size > 0 ? { reason, installable: false } : undefined];
+}
+
 /** The readers this machine has. */
 export async function availableReaders(): Promise<EnvReader[]> {
   const there: EnvReader[] = [];

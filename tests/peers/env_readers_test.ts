@@ -1,13 +1,14 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
-import { needing, NO_SHELL, testNeeding } from "../support/needs.ts";
+import { type Lack, needing, subject } from "../support/needs.ts";
 import {
   availableReaders,
   ENV_READERS,
   type EnvReader,
   type EnvReading,
   lackOfReader,
+  lackOnWindows,
   readAllWith,
   readWith,
 } from "./env_readers.ts";
@@ -34,9 +35,24 @@ async function readings(text: string): Promise<Partial<Record<EnvReader, EnvRead
   return all;
 }
 
-for (const reader of ENV_READERS) {
-  Deno.test({
-    ...needing(await lackOfReader(reader), `readWith() reads plain assignments with ${reader}`),
+const runsSomething = [
+  ...["A=$(touch ran)", "A=`touch ran`", 'A="$(touch ran)"', "touch ran", "A=1 touch ran"],
+  ...["A=1;touch ran", "A=1&touch ran", "A=1|touch ran", "A=<(touch ran)", "A=1\ntouch ran"],
+  ...["A='\n'touch ran", "A='1' touch ran", 'A="\\" touch ran #"', "A=\\\ntouch ran", "PATH=."],
+  ...["export A=1 $(touch ran)", "A[$(touch ran)]=1", "# note\r\n\r\ntouch ran", "BASH_ENV=x"],
+];
+
+const [lacking, lack] = await lackOnWindows();
+const lacks = new Map<EnvReader, Lack | undefined>();
+for (const reader of ENV_READERS) lacks.set(reader, await lackOfReader(reader));
+for (const reader of ENV_READERS) if (!lacking.has(reader)) readerTests(Deno.test, reader);
+subject(lack, "programs that read a .env", (test) => {
+  for (const reader of lacking) readerTests(test, reader);
+});
+
+function readerTests(test: typeof Deno.test, reader: EnvReader): void {
+  test({
+    ...needing(lacks.get(reader), `readWith() reads plain assignments with ${reader}`),
   }, async () => {
     const text =
       '# note\nexport A=a/b+c==\nB=\'it "is" $A #1\'\nC="it\'s é 🌊"\nACCESS_TOKEN=\nD=1\n';
@@ -49,12 +65,20 @@ for (const reader of ENV_READERS) {
   // Deno starts once for each file.
   const count = reader === "deno" ? 50 : 500;
   const name = `readAllWith() reads ${count} files with ${reader}, in their order`;
-  Deno.test(needing(await lackOfReader(reader), name), async () => {
+  test(needing(lacks.get(reader), name), async () => {
     const texts = fc.sample(benignEnvText(), { numRuns: count, seed: 1 })
       .map((text, at) => `FILE=${at}\n${text}`);
     await withFiles(texts, async (paths) => {
       const all = await readAllWith(reader, paths);
       assertEquals(all.map((reading) => reading?.FILE), texts.map((_, at) => `${at}`));
+    });
+  });
+
+  if (reader !== "bash") return;
+  test("readWith() gives bash no text that runs something", async () => {
+    await withFiles(runsSomething, async (paths, folder) => {
+      for (const path of paths) await assertRejects(() => readWith("bash", path), RangeError);
+      assertEquals([...Deno.readDirSync(folder)].length, paths.length);
     });
   });
 }
@@ -113,20 +137,6 @@ Deno.test({
       const { PATH: _, ...reading } = JSON.parse(new TextDecoder().decode(stdout));
       assertEquals(all[at], reading);
     }
-  });
-});
-
-const runsSomething = [
-  ...["A=$(touch ran)", "A=`touch ran`", 'A="$(touch ran)"', "touch ran", "A=1 touch ran"],
-  ...["A=1;touch ran", "A=1&touch ran", "A=1|touch ran", "A=<(touch ran)", "A=1\ntouch ran"],
-  ...["A='\n'touch ran", "A='1' touch ran", 'A="\\" touch ran #"', "A=\\\ntouch ran", "PATH=."],
-  ...["export A=1 $(touch ran)", "A[$(touch ran)]=1", "# note\r\n\r\ntouch ran", "BASH_ENV=x"],
-];
-
-testNeeding(NO_SHELL, "readWith() gives bash no text that runs something", async () => {
-  await withFiles(runsSomething, async (paths, folder) => {
-    for (const path of paths) await assertRejects(() => readWith("bash", path), RangeError);
-    assertEquals([...Deno.readDirSync(folder)].length, paths.length);
   });
 });
 

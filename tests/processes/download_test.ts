@@ -32,10 +32,9 @@ async function partOf(folder: string, size: number): Promise<void> {
   for await (const _ of watcher) if (isThere()) return;
 }
 
-Deno.test({
-  name: "a killed download goes on in the next process: nothing twice, memory flat",
-  ignore: Deno.build.os === "windows",
-  fn: () =>
+Deno.test(
+  "a killed download goes on in the next process: nothing twice, memory flat",
+  () =>
     inFolder(async (folder) => {
       await using sandbox = await startSandbox();
       const stalled = Promise.withResolvers<void>();
@@ -77,4 +76,4 @@ Deno.test({
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
       assertEquals(names.filter((name) => name.startsWith("data.bin")), ["data.bin"]);
     }),
-});
+);

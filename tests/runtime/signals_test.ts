@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { inFolder, runScript } from "../support/child_deno.ts";
-import { needing, NO_SIGNALS } from "../support/needs.ts";
+import { NO_SIGNALS, subject } from "../support/needs.ts";
 
 const SIGNALS = JSON.stringify(new URL("../../src/runtime/signals.ts", import.meta.url).href);
 
@@ -25,29 +25,31 @@ Deno.test("cleaning up is done at Deno.exit(), and not after what it belongs to 
   assertEquals(await ran(""), ["went on\n", 0]);
 });
 
-Deno.test({
-  ...needing(NO_SIGNALS, "cleaning up is done at a signal, whose number the exit status shows"),
-  fn: async () => {
-    for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
-      const ending =
-        `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
-      assertEquals(await ran(ending), ["cleaned up\n", code]);
-    }
-  },
-});
+subject(NO_SIGNALS, "signals that end a script", (test) => {
+  test({
+    name: "cleaning up is done at a signal, whose number the exit status shows",
+    fn: async () => {
+      for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+        const ending =
+          `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
+        assertEquals(await ran(ending), ["cleaned up\n", code]);
+      }
+    },
+  });
 
-Deno.test({
-  ...needing(NO_SIGNALS, "afterwards a signal is the script's own again"),
-  fn: async () => {
-    for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
-      const afterwards = `
+  test({
+    name: "afterwards a signal is the script's own again",
+    fn: async () => {
+      for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
+        const afterwards = `
         const kept = setTimeout(() => {}, 20_000);
         await new Promise((resolve) => {
           Deno.addSignalListener("${signal}", resolve);
           Deno.kill(Deno.pid, "${signal}");
         });
         clearTimeout(kept);`;
-      assertEquals(await ran("", afterwards), ["went on\n", 0]);
-    }
-  },
+        assertEquals(await ran("", afterwards), ["went on\n", 0]);
+      }
+    },
+  });
 });

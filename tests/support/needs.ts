@@ -9,7 +9,8 @@ export interface Lack {
 
 const WINDOWS = Deno.build.os === "windows";
 
-function missingOnWindows(reason: string): Lack | undefined {
+/** What no Windows has. */
+export function missingOnWindows(reason: string): Lack | undefined {
   return WINDOWS ? { reason, installable: false } : undefined;
 }
 
@@ -49,6 +50,22 @@ export function testNeeding(
   fn: (t: Deno.TestContext) => void | Promise<void>,
 ): void {
   Deno.test({ ...needing(lack, name), fn });
+}
+
+/**
+ * Registers tests of one subject that a whole system lacks. Where it does, they are one test that is
+ * left out, and its name tells how many it stands for.
+ */
+export function subject(
+  lack: Lack | undefined,
+  name: string,
+  register: (test: typeof Deno.test) => void,
+): void {
+  if (!needing(lack, name).ignore) return register(Deno.test);
+  let count = 0;
+  register((() => count++) as unknown as typeof Deno.test);
+  const tests = count === 1 ? "1 test" : `${count} tests`;
+  Deno.test({ ...needing(lack, `${name}: ${tests}`), fn() {} });
 }
 
 /** A program that is missing, and could be installed. */

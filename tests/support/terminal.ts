@@ -2,6 +2,9 @@
 
 import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
 
+/** Set by `deno task windows`: the programs run on Windows, and are typed at from here. */
+export const ON_WINDOWS: boolean = Deno.env.get("TYPE_INTO") === "windows";
+
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
  * answer that belongs to it, or sends the signal. Tells at the end whether the terminal still echoes
@@ -13,7 +16,7 @@ dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(command[0], command)
-screen, read, deadline = b"", 0, time.time() + 120
+screen, read, deadline = b"", 0, time.time() + float(os.environ.get("TYPIST_S", "120"))
 local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 while time.time() < deadline:
     if dialog and dialog[0][0].encode() in screen[read:]:
@@ -31,7 +34,7 @@ while time.time() < deadline:
         except OSError:
             break
 else:
-    os.kill(child, 9)
+    os.killpg(child, 9)
 mode = termios.tcgetattr(terminal)[3]
 status = os.waitpid(child, 0)[1]
 print(json.dumps({
@@ -82,20 +85,39 @@ export async function inTerminal(
     const url = `http://127.0.0.1:${server.addr.port}/${at}`;
     return [awaited, typeof answer === "function" ? { url } : answer];
   });
+  const program = ON_WINDOWS
+    ? (await import("../windows/windows_console.ts")).consoleCommand(command, options)
+    : command;
   const { stdout, stderr } = await new Deno.Command("python3", {
     ...options,
-    args: ["-c", TYPIST, JSON.stringify(lines), ...command],
+    args: ["-c", TYPIST, JSON.stringify(lines), ...program],
     env: { ...options.env, TERM: "xterm" },
     stdin: "null",
   }).output();
   const [seen, problem] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
   if (!seen) throw new Error(problem);
-  return JSON.parse(seen);
+  const { screen, ...others }: Seen = JSON.parse(seen);
+  // A console of Windows hides the cursor while it draws.
+  // deno-lint-ignore no-control-regex
+  return { ...others, screen: ON_WINDOWS ? screen.replaceAll(/\u001b\[\?25[hl]/g, "") : screen };
 }
 
 const lack: Lack | undefined = NO_TERMINAL ?? await lackOf("python3", "-c", "import pty");
 
+/** Ctrl-C and signals that come while a program reads. Wine does not pass on each of them. */
+export const NO_INTERRUPTS: Lack | undefined = ON_WINDOWS
+  ? { reason: "Wine loses Ctrl-C", installable: false }
+  : lack;
+
+/** What a program writes, byte for byte: a console of Windows draws its own way. */
+export const NO_BYTES: Lack | undefined = ON_WINDOWS
+  ? { reason: "a console of Windows draws in its own way", installable: false }
+  : lack;
+
+/** What the names of such tests end with there, to choose them by. */
+export const IN_A_CONSOLE = " (in a console of Windows)";
+
 /** Registers a test that types into a terminal. */
 export function terminalTest(name: string, fn: () => Promise<void>): void {
-  testNeeding(lack, name, fn);
+  testNeeding(lack, ON_WINDOWS ? name + IN_A_CONSOLE : name, fn);
 }

@@ -4,12 +4,13 @@
  * folder with Wine is made once. Console tests run on the Linux side and type into a terminal.
  */
 import { fileURLToPath } from "node:url";
+import { IN_A_CONSOLE } from "../support/terminal.ts";
 import { windowsCommand, windowsRoot } from "./windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-/** For how many reasons tests may be left out there. docs/windows.md lists them. */
-const MOST_REASONS = 20;
+/** How many tests may be left out there. docs/windows.md lists them. */
+const MOST = 20;
 
 /** Puts the files of the working tree, and the packages that were fetched, where Windows finds them. */
 async function copyIn(): Promise<void> {
@@ -29,11 +30,11 @@ async function output(command: string, args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** Runs Deno for Windows, shows what it prints, and keeps it. */
-async function run(...args: string[]): Promise<{ code: number; text: string }> {
-  console.log(`\n== On Windows: deno ${args.join(" ")}`);
+/** Runs a command, shows what it prints, and keeps it. */
+async function run(command: string[], title: string): Promise<{ code: number; text: string }> {
+  console.log(`\n== ${title}`);
   // Deno's own pipes are sockets, which programs under Wine cannot write to as to a pipe.
-  const piped = ["-o", "pipefail", "-c", '"$0" "$@" 2>&1 | cat', ...windowsCommand(args)];
+  const piped = ["-o", "pipefail", "-c", '"$0" "$@" 2>&1 | cat', ...command];
   const child = new Deno.Command("bash", { args: piped, stdin: "null", stdout: "piped" }).spawn();
   let text = "";
   const decoder = new TextDecoder();
@@ -44,7 +45,23 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
   return { code: (await child.status).code, text };
 }
 
+/** What Deno keeps of its own accord, and what tests that were ended left. */
+const LEFTOVERS = ["deno", "Temp"].map((name) =>
+  `${windowsRoot().root}/prefix/drive_c/users/root/AppData/Local/${name}`
+);
+
+function filesOf(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
 await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRoot().root]);
+for (const folder of LEFTOVERS) {
+  for (const name of filesOf(folder)) await Deno.remove(`${folder}/${name}`, { recursive: true });
+}
 await copyIn();
 
 const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", "--seed=1"];
@@ -63,27 +80,41 @@ const runs = named.length > 0 ? [[...TESTS, ...named]] : [
 let text = "";
 let failed = false;
 for (const args of runs) {
-  const done = await run(...args);
+  const done = await run(windowsCommand(args), `On Windows: deno ${args.join(" ")}`);
   text += done.text;
   // The doctor finds that nothing is set up: to have told that is all it is asked here.
   failed ||= done.code !== 0 && args.at(-1) !== "doctor";
 }
 
 if (named.length === 0) {
-  console.log("\n== Typing into a console of Windows");
-  const args = [...TESTS, "tests/windows/console_test.ts"];
-  const { code } = await new Deno.Command(Deno.execPath(), { args, cwd: REPOSITORY }).spawn()
-    .status;
-  failed ||= code !== 0;
+  const typing = [
+    [...TESTS, "tests/windows/console_test.ts"],
+    ...(quick ? [] : [[...TESTS, `--filter=${IN_A_CONSOLE.trim()}`, "tests/cli", "tests/display"]]),
+  ];
+  const variables = [`TMPDIR=${windowsRoot().root}/tmp`, "TYPE_INTO=windows", "NO_COLOR=1"];
+  for (const args of typing) {
+    const command = ["env", "-C", REPOSITORY, ...variables, Deno.execPath(), ...args];
+    const done = await run(command, `Typing into a console of Windows: deno ${args.join(" ")}`);
+    text += done.text;
+    failed ||= done.code !== 0;
+  }
 }
 
-/** The tests that are left out, by the reason in their names. */
-const leftOut = Map.groupBy(
-  text.split("\n").filter((line) => /\.\.\. .*ignored/.test(line)),
-  (line) => /\(([^()]+)\) \.\.\. /.exec(line)?.[1]?.replace("ignored: ", "") ?? "no reason given",
+const lines = text.split("\n");
+/** What was typed from outside is not left out. */
+const typed = new Set(
+  lines.filter((line) => line.includes(`${IN_A_CONSOLE} ... ok`))
+    .map((line) => line.split(IN_A_CONSOLE)[0]),
 );
-if (leftOut.size > 0) console.log("\nLeft out on Windows:");
-for (const [reason, lines] of [...leftOut].sort()) console.log(`${lines.length}: ${reason}`);
-const tooMany = leftOut.size > MOST_REASONS;
-if (tooMany) console.error(`More than ${MOST_REASONS} reasons: too many`);
-Deno.exit(failed || tooMany || leftOut.has("no reason given") ? 1 : 0);
+const leftOut = lines.filter((line) =>
+  /\.\.\. .*ignored/.test(line) && !typed.has(line.split(" (ignored: ")[0])
+).map((line) => line.replace(/ \.\.\. .*/, ""));
+if (leftOut.length > 0) console.log(`\nLeft out on Windows: ${leftOut.length}`);
+for (const line of leftOut) console.log(`- ${line}`);
+const unexplained = leftOut.filter((line) => !/\(ignored: |\(needs /.test(line));
+if (unexplained.length > 0) console.error(`Without a reason: ${unexplained.join(", ")}`);
+const tooMany = !quick && leftOut.length > MOST;
+if (tooMany) console.error(`More than ${MOST}: too many`);
+const left = [...filesOf(LEFTOVERS[0] ?? "")];
+if (left.length > 0) console.error(`Deno left behind: ${left.join(", ")}`);
+Deno.exit(failed || tooMany || unexplained.length > 0 || left.length > 0 ? 1 : 0);

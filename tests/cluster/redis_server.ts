@@ -5,9 +5,13 @@ import { freePort } from "./ssh_server.ts";
 
 const SERVER = commandPath("redis-server", "valkey-server");
 
+/** Where `deno task windows` offers one: see tests/windows/outside.ts. */
+export const OUTSIDE: string | undefined = Deno.env.get("TESTS_OUTSIDE");
+
 /** What is missing to run one. */
-export const NO_REDIS: Lack | undefined = missingOnWindows("Redis has no server for Windows") ??
-  (SERVER ? undefined : notInstalled("redis-server is not installed"));
+export const NO_REDIS: Lack | undefined =
+  (OUTSIDE ? undefined : missingOnWindows("Redis has no server for Windows")) ??
+    (SERVER || OUTSIDE ? undefined : notInstalled("redis-server is not installed"));
 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
@@ -17,8 +21,8 @@ export interface RedisServer extends AsyncDisposable {
   /** Starts it again where it was. */
   start(): Promise<void>;
   /** Lets it stand still, and go on. */
-  pause(): void;
-  resume(): void;
+  pause(): void | Promise<void>;
+  resume(): void | Promise<void>;
   /** All that it keeps on disk. */
   dump(): Promise<string>;
   /** Runs a line, as an administrator does. @returns The answer as it came. */
@@ -34,6 +38,7 @@ export async function startRedis(
   isKept = true,
   more: readonly string[] = [],
 ): Promise<RedisServer> {
+  if (OUTSIDE !== undefined) return await startOutside(isKept, more);
   const port = freePort();
   let running: { child: Deno.ChildProcess; drained: Promise<void> } | undefined;
   async function start(): Promise<void> {
@@ -82,6 +87,20 @@ export async function startRedis(
       return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
     },
     [Symbol.asyncDispose]: kill,
+  };
+}
+
+async function startOutside(isKept: boolean, more: readonly string[]): Promise<RedisServer> {
+  const post = async (path: string, body?: unknown) =>
+    await fetch(`${OUTSIDE}/redis${path}`, { method: "POST", body: JSON.stringify(body ?? null) });
+  const { id, port } = await (await post("/", { isKept, more })).json();
+  const act = async (action: string) => await (await post(`/${id}/${action}`)).text();
+  const quietly = async (action: string) => void await act(action);
+  return {
+    ...{ url: `redis://127.0.0.1:${port}/0`, port, dump: () => act("dump") },
+    ...{ kill: () => quietly("kill"), start: () => quietly("start") },
+    ...{ pause: () => quietly("pause"), resume: () => quietly("resume") },
+    [Symbol.asyncDispose]: () => quietly("end"),
   };
 }
 

@@ -53,10 +53,10 @@ subject(NO_REDIS, "processes with one session in Redis", (test) => {
     `so it does while the store stands still for a while`,
     () =>
       assertOneRefreshInStore(async (server) => {
-        server.pause();
+        await server.pause();
         // Real time: the clocks of other processes cannot be replaced.
         await new Promise((done) => setTimeout(done, SOAK > 0 ? 5_000 : 500));
-        server.resume();
+        await server.resume();
       }),
   );
 });

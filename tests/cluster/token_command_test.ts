@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
@@ -92,20 +92,23 @@ Deno.test("login() and refresh() run the command, and logout() ends that until t
 Deno.test("a command that hangs is killed at the deadline, and a good token is used till then", () =>
   inFolder(async (folder) => {
     await using world = portless();
-    // It tells its process id, and goes on for ever.
-    const pidFile = `${folder}/pid`;
+    // It listens on a port that it tells, and goes on for ever.
+    const portFile = `${folder}/port`;
     const hanging = scriptCommand(
-      "Deno.writeTextFileSync(Deno.args[0], `${Deno.pid}`); setInterval(() => {}, 1e6);",
-      pidFile,
+      "const { addr } = Deno.listen({ hostname: '127.0.0.1', port: 0 });" +
+        "Deno.writeTextFileSync(Deno.args[0], `${addr.port}`); setInterval(() => {}, 1e6);",
+      portFile,
     );
     const session = world.another({ tokenCommand: hanging, timeoutMs: 1_500 });
     const error = await rejection(session.accessToken());
     assertEquals(error.code, "TIMEOUT");
     assertMatch(error.message, /did not end in 1.5 seconds and was stopped; run the command/);
     // On a busy machine the deadline may be over before it begins.
-    const pid = isFile(pidFile) ? Number(await Deno.readTextFile(pidFile)) : undefined;
-    const any = Deno.build.os === "windows" ? "SIGKILL" : "SIGCONT";
-    if (pid) assertThrows(() => Deno.kill(pid, any), Deno.errors.NotFound);
+    const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
+    if (port) {
+      const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
+      await assertRejects(connect, Deno.errors.ConnectionRefused);
+    }
   }));
 
 Deno.test("while its token is good, a command that fails is a warning", () =>

@@ -4,7 +4,7 @@ import { checkPrivacy } from "../../src/doctor/file_checks.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { lackOf, needing, ROOT_ONLY } from "../support/needs.ts";
+import { lackOf, needing } from "../support/needs.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -200,18 +200,4 @@ Deno.test("permissions: the printed line is enough, and what is missing is said"
       assertMatch(failed, name === "env" ? /^\[\]$/ : new RegExp(`--allow-${name}=`));
     }
   });
-});
-
-Deno.test({
-  ...needing(ROOT_ONLY, ".env of another owner: said, and not used"),
-  fn: () =>
-    inFolder(async (cwd) => {
-      await writeEnv(cwd, { APP_CLIENT_ID: "of-somebody-else" });
-      await Deno.chown(`${cwd}/.env`, 65_534, 65_534);
-      const script = `
-        import { doctor } from ${JSON.stringify(MOD_PATH)};
-        console.log(JSON.stringify((await doctor()).checks.filter(({ name }) => name === ".env")));`;
-      const { stdout } = await runScript(script, { cwd, flags: ["-A"] });
-      assertMatch(stdout, /"warn".*belongs to another user and is ignored.*in memory only/);
-    }),
 });

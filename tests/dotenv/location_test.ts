@@ -2,6 +2,8 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 
 /** A fresh folder with these files (text) and folders (`null`) in it. */
@@ -227,5 +229,19 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
     assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
     assertMatch(lines[1] ?? "", /^false settings change to another/);
     assertEquals(lines[2], "none");
+  });
+
+  test({
+    ...needing(ROOT_ONLY, "doctor() says that a .env of another owner is not used"),
+    fn: () =>
+      inFolder(async (cwd) => {
+        await writeEnv(cwd, { APP_CLIENT_ID: "of-somebody-else" });
+        await Deno.chown(`${cwd}/.env`, 65_534, 65_534);
+        const script = `
+        import { doctor } from ${JSON.stringify(MOD_PATH)};
+        console.log(JSON.stringify((await doctor()).checks.filter(({ name }) => name === ".env")));`;
+        const { stdout } = await runScript(script, { cwd, flags: ["-A"] });
+        assertMatch(stdout, /"warn".*belongs to another user and is ignored.*in memory only/);
+      }),
   });
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { benignEnvText, hostileEnvText, OWN_KEYS } from "./arbitrary.ts";
+import { ADDED_LINES, benignEnvText, hostileEnvText, OWN_KEYS } from "./arbitrary.ts";
 import {
   ENV_READERS,
   type EnvReader,
@@ -168,11 +168,22 @@ const [lacking, lack] = await lackOnWindows();
 for (const reader of ENV_READERS) {
   if (!lacking.has(reader)) readerTest(Deno.test, reader, await lackOfReader(reader));
 }
-subject(lack, "programs that find the tokens which editEnvText() wrote", (test) => {
+subject(lack, "programs that find what editEnvText() wrote", (test) => {
   for (const reader of lacking) readerTest(test, reader);
 });
 
 function readerTest(test: typeof Deno.test, reader: EnvReader, missing?: Lack): void {
+  test(needing(missing, `${reader} finds the line wherever editEnvText() adds it`), async () => {
+    await inFolder(async (folder) => {
+      const paths = ADDED_LINES.map((_, at) => `${folder}/${at}.env`);
+      for (const [at, path] of paths.entries()) {
+        await Deno.writeTextFile(path, ADDED_LINES[at]?.[1] ?? "");
+      }
+      const readings = await readAllWith(reader, paths);
+      assertEquals(readings.map((it) => it?.ACCESS_TOKEN), ADDED_LINES.map(() => "new"));
+    });
+  });
+
   test(needing(missing, `${reader} finds the tokens that editEnvText() wrote`), async () => {
     const texts = editedTexts();
     assert(texts.length > 110, `${texts.length} were edited`);

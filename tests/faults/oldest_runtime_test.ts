@@ -10,8 +10,12 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
 /** A runtime that is in npm's cache; nothing is downloaded by a test. */
 async function runs(version: string, args: string[], cwd?: string): Promise<string | undefined> {
   try {
-    const { success, stdout } = await new Deno.Command("npx", {
-      args: ["--yes", "--offline", `deno@${version}`, ...args],
+    // `deno task windows` has it as a program of its own.
+    const [command = "", ...words] = Deno.build.os === "windows"
+      ? [`deno-${version}`]
+      : ["npx", "--yes", "--offline", `deno@${version}`];
+    const { success, stdout } = await new Deno.Command(command, {
+      args: [...words, ...args],
       ...(cwd !== undefined && { cwd }),
       env: { NO_COLOR: "1" },
       stderr: "null",

@@ -3,7 +3,6 @@ import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { fakeToken } from "../support/fake_token.ts";
-import { NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
@@ -29,8 +28,28 @@ function answerWith(refreshToken: string): string {
   return rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
 }
 
-testNeeding(
-  NO_SIGNALS,
+/** Stops a process, as a laptop does that is closed, or lets it go on. */
+function stop(child: Deno.ChildProcess, isStopped: boolean): void {
+  if (Deno.build.os !== "windows") return child.kill(isStopped ? "SIGSTOP" : "SIGCONT");
+  const kernel = Deno.dlopen("kernel32.dll", {
+    OpenProcess: { parameters: ["u32", "i32", "u32"], result: "pointer" },
+    CloseHandle: { parameters: ["pointer"], result: "i32" },
+  });
+  const system = Deno.dlopen("ntdll.dll", {
+    NtSuspendProcess: { parameters: ["pointer"], result: "i32" },
+    NtResumeProcess: { parameters: ["pointer"], result: "i32" },
+  });
+  const suspendAndResume = 0x800;
+  const handle = kernel.symbols.OpenProcess(suspendAndResume, 0, child.pid);
+  const { NtSuspendProcess, NtResumeProcess } = system.symbols;
+  const status = (isStopped ? NtSuspendProcess : NtResumeProcess)(handle);
+  kernel.symbols.CloseHandle(handle);
+  kernel.close();
+  system.close();
+  assertEquals(status, 0);
+}
+
+Deno.test(
   "a process that is stopped past its deadline wakes, and keeps the answer that came meanwhile",
   () =>
     inFolder(async (folder) => {
@@ -51,11 +70,11 @@ testNeeding(
       }).spawn();
       using connection = await provider.accept();
       await readRequest(bytesOf(connection));
-      child.kill("SIGSTOP");
+      stop(child, true);
       await writeAll(connection, new TextEncoder().encode(answerWith("the-next-one")));
       // Real time: the clock of another process cannot be replaced.
       await new Promise((done) => setTimeout(done, STOPPED_MS));
-      child.kill("SIGCONT");
+      stop(child, false);
       const { stdout, stderr } = await child.output();
       const told = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
       assertEquals(told, "valid refresh\n");

@@ -98,7 +98,7 @@ export async function inTerminal(
   if (!seen) throw new Error(problem);
   const { screen, ...others }: Seen = JSON.parse(seen);
   // A console of Windows hides the cursor while it draws.
-  // deno-lint-ignore no-control-regex
+  // deno-lint-ignore no-control-regex -- as it is written
   return { ...others, screen: ON_WINDOWS ? screen.replaceAll(/\u001b\[\?25[hl]/g, "") : screen };
 }
 

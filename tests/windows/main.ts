@@ -5,6 +5,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { IN_A_CONSOLE } from "../support/terminal.ts";
+import { startOutside } from "./outside.ts";
 import { windowsCommand, windowsRoot } from "./windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
@@ -79,12 +80,18 @@ const runs = named.length > 0 ? [[...TESTS, ...named]] : [
 ];
 let text = "";
 let failed = false;
+const outside = startOutside();
 for (const args of runs) {
-  const done = await run(windowsCommand(args), `On Windows: deno ${args.join(" ")}`);
+  const done = await run(
+    windowsCommand(args, undefined, { TESTS_OUTSIDE: outside.url }),
+    `On Windows: deno ${args.join(" ")}`,
+  );
   text += done.text;
   // The doctor finds that nothing is set up: to have told that is all it is asked here.
   failed ||= done.code !== 0 && args.at(-1) !== "doctor";
 }
+
+await outside[Symbol.asyncDispose]();
 
 if (named.length === 0) {
   const typing = [

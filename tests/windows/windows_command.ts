@@ -59,6 +59,7 @@ export function windowsCommand(
     DENO_NO_UPDATE_CHECK: "1",
     DENO_DIR: "Z:\\deno-cache",
     DENO_CERT: "Z:\\etc\\ssl\\certs\\ca-certificates.crt",
+    TINY_DISK: "Z:\\tiny",
     ...variables,
   };
   return [
@@ -66,6 +67,8 @@ export function windowsCommand(
     ...["flock", `${root}/.lock`],
     ...["unshare", "--mount", "--pid", "--fork", "--kill-child"],
     ...[`--root=${root}`, "--mount-proc", `--wd=${folder}`],
+    // A disk that is soon full.
+    ...["sh", "-c", 'mkdir -p /tiny; mount -t tmpfs -o size=16k tmpfs /tiny; exec "$@"', "sh"],
     ...["env", "-i", ...Object.entries(all).map((pair) => pair.join("="))],
     ...["wine", "/deno/deno.exe", ...args],
   ];

@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { headerOf, parseRaw, startTcpCapture } from "./tcp_capture.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
+import { needing } from "../support/needs.ts";
 
 const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
   Deno.readTextFileSync(new URL("../../README.md", import.meta.url)),
@@ -10,12 +11,8 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
 /** A runtime that is in npm's cache; nothing is downloaded by a test. */
 async function runs(version: string, args: string[], cwd?: string): Promise<string | undefined> {
   try {
-    // `deno task windows` has it as a program of its own.
-    const [command = "", ...words] = Deno.build.os === "windows"
-      ? [`deno-${version}`]
-      : ["npx", "--yes", "--offline", `deno@${version}`];
-    const { success, stdout } = await new Deno.Command(command, {
-      args: [...words, ...args],
+    const { success, stdout } = await new Deno.Command("npx", {
+      args: ["--yes", "--offline", `deno@${version}`, ...args],
       ...(cwd !== undefined && { cwd }),
       env: { NO_COLOR: "1" },
       stderr: "null",
@@ -27,11 +24,13 @@ async function runs(version: string, args: string[], cwd?: string): Promise<stri
 }
 
 const there = (await runs(OLDEST, ["--version"]))?.startsWith(`deno ${OLDEST} `) === true;
-const reason = there ? "" : ` (needs "npx --yes deno@${OLDEST} --version" to be run once before)`;
+const reason = `npx --yes deno@${OLDEST} --version was not run here before`;
 
 Deno.test({
-  name: `Deno ${OLDEST} sends a password once when the connection drops${reason}`,
-  ignore: !there,
+  ...needing(
+    there ? undefined : { reason, installable: false },
+    `Deno ${OLDEST} sends a password once when the connection drops`,
+  ),
   fn: () =>
     inFolder(async (cwd) => {
       await using provider = startTcpCapture([]);

@@ -33,6 +33,8 @@ export interface ChildOptions {
 const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE"];
 // Without these a program of Windows finds neither its network nor its temporary folder.
 NEEDED.push("LOCALAPPDATA", "SYSTEMROOT", "TEMP", "USERPROFILE");
+// There, each process would leave a copy of Deno: see tests/windows/windows_command.ts.
+NEEDED.push("DENO_DISABLE_NODE_SHIM");
 
 /** What a child sees of this process's environment. */
 export function neededVariables(): Record<string, string> {
@@ -67,9 +69,6 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
   try {
     return await use(folder);
   } finally {
-    await Deno.remove(folder, { recursive: true }).catch((error) => {
-      // Windows removes no program that runs, such as the node.exe that Deno links into its cache.
-      if (Deno.build.os !== "windows") throw error;
-    });
+    await Deno.remove(folder, { recursive: true });
   }
 }

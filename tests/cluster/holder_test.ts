@@ -5,6 +5,7 @@ import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { fakeToken } from "../support/fake_token.ts";
+import { stop } from "../processes/stop_process.ts";
 import { testNeeding } from "../support/needs.ts";
 import { NO_REDIS, startRedis } from "./redis_server.ts";
 
@@ -92,10 +93,10 @@ testNeeding(
   "a holder that was stopped and wakes is fenced off, and adopts what came after",
   () =>
     whileAsking(async (child, answerIt, next, session) => {
-      child.kill("SIGSTOP");
+      stop(child, true);
       const token = await next();
       await answerIt();
-      child.kill("SIGCONT");
+      stop(child, false);
       const { stdout } = await child.output();
       assertEquals(new TextDecoder().decode(stdout).trim(), token);
       const other = session();

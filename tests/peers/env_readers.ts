@@ -110,12 +110,15 @@ print(json.dumps([read(path) for path in paths]))`,
   "parse-env": () => Promise.resolve((paths) => Promise.all(paths.map(readWithParseEnv))),
 };
 
+/** See tests/windows/windows_command.ts. */
+const QUIET = { DENO_DISABLE_NODE_SHIM: "1" };
+
 async function denoEnvironment(flags: string[]): Promise<EnvReading> {
   const print = "console.log(JSON.stringify(Deno.env.toObject()))";
   const result = await run([
     ...[Deno.execPath(), "run", "--quiet", "--no-config", "--no-lock", "--no-prompt"],
     ...["--allow-env", ...flags, `data:application/javascript,${print}`],
-  ], { clearEnv: true });
+  ], { clearEnv: true, env: QUIET });
   return result && JSON.parse(result.stdout);
 }
 
@@ -164,11 +167,11 @@ async function readWithParseEnv(path: string): Promise<EnvReading> {
 /** `null` when the program is not there or fails. */
 async function run(
   [program = "", ...args]: string[],
-  { clearEnv = false, input = "" } = {},
+  { clearEnv = false, input = "", env = {} } = {},
 ): Promise<{ stdout: string; stderr: string } | null> {
   try {
     const child = new Deno.Command(program, {
-      ...{ args, clearEnv, stdin: "piped", stdout: "piped", stderr: "piped" },
+      ...{ args, clearEnv, env, stdin: "piped", stdout: "piped", stderr: "piped" },
     }).spawn();
     const output = child.output();
     await new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});

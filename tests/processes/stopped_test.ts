@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
+import { stop } from "./stop_process.ts";
 import { fakeToken } from "../support/fake_token.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
@@ -26,27 +27,6 @@ function answerWith(refreshToken: string): string {
   });
   const result = { AccessToken, RefreshToken: refreshToken, ExpiresIn: 1_800 };
   return rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
-}
-
-/** Stops a process, as a laptop does that is closed, or lets it go on. */
-function stop(child: Deno.ChildProcess, isStopped: boolean): void {
-  if (Deno.build.os !== "windows") return child.kill(isStopped ? "SIGSTOP" : "SIGCONT");
-  const kernel = Deno.dlopen("kernel32.dll", {
-    OpenProcess: { parameters: ["u32", "i32", "u32"], result: "pointer" },
-    CloseHandle: { parameters: ["pointer"], result: "i32" },
-  });
-  const system = Deno.dlopen("ntdll.dll", {
-    NtSuspendProcess: { parameters: ["pointer"], result: "i32" },
-    NtResumeProcess: { parameters: ["pointer"], result: "i32" },
-  });
-  const suspendAndResume = 0x800;
-  const handle = kernel.symbols.OpenProcess(suspendAndResume, 0, child.pid);
-  const { NtSuspendProcess, NtResumeProcess } = system.symbols;
-  const status = (isStopped ? NtSuspendProcess : NtResumeProcess)(handle);
-  kernel.symbols.CloseHandle(handle);
-  kernel.close();
-  system.close();
-  assertEquals(status, 0);
 }
 
 Deno.test(

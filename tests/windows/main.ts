@@ -46,10 +46,10 @@ async function run(command: string[], title: string): Promise<{ code: number; te
   return { code: (await child.status).code, text };
 }
 
-/** What Deno keeps of its own accord, and what tests that were ended left. */
-const LEFTOVERS = ["deno", "Temp"].map((name) =>
-  `${windowsRoot().root}/prefix/drive_c/users/root/AppData/Local/${name}`
-);
+const LOCAL = `${windowsRoot().root}/prefix/drive_c/users/root/AppData/Local`;
+
+/** Where Deno leaves copies of itself if it is let, of 97 MB each. */
+const COPIES = [`${LOCAL}/deno/node_compat_bin`, `${windowsRoot().packages}/node_compat_bin`];
 
 function filesOf(folder: string): string[] {
   try {
@@ -60,7 +60,8 @@ function filesOf(folder: string): string[] {
 }
 
 await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRoot().root]);
-for (const folder of LEFTOVERS) {
+// What tests left that were ended, too.
+for (const folder of [...COPIES, `${LOCAL}/Temp`]) {
   for (const name of filesOf(folder)) await Deno.remove(`${folder}/${name}`, { recursive: true });
 }
 await copyIn();
@@ -122,6 +123,6 @@ const unexplained = leftOut.filter((line) => !/\(ignored: |\(needs /.test(line))
 if (unexplained.length > 0) console.error(`Without a reason: ${unexplained.join(", ")}`);
 const tooMany = !quick && leftOut.length > MOST;
 if (tooMany) console.error(`More than ${MOST}: too many`);
-const left = [...filesOf(LEFTOVERS[0] ?? "")];
-if (left.length > 0) console.error(`Deno left behind: ${left.join(", ")}`);
-Deno.exit(failed || tooMany || unexplained.length > 0 || left.length > 0 ? 1 : 0);
+const left = COPIES.flatMap(filesOf);
+if (left.length > 0) console.log(`Copies of itself that Deno left: ${left.length}`);
+Deno.exit(failed || tooMany || unexplained.length > 0 ? 1 : 0);

@@ -13,6 +13,7 @@ import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
+import { reasonOf } from "../../src/api/disk_errors.ts";
 import { portless, rejection } from "../support/portless.ts";
 import {
   contentOf,
@@ -517,3 +518,17 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
     }
     assertEquals([server.asked.length - before, filesIn(folder)], [0, []]);
   }));
+
+Deno.test("why a file cannot be saved is told in whatever language the system speaks", () => {
+  const errors: [error: Error, why: RegExp][] = [
+    [new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder does not exist/],
+    [new Deno.errors.PermissionDenied("Zugriff verweigert (os error 5)"), /may not write there/],
+    [new Error("Nicht genug Speicherplatz. (os error 112)"), /the disk is full/],
+    [new Error("Die Syntax ist falsch. (os error 123)"), /Windows allows no such name/],
+  ];
+  const codes = ["ENOENT", "EACCES", "ENOSPC", "ENOENT"];
+  for (const [at, [error, why]] of errors.entries()) {
+    const told = reasonOf("C:\\a.csv", Object.assign(error, { code: codes[at] }));
+    assertMatch(`${told}`, why);
+  }
+});

@@ -93,10 +93,10 @@ testNeeding(
   "a holder that was stopped and wakes is fenced off, and adopts what came after",
   () =>
     whileAsking(async (child, answerIt, next, session) => {
-      stop(child, true);
+      await stop(child, true);
       const token = await next();
       await answerIt();
-      stop(child, false);
+      await stop(child, false);
       const { stdout } = await child.output();
       assertEquals(new TextDecoder().decode(stdout).trim(), token);
       const other = session();

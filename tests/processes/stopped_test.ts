@@ -50,11 +50,11 @@ Deno.test(
       }).spawn();
       using connection = await provider.accept();
       await readRequest(bytesOf(connection));
-      stop(child, true);
+      await stop(child, true);
       await writeAll(connection, new TextEncoder().encode(answerWith("the-next-one")));
       // Real time: the clock of another process cannot be replaced.
       await new Promise((done) => setTimeout(done, STOPPED_MS));
-      stop(child, false);
+      await stop(child, false);
       const { stdout, stderr } = await child.output();
       const told = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
       assertEquals(told, "valid refresh\n");

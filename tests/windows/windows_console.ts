@@ -7,7 +7,7 @@ import { windowsCommand, windowsRoot } from "./windows_command.ts";
  * Wine takes over the terminal when the console is read first: what comes before must not be lost.
  * A console is as wide as its window, and lines that are folded are no lines to compare.
  */
-const LISTENING = 'stty raw -echo rows 50 cols 400; "$0" "$@"; code=$?; stty sane; exit $code';
+const LISTENING = 'stty raw -echo rows 50 cols 1500; "$0" "$@"; code=$?; stty sane; exit $code';
 
 /** The same command there. Its folder must be in the root. */
 export function consoleCommand(

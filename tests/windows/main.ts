@@ -1,7 +1,8 @@
 /**
  * Deno for Windows, on Linux under Wine: `deno task windows` runs the demo, the tests and the command
- * line there, `--quick` a part of the tests, `deno task windows tests/dotenv …` these only. Needs root, apt and npm; the root
- * folder with Wine is made once. Console tests run on the Linux side and type into a terminal.
+ * line there, `--quick` a part of the tests, `deno task windows tests/dotenv …` these only. Needs root,
+ * apt and npm; the root folder with Wine is made once. What is typed at prompts is typed from the
+ * Linux side, into a console of Windows.
  */
 import { fileURLToPath } from "node:url";
 import { IN_A_CONSOLE } from "../support/terminal.ts";

@@ -1,7 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
 import { jwt, rejection } from "../support/portless.ts";
 import { printing, scriptCommand } from "./command.ts";
 
@@ -112,24 +111,27 @@ for (const [what, options, code, message] of cases) {
   });
 }
 
-const BEHIND = "sleep 600 & echo $! >pid;";
+/** Leaves a process running that has the same output, and tells where to find it. */
+const BEHIND = "const { pid } = new Deno.Command(Deno.execPath(), { stdin: 'null', " +
+  "args: ['eval', 'setInterval(() => {}, 1e6)'] }).spawn();" +
+  "Deno.writeTextFileSync(Deno.args[0], `${pid}`);";
 for (
-  const [what, line, outcome] of [
-    ["prints a token", `echo ${"a".repeat(30)}`, /^a{30}$/],
-    ["fails", "echo 'no session there' >&2; exit 4", /status 4 and said: no session there;/],
+  const [what, ending, outcome] of [
+    ["prints a token", "console.log('a'.repeat(30)); Deno.exit();", /^a{30}$/],
+    [
+      "fails",
+      "console.error('no session there'); Deno.exit(4);",
+      /status 4 and said: no session there;/,
+    ],
   ] as const
 ) {
-  testNeeding(
-    NOT_ON_WINDOWS,
-    `a command that ${what} has ended, though what it left running keeps its output open`,
-    () =>
-      inFolder(async (folder) => {
-        const command = ["sh", "-c", `cd '${folder}'; ${BEHIND} ${line}`];
-        // It would take all of that time.
-        const session = createSession({ tokenCommand: command, timeoutMs: 600_000 });
-        const told = await session.accessToken().catch(({ message }) => message);
-        Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
-        assertMatch(told, outcome);
-      }),
-  );
+  Deno.test(`a command that ${what} has ended, though what it left running keeps its output open`, () =>
+    inFolder(async (folder) => {
+      const command = scriptCommand(BEHIND + ending, `${folder}/pid`);
+      // It would take all of that time.
+      const session = createSession({ tokenCommand: command, timeoutMs: 600_000 });
+      const told = await session.accessToken().catch(({ message }) => message);
+      Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
+      assertMatch(told, outcome);
+    }));
 }

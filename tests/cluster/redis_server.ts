@@ -80,14 +80,16 @@ export async function startRedis(
       const texts = files.map(({ name }) => Deno.readTextFile(`${folder}/appendonlydir/${name}`));
       return (await Promise.all(texts)).join("\n");
     },
-    async tell(line) {
-      using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-      await connection.write(new TextEncoder().encode(`${line}\r\n`));
-      const answer = new Uint8Array(65_536);
-      return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
-    },
+    tell: (line) => tell(port, line),
     [Symbol.asyncDispose]: kill,
   };
+}
+
+async function tell(port: number, line: string): Promise<string> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  await connection.write(new TextEncoder().encode(`${line}\r\n`));
+  const answer = new Uint8Array(65_536);
+  return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
 }
 
 async function startOutside(isKept: boolean, more: readonly string[]): Promise<RedisServer> {
@@ -100,6 +102,7 @@ async function startOutside(isKept: boolean, more: readonly string[]): Promise<R
     ...{ url: `redis://127.0.0.1:${port}/0`, port, dump: () => act("dump") },
     ...{ kill: () => quietly("kill"), start: () => quietly("start") },
     ...{ pause: () => quietly("pause"), resume: () => quietly("resume") },
+    tell: (line) => tell(port, line),
     [Symbol.asyncDispose]: () => quietly("end"),
   };
 }

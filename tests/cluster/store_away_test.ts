@@ -76,7 +76,7 @@ testNeeding(
     inCluster(async ({ server, session, world }) => {
       const one = session();
       await one.login();
-      server.pause();
+      await server.pause();
       try {
         assertEquals(await call(one), 200);
         world.clock.advance(1_700);
@@ -84,11 +84,11 @@ testNeeding(
         assertMatch(one.status().warnings.join(), /it did not answer in time/);
         world.clock.advance(2_000);
         const due = call(one);
-        server.resume();
+        await server.resume();
         assertEquals([await due, world.refreshes()], [200, 1]);
         assertEquals(one.status().warnings, []);
       } finally {
-        server.resume();
+        await server.resume();
       }
     }),
 );

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession } from "../../mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
 import { jwt, portless, rejection, statusOf, withEnvironment } from "../support/portless.ts";

@@ -47,7 +47,7 @@ make_system() {
 # git for Windows is made here, of Debian's source: no package has it. Node.js for Windows is npm's.
 make_programs() {
   mkdir -p "$root/programs" "$root/source"
-  echo "deb-src http://deb.debian.org/debian trixie main" >"$root/etc/apt/sources.list.d/source.list"
+  sed -n 's/^deb /deb-src /p' "$root/etc/apt/sources.list" >"$root/etc/apt/sources.list.d/source.list"
   in_root apt-get update -qq
   in_root apt-get install -y -qq --no-install-recommends \
     gcc-mingw-w64-x86-64-win32 libz-mingw-w64-dev make >/dev/null

@@ -240,6 +240,9 @@ async function attempt(
   }
 }
 
+/** What to do about a call that reached nobody. */
+export const UNREACHED = "check the address, the network and any proxy, then try again";
+
 /** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
 function explained(
   error: unknown,
@@ -249,7 +252,9 @@ function explained(
 ): unknown {
   if (!canBeSent(headers)) return typeError(BAD_HEADER);
   if (showsToken(error, headers)) {
-    const told = typeError(`Cannot reach ${url.origin}${url.pathname}: the request failed`);
+    const told = typeError(
+      `Cannot reach ${url.origin}${url.pathname}: the request failed; ${UNREACHED}`,
+    );
     return signal?.aborted ? signal.reason : told;
   }
   if (signal?.aborted || error instanceof AuthError) return error;
@@ -268,5 +273,5 @@ function explained(
   if (known.words === "the request failed" && !/header|url|:\/\//i.test(told)) {
     return error;
   }
-  return typeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}`);
+  return typeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}; ${UNREACHED}`);
 }

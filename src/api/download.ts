@@ -1,5 +1,5 @@
 import { JudgedCall } from "./answer.ts";
-import type { ApiCaller } from "./auth_fetch.ts";
+import { type ApiCaller, UNREACHED } from "./auth_fetch.ts";
 import { openTarget } from "./download_target.ts";
 import { BodyError, piecesOf } from "./body_reader.ts";
 import { pairsOf, withDefault } from "./headers.ts";
@@ -197,7 +197,9 @@ class Transfer {
       this.#call.signal?.throwIfAborted();
       // An address that never answered is most likely wrong.
       if (!this.#wasAnswered || !(error instanceof TypeError)) throw error;
-      return { why: error.message.replace(/^Cannot reach \S+: /, "") };
+      return {
+        why: error.message.replace(/^Cannot reach \S+: /, "").replace(`; ${UNREACHED}`, ""),
+      };
     }
     this.#wasAnswered = true;
     if (response.status === 416 && size > 0) {

@@ -263,7 +263,10 @@ Deno.test("the error of a replaced fetch is passed on, but not with the token on
   assertEquals(await rejection(world.session.authFetch("/v1/x?key=1")), failure);
   failure = new Error("mine");
   const told = await rejection(world.session.authFetch("/v1/x?key=1"));
-  assertEquals(told.message, "Cannot reach https://api.sandbox.example/v1/x: the request failed");
+  assertEquals(
+    told.message,
+    "Cannot reach https://api.sandbox.example/v1/x: the request failed; check the address, the network and any proxy, then try again",
+  );
 });
 
 Deno.test("a header that cannot be sent is told without its value", async () => {

@@ -30,9 +30,18 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 }
 
 const broken: [Fault, RegExp][] = [
-  ["resetBefore", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
-  ["resetAfterRequest", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
-  ["closeAfterRequest", /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke$/],
+  [
+    "resetBefore",
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke; check the address, .*try again$/,
+  ],
+  [
+    "resetAfterRequest",
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke; check the address, .*try again$/,
+  ],
+  [
+    "closeAfterRequest",
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami: the connection broke; check the address, .*try again$/,
+  ],
 ];
 for (const [fault, expected] of broken) {
   Deno.test(`${fault} at the API is told, and the next call goes well`, async () => {
@@ -48,7 +57,10 @@ for (const [fault, expected] of broken) {
 Deno.test("an API that refuses connections is told, and the next call goes well", async () => {
   await withApi(async (session, proxy, providerRequests) => {
     proxy.refuse();
-    assertMatch(await failureOf(session.authFetch("/v1/whoami")), /the connection was refused$/);
+    assertMatch(
+      await failureOf(session.authFetch("/v1/whoami")),
+      /the connection was refused; check the address, .*try again$/,
+    );
     await proxy.accept();
     assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
     assertEquals(providerRequests(), 0);
@@ -82,7 +94,8 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
   await using sandbox = await startSandbox();
   const session = createSession({ apiBaseUrl: sandbox.apiUrl.replace("http:", "https:") });
   await session.login({ portalToken: "bearer opaque-token" });
-  const told = /^TypeError: Cannot reach https:\S+\/v1\/whoami: no trusted TLS connection$/;
+  const told =
+    /^TypeError: Cannot reach https:\S+\/v1\/whoami: no trusted TLS connection; check the address, .*try again$/;
   assertMatch(await failureOf(session.authFetch("/v1/whoami")), told);
   assertEquals(sandbox.apiRequests.length, 0);
 });

@@ -10,25 +10,27 @@ const SETTINGS: readonly string[] = Object.values(VARIABLES)
 const GAP = "[ _.-]*";
 const APP = `(?:app(?:lication)?${GAP})?`;
 const ID = "id(?:entifier)?";
+const POOL = `(?:user|benutzer)${GAP}pool`;
 /**
- * What the values are called. A label is a whole word, or the end of one such as `myClientId`: a part of
+ * What the values are called, in English and in German. A label is a whole word, or the end of one such as `myClientId`: a part of
  * a value with hyphens is none.
  */
 const LABELS = new RegExp(
-  `(?<![\\w/.@-])[A-Za-z_]*?(?:(?<APP_CLIENT_SECRET>${APP}client${GAP}secret|secret)` +
-    `|(?<APP_CLIENT_ID>${APP}client${GAP}${ID}|app(?:lication)?${GAP}(?:client|${ID}))` +
-    `|(?<USER_POOL_ID>user${GAP}pool(?:${GAP}${ID})?|pool${GAP}${ID}))(?![\\w/-])`,
+  `(?<![\\w/.@-])[A-Za-z_]*?(?:(?<APP_CLIENT_SECRET>${APP}client${GAP}(?:secret|geheimnis)|secret|geheimnis)` +
+    `|(?<APP_CLIENT_ID>${APP}client${GAP}${ID}|app(?:lication)?${GAP}(?:clients?|${ID}))` +
+    `|(?<USER_POOL_ID>${POOL}(?:${GAP}${ID})?|pool${GAP}${ID}|pool(?= *[:=|])))(?![\\w/-])`,
   "gi",
 );
 
 /** May stand between a label and its value. */
 const FILLER =
-  /^(?:[^\w<]*|id|is|are|be|the|your|our|this|its|value|key|as|follows|following|now|for|of|to|use|app|client|subscription)$/i;
+  /^(?:[^\w<]*|id|is|are|be|the|your|our|this|its|value|key|as|follows|following|now|for|of|to|use|app|client|subscription|ist|sind|lautet|der|die|das|ihre?|wert|wie|folgt)$/i;
 
 const SHAPES: Readonly<Record<string, RegExp>> = {
   APP_CLIENT_ID: /^(?=.*\d)[\w.:+-]{4,}$/,
   // Dates, ticket numbers and words, which may stand in its place, are shorter or hold no digit.
-  APP_CLIENT_SECRET: /^(?=.*\d)(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
+  // No word is as long as one that holds none.
+  APP_CLIENT_SECRET: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
   USER_POOL_ID: /^(?=.*\d)[\w-]{4,}$/,
 };
 
@@ -40,10 +42,11 @@ const NO_SECRET =
 const ADDRESS =
   /https?:\/\/[^\s"'`<>|*)\]}\\]+|(?<![\w@./-])(?:[a-z\d-]+\.){2,}[a-z]{2,}(?::\d+)?(?![\w@.-])/gi;
 const TOKEN_ENDPOINT =
-  /token[ _-]*(?:endpoint|url|address)|initiate[ _-]*auth|identity[ _-]*provider|\bauth[ _-]*(?:url|endpoint|address)|\bidp\b/i;
-const API = /\bapi|base[ _-]*(?:url|address)|data[ -]*platform/i;
+  /token[ _-]*(?:endpunkt|endpoint|url|add?ress)|(?:endpunkt|endpoint|adresse)[ _-]*(?:f.r|der|des|von|for|of)(?: the)? tokens?\b|initiate[ _-]*auth|identity[ _-]*provider|\bauth[ _-]*(?:url|endpoint|address)|\bidp\b/i;
+const API = /\bapi|bas(?:e|is)[ _-]*(?:url|add?ress)|data[ -]*platform/i;
 /** Other addresses that support channels send. */
-const READING = /\b(?:docs?|documentation|portal|manual|guide|wiki|ticket|swagger|status)\b/i;
+const READING =
+  /\b(?:docs?|documentation|portal|manual|guide|wiki|ticket|swagger|status|dokumentation|anleitung|handbuch)\b/i;
 
 /**
  * Finds the settings in a reply of the support channel: a table, prose, JSON, lines of a `.env`, with or

@@ -90,7 +90,31 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
   ["a client without a secret", `Client secret: none\nClient ID: ${ID}`, {
     ...{ APP_CLIENT_ID: ID, APP_CLIENT_SECRET: "" },
   }],
+  [
+    "German, with bullets",
+    `Sehr geehrte Frau Müller,\r\n\r\nhier die Daten für „Wind Nord“:\r\n\r\n • App-Client-ID: ${ID}\r\n` +
+    ` • Client-Geheimnis: ${SECRET}\r\n • Benutzerpool-ID: ${POOL}\r\n` +
+    ` • Adresse des Token-Endpunkts: ${VENDOR.authUrl}\r\n • Basisadresse der API: ${API}\r\n` +
+    ` • Dokumentation der API: https://docs.example.com/x\r\n`,
+    { ...variables({ ...AWS, authUrl: VENDOR.authUrl }) },
+  ],
+  [
+    "German, in sentences",
+    `Die ID Ihres App-Clients lautet ${ID}. Das Secret ist ${SECRET}\nDer User-Pool lautet ${POOL}. ` +
+    `Der Endpunkt für Tokens ist ${VENDOR.authUrl}, die API erreichen Sie unter ${API}.\n`,
+    { ...variables({ ...AWS, authUrl: VENDOR.authUrl }) },
+  ],
+  [
+    "short labels",
+    `> client id = ${ID}\n> pool: my-pool_1\n> client secret = ${"only-letters-".repeat(3)}x\n`,
+    {
+      APP_CLIENT_ID: ID,
+      USER_POOL_ID: "my-pool_1",
+      APP_CLIENT_SECRET: `${"only-letters-".repeat(3)}x`,
+    },
+  ],
   // A question is better than a wrong setting.
+  ["a word for a secret that comes later", "Client secret: follows-by-text-message", {}],
   ["two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
   ["labels in a list", `The client id and the client secret are ${ID} and ${SECRET}.`, {}],
   ["stars and placeholders", `Client secret: ${"*".repeat(20)}\nClient id: <APP_CLIENT_ID>`, {}],

@@ -14,9 +14,9 @@ export async function explain(code: string | undefined, json: boolean): Promise<
   if (section === undefined) {
     const meant = closest(wanted, codes);
     throw new UsageError(
-      `There is no such code${meant ? ` (did you mean ${meant}?)` : ""}; the codes are ${
-        codes.join(", ")
-      }`,
+      `There is no such code${
+        meant ? ` (did you mean ${meant}?)` : ""
+      }; all codes: platform-auth explain`,
     );
   }
   await (json ? printJson({ code: wanted, text: section }) : print(`${wanted}\n\n${section}`));

@@ -42,6 +42,10 @@ async function create(file: string): Promise<string> {
     }
     const next = error instanceof Deno.errors.AlreadyExists
       ? ": it is there already, and is left as it is; give another name"
+      : error instanceof Deno.errors.NotFound
+      ? ": its folder does not exist; make it first"
+      : error instanceof Deno.errors.PermissionDenied
+      ? ": this user may not write there; name another place"
       : "; check the path";
     throw new ConfigError("INVALID_SETTING", `Cannot write ${file}${next}`);
   }

@@ -67,9 +67,14 @@ function printError(line: string): void {
   }
 }
 
+/** `login --portal` was run, and nobody could be asked. */
+const PIPED =
+  "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
+
 /** What the library says to call, as the command that does it. */
 export function asCommands(text: string): string {
-  return text.replaceAll("login({ portalToken })", "platform-auth login --portal")
+  return text.replaceAll("login({ portalToken }) with the string from the portal", PIPED)
+    .replaceAll("login({ portalToken })", "platform-auth login --portal")
     .replaceAll("login({ force: true })", "platform-auth login --force")
     .replaceAll("login()", "platform-auth login")
     // What only a program can do.

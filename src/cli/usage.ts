@@ -23,7 +23,7 @@ Options of all commands:
   --help, --version
 
 Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.
-Settings come from the .env and the environment; see .env.example.`,
+Settings come from the .env, which platform-auth init writes, and from the environment.`,
 
   init:
     `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
@@ -70,7 +70,7 @@ Examples:
 Usage: platform-auth token [--min-valid <seconds>] [--json]
 
   --min-valid <seconds>   refresh first if the token expires sooner than this
-  --json                  { "access_token", "expires_at" }, as AUTH_TOKEN_COMMAND takes it elsewhere
+  --json                  { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND understands
 
 Examples:
   platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations

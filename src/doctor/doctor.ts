@@ -95,9 +95,12 @@ function checkRuntime(): Check {
   const { deno } = Deno.version;
   const [major = 0, minor = 0, patch = 0] = deno.split(/[.-]/).map(Number);
   const recent = major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 1)));
-  const place = inKernel() ? "a notebook" : Deno.stdin.isTerminal() ? "a terminal" : "no terminal";
-  const asks = place === "no terminal" ? ": login() cannot ask" : ": login() can ask";
-  const message = `Deno ${deno} in ${place}${asks}`;
+  const place = inKernel()
+    ? "in a notebook: login() can ask"
+    : Deno.stdin.isTerminal()
+    ? "in a terminal: login() can ask"
+    : "without a terminal: login() cannot ask";
+  const message = `Deno ${deno} ${place}`;
   return recent
     ? { name: "runtime", level: "ok", message }
     : { name: "runtime", level: "fail", message, fix: "upgrade to Deno 2.9.1 or later" };

@@ -136,17 +136,20 @@ function missingSettings(
     );
   }
   const unreadable = problem ? `; ${sentenceOf(problem)}` : "";
-  const place = settings.envFile ?? "a .env";
   const ticket = missing.some((name) => /^(AUTH|APP|USER_POOL)_/.test(name))
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
+  const [them, options] = missing.length > 1 ? ["them", "options"] : ["it", "an option"];
+  // Which leaves out user name and password: they are the user's own.
+  const byInit = ticket && " (platform-auth init does)";
+  const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
   return new ConfigError(
     "MISSING_SETTINGS",
     `Cannot ${doing}: missing ${
       missing.join(", ")
-    }${unread}${unreadable}; set them in ${place} (platform-auth init does), in the environment or ` +
-      `as options${ticket}`,
+    }${unread}${unreadable}; set ${them} ${place}in ` +
+      `the environment or as ${options}${ticket}`,
   );
 }
 

@@ -122,7 +122,9 @@ export async function obtainTokens(
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && canAsk(world)) {
     const answer = await ask(world, FIRST_QUESTION, true, signal);
-    if (answer !== null && answer.trim() !== "") return fromPortal(place, pastedToken(answer));
+    if (answer !== null && answer.trim() !== "") {
+      return fromPortal(place, pastedToken(answer, FIRST_ADVICE));
+    }
     // Where nobody can be asked after all, everything that is missing is listed.
     mayAsk = answer !== null;
   }
@@ -134,25 +136,28 @@ export async function obtainTokens(
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string, or press Enter for user name and password:';
 
-/** Anything else may be a password or a name that somebody typed at the first question: it is not kept as a token. */
-function pastedToken(answer: string): string {
+const FIRST_ADVICE =
+  'run login() again, and paste what "Copy Token" gives, or press Enter at the ' +
+  "first question for user name and password";
+
+/** Anything else may be a password or a name that somebody typed at the question: it is not kept as a token. */
+function pastedToken(answer: string, advice: string): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    'Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"; run login() ' +
-      'again, and paste what "Copy Token" gives, or press Enter at the first question for user name ' +
-      "and password",
+    `Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"; ${advice}`,
   );
 }
 
 async function askPortalToken(world: World, signal: AbortSignal | undefined): Promise<string> {
-  return await askFor(
+  const answer = await askFor(
     world,
     'Paste the portal\'s "Copy Token" string:',
     true,
     "run login({ portalToken }) with the string from the portal",
     signal,
   );
+  return pastedToken(answer, 'choose "Copy Token" in the user menu of the portal and try again');
 }
 
 async function fromPassword(

@@ -18,8 +18,11 @@ export function bytesText(bytes: number): string {
 
 /** A duration in whole words, for sentences. */
 export function spanText(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / 60_000));
-  const [count, unit] = minutes < 120
+  const seconds = Math.max(1, Math.floor(ms / 1_000));
+  const minutes = Math.round(ms / 60_000);
+  const [count, unit] = seconds < 90
+    ? [seconds, "second"]
+    : minutes < 120
     ? [minutes, "minute"]
     : minutes < 2_880
     ? [Math.floor(minutes / 60), "hour"]

@@ -417,7 +417,10 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
     free.close();
     const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
-      [await run(["fetch", `http://${gone}/x?secret=1`], net), /Cannot reach .*refused\n$/],
+      [
+        await run(["fetch", `http://${gone}/x?secret=1`], net),
+        /Cannot reach .*refused; check the address, .*\n$/,
+      ],
       [
         await run(["fetch", "http://127.0.0.1:9/x"]),
         /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/,

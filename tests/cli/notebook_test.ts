@@ -46,7 +46,7 @@ Deno.test("notebook writes a file once, and never over another one", () =>
     assertEquals([file, specifier.endsWith("/mod.ts")], [join(folder, "other.ipynb"), true]);
     assertMatch(
       (await run(["notebook", "nowhere/a.ipynb"])).stderr,
-      /nowhere\/a\.ipynb; check the/,
+      /nowhere\/a\.ipynb: its folder does not exist; make it first/,
     );
     assertEquals((await run(["notebook", "notes.txt"])).code, 2);
   }));

@@ -38,8 +38,11 @@ const misuse: [string[], RegExp][] = [
   [["logout", "--everywhere", "--keep-remote"], /either --everywhere or --keep-remote/],
   [["login", "--portal", "--username", "ada"], /either --portal or --username/],
   [["help", "nothing"], /no such command/],
-  [["explain", "hunter2-hunter2"], /no such code; the codes are MISSING_SETTINGS, INVALID_/],
-  [["explain", "no_sesion"], /no such code \(did you mean NO_SESSION\?\); the codes are/],
+  [["explain", "hunter2-hunter2"], /no such code; all codes: platform-auth explain$/m],
+  [
+    ["explain", "no_sesion"],
+    /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth explain$/m,
+  ],
   [["explain", "no_session", "timeout"], /explain takes one code/],
 ];
 for (const [args, message] of misuse) {
@@ -53,6 +56,15 @@ for (const [args, message] of misuse) {
       assert(!stderr.includes("hunter2"));
     }));
 }
+
+Deno.test("login --portal without a terminal names another way than the one that was tried", () =>
+  inCliWorld(async ({ run }) => {
+    const { stderr } = await run(["login", "--portal"]);
+    assertMatch(
+      stderr,
+      /run platform-auth login --portal in a terminal, or pipe .* --stdin \(help/,
+    );
+  }));
 
 Deno.test("every command has help with examples, which needs no permission", () =>
   inCliWorld(async ({ run }) => {

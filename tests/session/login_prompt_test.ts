@@ -235,6 +235,15 @@ Deno.test("what is no portal string is told as such at the first question", asyn
   }
 });
 
+Deno.test("what is no portal string is not kept as a token where only that was asked for", async () => {
+  await using world = portless();
+  const session = asking(world, answering("hello").prompt);
+  const error = await rejection(session.login({ strategy: "portal" }));
+  assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+  assertMatch(error.message, /no portal string, .* Token" in the user menu of the portal/);
+  assertEquals(session.status().state, "none");
+});
+
 Deno.test("without any front end to ask, login() lists what is missing", async () => {
   const mod = import.meta.resolve("../../mod.ts");
   const code = `import { createSession } from ${JSON.stringify(mod)};

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { ChallengeError, ConfigError, createSession } from "../../mod.ts";
+import { ChallengeError, ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import {
   errorAnswer,
   jwt,
@@ -208,8 +208,28 @@ Deno.test("the list of what is missing leaves out what is set", async () => {
   await using world = portless();
   const { clientSecret: _, password: __, ...rest } = world.options;
   const error = await rejection(createSession(rest).login({ strategy: "environment" }));
-  assertMatch(error.message, /missing APP_CLIENT_SECRET, PASSWORD[;.]/);
+  assertMatch(error.message, /missing APP_CLIENT_SECRET, PASSWORD; set them in the environment/);
   assertEquals(world.sent.length, 0);
+});
+
+Deno.test("what to do about a missing password names no command and no file that do not help", async () => {
+  await using world = portless();
+  const { password: _, ...rest } = world.options;
+  const { envFile } = world;
+  const missing = async (options: SessionOptions) =>
+    (await rejection(createSession(options).login({ strategy: "environment" }))).message;
+  assertMatch(
+    await missing({ ...rest, envFile }),
+    /missing PASSWORD; set it in \S+\.env, in the environment or as an/,
+  );
+  const inMemory = await missing(rest);
+  const { clientId: __, ...others } = rest;
+  const all = await missing({ ...others, envFile });
+  assertMatch(
+    all,
+    /missing APP_CLIENT_ID, PASSWORD; set them in \S+\.env \(platform-auth init does\), in/,
+  );
+  assertMatch(inMemory, /missing PASSWORD; set it in the environment or as an option \(help/);
 });
 
 Deno.test("a wrong password leaves the session and the file as they were", async () => {

@@ -12,8 +12,8 @@ const APP = `(?:app(?:lication)?${GAP})?`;
 const ID = "id(?:entifier)?";
 const POOL = `(?:user|benutzer)${GAP}pool`;
 /**
- * What the values are called, in English and in German. A label is a whole word, or the end of one such as `myClientId`: a part of
- * a value with hyphens is none.
+ * What the values are called, in English and in German. A label is a whole word, or the end of one
+ * such as `myClientId`: a part of a value with hyphens is none.
  */
 const LABELS = new RegExp(
   `(?<![\\w/.@-])[A-Za-z_]*?(?:(?<APP_CLIENT_SECRET>${APP}client${GAP}(?:secret|geheimnis)|secret|geheimnis)` +

@@ -4,12 +4,16 @@ import type { Sandbox } from "./sandbox.ts";
 import { startSandbox } from "./start_sandbox.ts";
 
 const FIRST_PORT = 8410;
+/** As whoever reads it starts it: in a clone, or with the one file of a release. */
+const COMMAND = import.meta.url.endsWith("/src/sandbox/main.ts")
+  ? "deno task sandbox"
+  : "platform-auth sandbox";
 
 const HELP =
   `Runs an identity provider, a portal and a data platform API on this computer, to try things out and
 to teach. No account is needed.
 
-Usage: deno task sandbox [options]
+Usage: ${COMMAND} [options]
 
   --port N                    use the ports N, N+1 and N+2 (default ${FIRST_PORT}; 0: any free ones)
   --access-token-seconds N    lifetime of an access token (default 1800)
@@ -19,6 +23,8 @@ Usage: deno task sandbox [options]
   --rotate initiate-auth|get-tokens
                               give a new refresh token with each refresh, by this operation
   --grace-seconds N           how long a replaced refresh token still works (default 0)
+  --user NAME[:PASSWORD]      a further account; may be given several times (default: the PASSWORD
+                              of the first)
   --alias                     users log in by e-mail; the provider's own name for them is a UUID
   --public-client             an app client without secret
   --lockout-after N           lock a user after N wrong passwords
@@ -42,6 +48,7 @@ const OPTIONS = {
   "words": { type: "string" },
   "rotate": { type: "string" },
   "grace-seconds": { type: "string" },
+  "user": { type: "string", multiple: true },
   "alias": { type: "boolean" },
   "public-client": { type: "boolean" },
   "lockout-after": { type: "string" },
@@ -145,8 +152,13 @@ function variablesOf({ settings }: Sandbox): Record<string, string> {
  * What is printed at the start: the addresses, and the lines for a `.env`.
  *
  * @param envFile The file in which the lines are already.
+ * @param others The names of further accounts.
  */
-export function describeSandbox(sandbox: Sandbox, envFile?: string): string {
+export function describeSandbox(
+  sandbox: Sandbox,
+  envFile?: string,
+  others: readonly string[] = [],
+): string {
   const { portalUrl, authUrl, apiUrl } = sandbox;
   const lines = Object.entries(variablesOf(sandbox)).map(([name, value]) => `${name}=${value}`);
   const settings = envFile === undefined
@@ -156,6 +168,7 @@ print those of a real account. USERNAME and PASSWORD also open the portal.
 ${lines.join("\n")}`
     : `The settings are in ${envFile}
 USERNAME and PASSWORD also open the portal.`;
+  const further = others.length === 0 ? "" : `Further accounts: ${others.join(", ")}\n\n`;
   return `The sandbox is running.
 
   identity provider  ${authUrl}
@@ -164,7 +177,7 @@ USERNAME and PASSWORD also open the portal.`;
 
 ${settings}
 
-Ctrl+C stops the sandbox; its tokens then no longer work.
+${further}Ctrl+C stops the sandbox; its tokens then no longer work.
 `;
 }
 
@@ -179,12 +192,15 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
     }
     sandbox = await startSandbox(options);
   } catch (error) {
-    const usage = error instanceof TypeError || error instanceof RangeError;
-    const text = error instanceof Error ? error.message : String(error);
-    console.error(usage ? `${text}\nSee deno task sandbox --help` : text);
-    return usage ? 2 : 1;
+    return refused(error);
   }
   await using _ = sandbox;
+  let others: string[];
+  try {
+    others = addUsers(sandbox, parse(args).user ?? []);
+  } catch (error) {
+    return refused(error);
+  }
   const folder = parse(args)["write-env"];
   const envFile = folder === undefined
     ? undefined
@@ -192,10 +208,27 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
   const stopped = Promise.withResolvers<void>();
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);
-  console.log(describeSandbox(sandbox, envFile));
+  console.log(describeSandbox(sandbox, envFile, others));
   await stopped.promise;
   for (const signal of signals) Deno.removeSignalListener(signal, stopped.resolve);
   return 0;
+}
+
+/** Says why the sandbox does not start. @returns The exit status. */
+function refused(error: unknown): number {
+  const usage = error instanceof TypeError || error instanceof RangeError;
+  const text = error instanceof Error ? error.message : String(error);
+  console.error(usage ? `${text}\nSee ${COMMAND} --help` : text);
+  return usage ? 2 : 1;
+}
+
+/** @returns The names that log in. */
+function addUsers({ addUser, settings }: Sandbox, given: readonly string[]): string[] {
+  return given.map((text) => {
+    const [, name = "", password = settings.password] = /^([^:]*)(?::([^]*))?$/.exec(text) ?? [];
+    addUser({ username: name, password, ...(name.includes("@") && { email: name }) });
+    return name;
+  });
 }
 
 function choice<T extends string>(name: string, value: string, allowed: readonly T[]): T {

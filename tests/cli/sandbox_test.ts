@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseEnv } from "node:util";
+import { createSession } from "../../mod.ts";
 import { inFolder, neededVariables } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { COMMAND_FLAGS } from "../support/documented_flags.ts";
@@ -22,8 +23,12 @@ interface Outcome {
 }
 
 /** Runs the sandbox; if it starts, does the work and stops it. */
-async function withSandbox(cwd: string, work?: () => Promise<void>): Promise<Outcome> {
-  const args = ["sandbox", "--port", "0", "--write-env", "."];
+async function withSandbox(
+  cwd: string,
+  work?: () => Promise<void>,
+  further: string[] = [],
+): Promise<Outcome> {
+  const args = ["sandbox", "--port", "0", "--write-env", ".", ...further];
   await using sandbox = command(cwd, ...args).spawn();
   const error = new Response(sandbox.stderr).text();
   let printed = "";
@@ -62,6 +67,24 @@ Deno.test("sandbox --write-env writes settings with which a login and a call wor
     assert(
       parseEnv(await Deno.readTextFile(`${folder}/.env`)).AUTH_URL !== parseEnv(first).AUTH_URL,
     );
+  }));
+
+Deno.test("sandbox --user adds accounts for a class", () =>
+  inFolder(async (folder) => {
+    const names: string[] = [];
+    const students = [["ada", "analytical:engine"], ["ben", "Sandbox-Entry-1"]];
+    const { code, printed } = await withSandbox(folder, async () => {
+      for (const [username = "", password = ""] of students) {
+        const session = createSession({ envFile: `${folder}/.env`, username, password });
+        names.push((await session.login({ force: true })).username ?? "");
+      }
+    }, ["--user", "ada:analytical:engine", "--user=ben"]);
+    assertEquals([code, names], [0, ["ada", "ben"]]);
+    assertMatch(printed, /^Further accounts: ada, ben$/m);
+    const { code: refused, stderr } = await command(folder, "sandbox", "--port=0", "--user=student")
+      .output();
+    assertEquals(refused, 2);
+    assertMatch(new TextDecoder().decode(stderr), /the name "student" is taken/);
   }));
 
 Deno.test("sandbox --write-env leaves the settings of a real account alone", () =>

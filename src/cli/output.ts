@@ -74,7 +74,7 @@ const PIPED =
 /** What the library says to call, as the command that does it. */
 export function asCommands(text: string): string {
   return text.replaceAll("login({ portalToken }) with the string from the portal", PIPED)
-    .replaceAll("login({ portalToken })", "platform-auth login --portal")
+    .replaceAll('login({ strategy: "portal" })', "platform-auth login --portal")
     .replaceAll("login({ force: true })", "platform-auth login --force")
     .replaceAll("login()", "platform-auth login")
     // What only a program can do.

@@ -65,7 +65,9 @@ export function nextText(status: SessionStatus): string {
   if (source === "command") return "replaced by the token command when it is due";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? "copy a new portal string and run login({ portalToken })" : "run login()";
+    return isPortal
+      ? 'copy a new portal string and run login({ strategy: "portal" })'
+      : "run login()";
   }
   const until = refreshableUntil
     ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`

@@ -80,7 +80,7 @@ function judged(
   const told = `(status ${answer.status})`;
   if (answer.status === 401) {
     const fix = source === "portal"
-      ? "copy a new portal string and run login({ portalToken })"
+      ? 'copy a new portal string and run login({ strategy: "portal" })'
       : "run login({ force: true })";
     return { level: "fail", message: `the API rejects the token ${told}`, fix };
   }

@@ -45,7 +45,7 @@ export function replacesPassword({ name }: IssuedChallenge): boolean {
   return name === NEW_PASSWORD_REQUIRED;
 }
 
-const PORTAL = "log in to the portal, choose Copy Token and run login({ portalToken })";
+const PORTAL = 'log in to the portal, choose Copy Token and run login({ strategy: "portal" })';
 const TICKET = "ask the support channel of your subscription";
 
 /** What to do about steps that cannot be answered here: they need SRP, a browser, or an administrator. */

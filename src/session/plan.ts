@@ -109,7 +109,7 @@ export function whyNot(holding: Holding, clocks: Clocks, note: string | undefine
   }
   const { expiresAt, source } = holding.tokens;
   const next = source === "portal"
-    ? 'copy a new one in the portal ("Copy Token") and run login({ portalToken })'
+    ? 'copy a new one in the portal ("Copy Token") and run login({ strategy: "portal" })'
     : "run login({ force: true })";
   return new SessionExpiredError(
     "CANNOT_REFRESH",

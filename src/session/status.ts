@@ -153,8 +153,11 @@ function warningsOf(
       ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
       : `it is good for another ${spanText(remaining)}`;
     warnings.push(
-      `a portal token cannot be refreshed: ${span}; then copy a new ` +
-        "one, or set APP_CLIENT_ID and the other settings to log in with user name and password",
+      `a portal token cannot be refreshed: ${span}; then copy a new one, or ${
+        settings.text("clientId") === undefined
+          ? "set APP_CLIENT_ID and the other settings to "
+          : ""
+      }log in with user name and password`,
     );
   }
   return warnings;

@@ -1,3 +1,6 @@
+import { status } from "../../mod.ts";
+import { asCommands } from "../../src/cli/output.ts";
+import { nextText } from "../../src/display/status_text.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
@@ -65,6 +68,11 @@ Deno.test("login --portal without a terminal names another way than the one that
       /run platform-auth login --portal in a terminal, or pipe .* --stdin \(help/,
     );
   }));
+
+Deno.test("a portal login that a message names is told as its command", () => {
+  const next = nextText({ ...status(), state: "expired", source: "portal" });
+  assertEquals(asCommands(next), "copy a new portal string and run platform-auth login --portal");
+});
 
 Deno.test("every command has help with examples, which needs no permission", () =>
   inCliWorld(async ({ run }) => {

@@ -194,7 +194,7 @@ Deno.test("session: each state, with what to do", async () => {
   assertMatch(JSON.stringify(await check()), /"ok".*expired 1 s ago/);
   await session.login({ portalToken: await world.sandbox.portalToken() });
   clock.advance(1_801);
-  assertMatch(JSON.stringify(await check()), /"warn".*expired.*portalToken/);
+  assertMatch(JSON.stringify(await check()), /"warn".*expired.*strategy: ."portal/);
 });
 
 Deno.test("--login tries user name and password, and keeps nothing", async () => {

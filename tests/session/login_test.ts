@@ -153,11 +153,21 @@ Deno.test("a portal login needs no other setting and says that it cannot be refr
   assertEquals(status.refreshableUntil, undefined);
   assertEquals(status.username, "student");
   const [warning = ""] = status.warnings;
-  assertMatch(warning, /cannot be refreshed.*\b30\b.*minutes/);
+  assertMatch(warning, /cannot be refreshed.*\b30\b.*minutes.*, or set APP_CLIENT_ID and/);
   world.clock.advance(600);
   assertMatch(session.status().warnings.join(), /\b20\b.*minutes/);
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
   assertEquals(world.sent.length, 0);
+});
+
+Deno.test("a portal login asks for no settings that are there, and counts its last minute in seconds", async () => {
+  await using world = portless();
+  const { warnings } = await world.session.login({
+    portalToken: await world.sandbox.portalToken(),
+  });
+  assertMatch(warnings.join(), /copy a new one, or log in with user name and password$/);
+  world.clock.advance(1_800 - 39);
+  assertMatch(world.session.status().warnings.join(), /good for another 39 seconds;/);
 });
 
 Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file", async () => {

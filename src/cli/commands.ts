@@ -196,7 +196,12 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
 
 function unknownCommand(given: string): UsageError {
   if (given.startsWith("-")) {
-    return new UsageError("Options stand behind the command, as in: platform-auth status --json");
+    const alone = closest(given, ["--help", "--version"]);
+    return new UsageError(
+      alone === undefined
+        ? "Options stand behind the command, as in: platform-auth status --json"
+        : `There is no such option (did you mean ${alone}?); see: platform-auth --help`,
+    );
   }
   const plain = given.toLowerCase().replaceAll(/[-_]/g, "");
   const known = [...Object.keys(COMMANDS), "sandbox", "help"];

@@ -41,6 +41,7 @@ const misuse: [string[], RegExp][] = [
   [["logout", "--everywhere", "--keep-remote"], /either --everywhere or --keep-remote/],
   [["login", "--portal", "--username", "ada"], /either --portal or --username/],
   [["help", "nothing"], /no such command/],
+  [["--versoin"], /no such option \(did you mean --version\?\)/],
   [["explain", "hunter2-hunter2"], /no such code; all codes: platform-auth explain$/m],
   [
     ["explain", "no_sesion"],

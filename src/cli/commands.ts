@@ -4,14 +4,13 @@
  */
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import {
-  asCommands,
-  colored,
   FAILED,
-  LOGIN_NEEDED,
   OK,
   print,
   printDiagnosis,
   printJson,
+  printKept,
+  printStatus,
   say,
   UsageError,
 } from "./output.ts";
@@ -25,7 +24,6 @@ import {
   status,
 } from "../default_session.ts";
 import type { LoginOptions } from "../session/login.ts";
-import type { SessionStatus } from "../session/status.ts";
 import { ConfigError } from "../values/errors.ts";
 import { closest } from "../values/wording.ts";
 
@@ -134,10 +132,10 @@ async function perform(
     case "login":
       return await runLogin(values, json);
     case "refresh":
-      return await show(await refresh(), json);
+      return await printKept(await refresh(), json);
     case "status":
       if (status().store !== undefined) await askStore();
-      return await show(status(), json);
+      return await printStatus(status(), json);
     case "token": {
       const token = await accessToken({ minValidSeconds: seconds(values["min-valid"]) });
       await (json ? printJson(tokenAnswer(token)) : print(token));
@@ -228,7 +226,7 @@ async function runLogin(
     ...(secret !== undefined && (portal ? { portalToken: secret } : { password: secret })),
     ...(portal === true && { strategy: "portal" }),
   };
-  return await show(await login(options), json);
+  return await printKept(await login(options), json);
 }
 
 async function runLogout(values: Values, json: boolean): Promise<number> {
@@ -237,7 +235,7 @@ async function runLogout(values: Values, json: boolean): Promise<number> {
   if (everywhere && !revoke) {
     throw new UsageError("logout takes either --everywhere or --keep-remote");
   }
-  return await show(await logout({ everywhere, revoke }), json, OK);
+  return await printStatus(await logout({ everywhere, revoke }), json, OK);
 }
 
 /** The secret is the first line: a password may hold any other character. */
@@ -252,16 +250,6 @@ async function runDoctor(alsoLogin: boolean, json: boolean): Promise<number> {
   const diagnosis = await doctor({ login: alsoLogin });
   await (json ? printJson(diagnosis) : printDiagnosis(diagnosis));
   return diagnosis.ok ? OK : FAILED;
-}
-
-async function show(found: SessionStatus, json: boolean, always?: number): Promise<number> {
-  if (json) await printJson(found);
-  else {
-    const { statusText } = await import("../display/status_text.ts");
-    await print(colored(asCommands(statusText(found))));
-  }
-  const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
-  return always ?? (over ? LOGIN_NEEDED : OK);
 }
 
 /** What a store holds nobody knows before it was asked, as a call does. Whether there is a session the status tells. */

@@ -1,5 +1,6 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
 import { AuthError, SessionExpiredError } from "../values/errors.ts";
+import type { SessionStatus } from "../session/status.ts";
 import { ChallengeError } from "../session/challenges/challenge.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
@@ -27,6 +28,32 @@ export async function print(line: string): Promise<void> {
 /** Prints a value as JSON. */
 export async function printJson(value: unknown): Promise<void> {
   await print(jsonText(value, 2));
+}
+
+/** Prints a status. @returns The exit status that it stands for. */
+export async function printStatus(
+  found: SessionStatus,
+  json: boolean,
+  always?: number,
+): Promise<number> {
+  if (json) await printJson(found);
+  else {
+    const { statusText } = await import("../display/status_text.ts");
+    await print(colored(asCommands(statusText(found))));
+  }
+  const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
+  return always ?? (over ? LOGIN_NEEDED : OK);
+}
+
+/** The warnings of a save that failed, to a file and to a store. */
+const NOT_KEPT = /^the session is kept in memory only|until then the tokens in memory count$/;
+
+/** Prints the status of a session that other commands must find: this one's memory ends with it. */
+export async function printKept(found: SessionStatus, json: boolean): Promise<number> {
+  const shown = await printStatus(found, json);
+  if (!found.warnings.some((warning) => NOT_KEPT.test(warning))) return shown;
+  say("The session was not saved, so no other command finds it; see the warning");
+  return FAILED;
 }
 
 /**

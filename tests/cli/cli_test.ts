@@ -3,6 +3,7 @@
  * asks in a terminal.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { freePort } from "../cluster/ssh_server.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
@@ -198,6 +199,26 @@ Deno.test("--env-file names the file, and false keeps the session in memory", ()
       1,
     );
     assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === ".env"), false);
+  }));
+
+Deno.test("a session that cannot be saved is a failure: no other command finds it", () =>
+  inCliWorld(async ({ run, variables }) => {
+    const store = `redis://127.0.0.1:${freePort()}`;
+    const cases = [
+      { args: ["--env-file", "missing/.env"], env: variables, seen: /kept in memory only: Cannot/ },
+      {
+        args: ["--force"],
+        env: { AUTH_STORE: store, AUTH_TIMEOUT_MS: "2000" },
+        seen: /tokens in memory/,
+      },
+    ];
+    for (const { args, env, seen } of cases) {
+      const { code, stdout, stderr } = await run(["login", ...args], { env, flags: ["-A"] });
+      assertEquals(code, 1, stderr);
+      assertMatch(stdout, /^● Signed in as student/);
+      assertMatch(stdout, seen);
+      assertMatch(stderr, /was not saved, so no other command finds it/);
+    }
   }));
 
 Deno.test("without a session the exit status is 3, and the error says what to do", () =>

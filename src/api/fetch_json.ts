@@ -4,6 +4,7 @@ import { withDefault } from "./headers.ts";
 import { retryAfterMs } from "../provider/send.ts";
 import { checkOptions } from "../settings/options.ts";
 import { typeError } from "../values/errors.ts";
+import { closest } from "../values/wording.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
 export interface FetchJsonInit extends RequestInit {
@@ -12,6 +13,9 @@ export interface FetchJsonInit extends RequestInit {
   /** How long after the first request it may be sent again, in milliseconds. Default 60 000. */
   retryWithinMs?: number;
 }
+
+/** Options that are written by hand, and so mistyped. */
+const OPTIONS = ["method", "headers", "body", "signal", "redirect", "retries", "retryWithinMs"];
 
 /** Asks that pass: the API is busy, or will be back. */
 const TRANSIENT = [429, 503];
@@ -56,6 +60,12 @@ function checked(init: FetchJsonInit): FetchJsonInit {
     retries: ["number"],
     retryWithinMs: ["number"],
   });
+  for (const name of Object.keys(init)) {
+    // Options of `fetch` that are not known here are passed on.
+    const meant = OPTIONS.includes(name) ? undefined : closest(name, OPTIONS);
+    if (meant === undefined) continue;
+    throw typeError(`fetchJson() has no option "${name}" (did you mean "${meant}"?)`);
+  }
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {
     throw typeError("fetchJson() takes zero or more as retries and retryWithinMs");
   }

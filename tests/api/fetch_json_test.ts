@@ -162,6 +162,8 @@ Deno.test("wrong arguments are a TypeError that names them", async () => {
     [["/x", 5], /object of options/],
     [["/x", { retries: "3" }], /number as "retries"/],
     [["/x", { retries: -1 }], /zero or more/],
+    [["/x", { retrys: 3 }], /no option "retrys" \(did you mean "retries"\?\)/],
+    [["/x", { header: {} }], /did you mean "headers"/],
     [["/x", { retryWithinMs: NaN }], /zero or more/],
   ];
   for (const [values, message] of wrong) {

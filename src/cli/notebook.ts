@@ -82,17 +82,12 @@ function notebookText(specifier: string): string {
       "`login()` takes the settings from the `.env` and asks for what is missing. A session that is",
       "good is kept, so this cell may run again at any time.",
     ),
-    code(`import { authFetch, login } from ${JSON.stringify(specifier)};`, "", "await login();"),
+    code(`import { fetchJson, login } from ${JSON.stringify(specifier)};`, "", "await login();"),
     text(
-      "`authFetch` is `fetch` with the token added, kept current. `/v1/stations` is a path of the",
-      "sandbox: with an account of your own, put a path of your API in its place.",
+      "`fetchJson` adds the token, keeps it current, and gives the parsed answer. `/v1/stations` is a",
+      "path of the sandbox: with an account of your own, put a path of your API in its place.",
     ),
-    code(
-      'const answer = await authFetch("/v1/stations");',
-      "if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`);",
-      "const rows = await answer.json();",
-      "console.table(rows);",
-    ),
+    code('const rows = await fetchJson("/v1/stations");', "console.table(rows);"),
   ];
   const notebook = {
     cells: cells.map((cell, at) => ({ ...cell, id: `cell-${at + 1}` })),

@@ -212,7 +212,7 @@ for (const [challenge, said] of ELSEWHERE) {
     const error = await rejection(world.session.login({ onChallenge })) as ChallengeError;
     assertEquals([error.code, error.challengeName], ["CHALLENGE_REQUIRED", challenge]);
     assertMatch(error.message, said);
-    assertMatch(error.message, /login\(\{ portalToken \}\)/);
+    assertMatch(error.message, /login\(\{ strategy: "portal" \}\)/);
     assertEquals(error.challenge.asks, []);
     assertEquals(await outcome(error.respond({})), "CHALLENGE_REQUIRED");
     assertEquals(world.sandbox.requests.length, 1);

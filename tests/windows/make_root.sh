@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a folder with Debian 13, Wine 10, JupyterLab, and Deno, git and Node.js for Windows in it: `make_root.sh FOLDER`.
-# Needs root, apt and npm, and some six minutes the first time; a folder that is whole is left as it is.
+# Needs root, apt and npm, and four minutes the first time; a folder that is whole is left as it is.
 # Debian 12's own Wine 8 does not do: Deno for Windows ends in it at the start.
 set -euo pipefail
 root=$1

@@ -132,12 +132,15 @@ export function missingWritePermission(
   return undefined;
 }
 
-/** The folder that a file is written in. For a link it is not the folder of the link. */
+/** The folder that a file is written in. For a link that may be looked at it is not the folder of the link. */
 function folderBehind(path: string): string {
+  const folder = folderOf(path);
+  // The system is not asked where it leads if that needs a permission prompt.
+  if (!mayRead(folder)) return folder;
   try {
     return folderOf(realPath(path));
   } catch {
-    return folderOf(path);
+    return folder;
   }
 }
 

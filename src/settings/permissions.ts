@@ -28,7 +28,9 @@ export function neededPermissions(
   // A command has the tokens by itself.
   const source = command === undefined ? [endpoint, store] : [];
   const urls = [...source, settings.text("apiBaseUrl"), ...allowed]
-    .flatMap((text) => URL.parse((text ?? "").trim()) ?? []);
+    .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
+    // An address such as localhost:8000 parses, and has none.
+    .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
   return [
     ...(["read", "write"] as const).flatMap((name) =>

@@ -201,3 +201,8 @@ Deno.test("permissions: the printed line is enough, and what is missing is said"
     }
   });
 });
+
+Deno.test("permissions: an address without https:// leaves no empty host in the line to paste", async () => {
+  const diagnosis = await diagnosisOf({ ...SETTINGS, apiBaseUrl: "localhost:8000/api" });
+  assertMatch(checkNamed("permissions", diagnosis).message, /--allow-net=[\w.]+(?![,\w.])/);
+});

@@ -86,7 +86,7 @@ export async function send(
       ? { outcome: answer, headers: undefined }
       : { outcome: readAnswer(request, answer), headers: answer.headers };
     const serverDate = Date.parse(headers?.get("date") ?? "");
-    const waitMs = retryAfterMs(headers, Number.isNaN(serverDate) ? world.now() : serverDate);
+    const waitMs = retryAfterMs(headers, world.now());
     const delivery: Delivery = {
       outcome,
       attempts: attempt,
@@ -230,11 +230,17 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   };
 }
 
-/** How long an answer asks to wait, in milliseconds. */
+/**
+ * How long an answer asks to wait, in milliseconds. An instant is compared with the date of the answer,
+ * which comes from the same clock.
+ *
+ * @param now This machine's wall clock, for an answer without a date.
+ */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   const text = headers?.get("retry-after")?.trim();
   if (!text) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const until = Date.parse(text);
+  const sent = Date.parse(headers?.get("date") ?? "");
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sent) ? now : sent));
 }

@@ -145,6 +145,17 @@ Deno.test("Retry-After is waited for, and told where it is too long", async () =
   assertMatch(error?.message ?? "", /wait 120 seconds, as it asks, then try again/);
 });
 
+Deno.test("an instant in Retry-After is read by the API's clock, and not by this computer's", async () => {
+  const dates = {
+    "date": "Sat, 01 Jan 2000 00:00:00 GMT",
+    "retry-after": "Sat, 01 Jan 2000 00:00:10 GMT",
+  };
+  const { pauses } = await outcome([answer(503, {}, dates), answer(200)]);
+  assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
+  const { error } = await outcome([answer(429, {}, dates)], { retries: 0 });
+  assertEquals(error?.retryAfterSeconds, 10);
+});
+
 Deno.test("an answer that breaks off is told, and a token that is refused for good", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));

@@ -58,10 +58,12 @@ export function progressText(
   const rate = fetched / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  const filled = Math.floor(bytes / total * BAR_CHARACTERS);
+  // An API may send more than it announced: the download then ends with an error of its own.
+  const share = Math.min(bytes / total, 1);
+  const filled = Math.floor(share * BAR_CHARACTERS);
   const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
-  const left = rate > 0 ? `  ${durationText((total - bytes) / rate * 1_000)} left` : "";
-  const percent = Math.floor(bytes / total * 100);
+  const left = rate > 0 ? `  ${durationText(total * (1 - share) / rate * 1_000)} left` : "";
+  const percent = Math.floor(share * 100);
   return `${bar} ${percent} %  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;
 }
 

@@ -51,7 +51,7 @@ export function workingFolder(): string | undefined {
 export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";
   const folders: [string | undefined, string][] = [
-    [".", ""],
+    [workingFolder(), ""],
     [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
     [environment("HOME") ?? environment("USERPROFILE"), "~/"],
   ];

@@ -28,6 +28,14 @@ Deno.test("progress is a bar, bytes, a rate and the time left, or what is known 
       "████████████████████ 100 %  500 bytes of 500 bytes  500 bytes/s  0 s left",
     ],
     [2_500, undefined, 2_500, 500, "2.5 kB  5.0 kB/s"],
+    // More than the API announced.
+    [
+      600,
+      500,
+      600,
+      1_000,
+      "████████████████████ 100 %  600 bytes of 500 bytes  600 bytes/s  0 s left",
+    ],
   ];
   for (const [bytes, total, fetched, ms, text] of cases) {
     assertEquals(progressText({ bytes, ...(total && { total }) }, fetched, ms), text);

@@ -7,7 +7,7 @@ import { jsonText, printable } from "../values/wording.ts";
 /** The exit statuses. */
 export const OK = 0;
 export const FAILED = 1;
-export const USAGE = 2;
+const USAGE = 2;
 export const LOGIN_NEEDED = 3;
 
 /** A misuse of the command line. */
@@ -64,21 +64,13 @@ export async function printKept(found: SessionStatus, json: boolean): Promise<nu
  */
 export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   try {
-    await writeAll(Deno.stdout, bytes);
+    for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return false;
     const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
     throw new OutputError(`Cannot write to standard output: ${reason}; write to another place`);
   }
-}
-
-/** Writes all bytes, however many a single write takes. */
-export async function writeAll(
-  target: { write(bytes: Uint8Array): Promise<number> },
-  bytes: Uint8Array,
-): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await target.write(bytes.subarray(at));
 }
 
 /** Prints a sentence to standard error, beside the answer. */

@@ -101,13 +101,8 @@ export async function askFor(
 ): Promise<string> {
   const answer = canAsk(world) ? await ask(world, message, secret, signal) : null;
   if (answer !== null && answer.trim() !== "") return answer;
-  throw canceled(answer, next);
-}
-
-/** The error of a question that was not answered. */
-export function canceled(answer: string | null, next: string): ConfigError {
   const why = answer === null
     ? "this front end cannot ask, or the question was canceled"
     : "nothing was entered, which cancels the login";
-  return new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${why}; ${next}`);
+  throw new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${why}; ${next}`);
 }

@@ -57,6 +57,7 @@ export function configure(options: SessionOptions): void {
  * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`: nothing was sent.
  * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the provider said.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step is left unanswered; `CODE_REJECTED`, `NEW_PASSWORD_REJECTED`, `CHALLENGE_EXPIRED`.
+ * @throws {TypeError} If an option is not known, has another type, or contradicts another one.
  *
  * @example
  * ```ts
@@ -102,7 +103,8 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * API answers 401 the token is refreshed and the call sent again, once, if its body can be sent twice.
  * The token goes only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
- * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
+ * @throws {SessionExpiredError} `NO_SESSION` without a session; `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER` if it ended.
+ * @throws {ProviderError} If the token had ended and could not be refreshed: `UNREACHABLE`, `TIMEOUT` and the like.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
  * @throws {TypeError} Where `fetch` throws one, and on an `authorization` header of the caller's own.
  *
@@ -128,8 +130,7 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * `Retry-After` asks for, at most `retries` times (3) within `retryWithinMs` (60 000). Nothing else is.
  *
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON.
- * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
- * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
+ * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  * @throws {TypeError} Where `fetch` throws one.
  *
  * @example
@@ -163,8 +164,8 @@ export function fetchJson<T = unknown>(
  * @returns What was saved; shows as a card in a notebook.
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place of the file;
  * `DOWNLOAD_BROKEN`: the file is not whole.
- * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved; others as {@linkcode authFetch}.
- * @throws {SessionExpiredError} `NO_SESSION` without a session, `CANNOT_REFRESH` if it ended.
+ * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved.
+ * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  *
  * @example
  * ```ts
@@ -192,7 +193,8 @@ export function download(
  * it as a password.
  *
  * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`: log in.
- * @throws {ProviderError} If it had to be refreshed and that failed.
+ * @throws {ProviderError | ConfigError} If it had to be refreshed and that failed.
+ * @throws {TypeError} If `minValidSeconds` is below zero or no number.
  *
  * @example
  * ```ts
@@ -213,6 +215,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 /**
  * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody; reads
  * the `.env` on first use.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be read, `ENV_FILE` if the working folder was removed.
  *
  * @example
  * ```ts
@@ -253,7 +257,6 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  *
  * @returns The status; one of its `notes` says what happened here and at the provider. It is no error if
  * the provider does not help.
- *
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
  * @throws {TypeError} If `everywhere` and `revoke: false` are both given.
  *

@@ -17,7 +17,7 @@ export interface DownloadOptions {
   resume?: boolean;
   /** Method, headers and body of the call, as for `fetch`. Only a GET is gone on with. */
   init?: RequestInit;
-  /** Is told how far it is, about ten times a second and at the end; shown in place of the line that updates. */
+  /** Is told how far it is, about ten times a second and at the end. With it no progress line is shown. */
   onProgress?: (progress: DownloadProgress) => void;
   /** Ends the download; what is there is kept for the next call. */
   signal?: AbortSignal;

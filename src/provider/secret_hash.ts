@@ -1,4 +1,5 @@
 import { typeError } from "../values/errors.ts";
+
 /**
  * Computes SECRET_HASH (section 5.3 of the API document): HMAC with SHA-256 over the user name
  * immediately followed by the app client id, keyed with the app client secret, base64-encoded.

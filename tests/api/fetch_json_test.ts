@@ -156,6 +156,12 @@ Deno.test("an instant in Retry-After is read by the API's clock, and not by this
   assertEquals(error?.retryAfterSeconds, 10);
 });
 
+Deno.test("a page with a million tags that are not closed is told, too", async () => {
+  // In time that grows with the square of its length this would take hours.
+  const { error } = await outcome([answer(200, `<html>${"<title".repeat(1_000_000)}`)]);
+  assertMatch(error?.message ?? "", /it is an HTML page, and no JSON/);
+});
+
 Deno.test("an answer that breaks off is told, and a token that is refused for good", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));

@@ -134,7 +134,8 @@ function lists(index: Uint8Array, names: readonly string[]): boolean {
 function pathsOf(index: Uint8Array, view: DataView, flagsAt: number): string[] {
   const version = view.getUint32(4);
   const paths: string[] = [];
-  let bytes = new Uint8Array();
+  const decoder = new TextDecoder();
+  let bytes: Uint8Array = new Uint8Array();
   let at = 12;
   for (let count = view.getUint32(8); count > 0; count--) {
     const start = at;
@@ -148,10 +149,11 @@ function pathsOf(index: Uint8Array, view: DataView, flagsAt: number): string[] {
       at = cut.next;
     }
     const end = index.indexOf(0, at);
-    bytes = new Uint8Array([...bytes.subarray(0, kept), ...index.subarray(at, end)]);
+    const rest = index.subarray(at, end);
+    bytes = kept === 0 ? rest : new Uint8Array([...bytes.subarray(0, kept), ...rest]);
     // The flags hold the length of the path, up to 4095; else the entries are of the other size.
     if (end < 0 || (flags & 0xfff) !== Math.min(bytes.length, 0xfff)) return [];
-    paths.push(new TextDecoder().decode(bytes));
+    paths.push(decoder.decode(bytes));
     at = version === 4 ? end + 1 : start + (Math.floor((end - start) / 8) + 1) * 8;
   }
   return paths;

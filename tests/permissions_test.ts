@@ -1,15 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../src/sandbox/mod.ts";
-import {
-  type ChildResult,
-  IMPORT_FLAGS,
-  inFolder,
-  MOD_PATH,
-  runScript,
-} from "./support/child_deno.ts";
-import { childEnvironment } from "./support/cli_world.ts";
+import { type ChildResult, inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 import { NOT_ON_WINDOWS, testNeeding } from "./support/needs.ts";
-import { type Answer, inTerminal, terminalTest } from "./support/terminal.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 const SCRIPT = `
@@ -172,23 +164,3 @@ Deno.test("without any permission every part of the API fails with an error of i
       "logout PERMISSION",
     ]);
   }));
-
-terminalTest(
-  "a login and a diagnosis bring up no prompt for the .env",
-  () =>
-    inWorld(async ({ folder, variables }) => {
-      await writeEnv(folder, variables);
-      const script = `
-      import { doctor, login } from ${JSON.stringify(MOD_PATH)};
-      const { checks } = await doctor();
-      console.log(checks.find(({ name }) => name === ".env")?.message);
-      await login({ strategy: "environment" }).catch(({ code }) => console.log(code));`;
-      await Deno.writeTextFile(`${folder}/script.ts`, script);
-      const flags = ["--quiet", "--no-lock", "--allow-env", "--allow-net=127.0.0.1"];
-      const command = [Deno.execPath(), "run", ...flags, ...IMPORT_FLAGS, "script.ts"];
-      const dialog: [string, Answer][] = [["Allow?", { signal: "SIGKILL" }]];
-      const seen = await inTerminal(command, dialog, { cwd: folder, env: childEnvironment() });
-      assertEquals(seen.left, 1, seen.screen);
-      assertMatch(seen.screen, /the permission is missing[^]*PERMISSION/);
-    }),
-);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { IMPORT_FLAGS, MOD_PATH } from "../support/child_deno.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
@@ -103,7 +104,7 @@ deskTest("a rejected password may be typed once more, and neither is shown", asy
   assertEquals([seen.sane, desk.sandbox.requests.length], [true, 2]);
 });
 
-subject(NO_INTERRUPTS, "Ctrl-C and signals at a question", (test) => {
+subject(NO_INTERRUPTS, "Ctrl-C and signals at a question, and questions of Deno's", (test) => {
   for (
     const [what, sent, dialog] of [
       ["the first question", 0, [[FIRST, "bearer eyJ\x03"]]],
@@ -144,6 +145,22 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a question", (test) => {
       const seen = await desk.type(["init"], [[paste, "Client secret: abc\r\x03"]]);
       assertEquals([seen.left, seen.sane], [0, true]);
       assertEquals([...Deno.readDirSync(desk.folder)], []);
+    }));
+
+  test("a login and a diagnosis without read permission make Deno ask nothing", () =>
+    atDesk(async ({ folder }) => {
+      const script = `
+      import { doctor, login } from ${JSON.stringify(MOD_PATH)};
+      const { checks } = await doctor();
+      console.log(checks.find(({ name }) => name === ".env")?.message);
+      await login({ strategy: "environment" }).catch(({ code }) => console.log(code));`;
+      await Deno.writeTextFile(`${folder}/script.ts`, script);
+      const flags = ["--quiet", "--no-lock", "--allow-env", "--allow-net=127.0.0.1"];
+      const command = [Deno.execPath(), "run", ...flags, ...IMPORT_FLAGS, "script.ts"];
+      const dialog: [string, Answer][] = [["Allow?", { signal: "SIGKILL" }]];
+      const seen = await inTerminal(command, dialog, { cwd: folder, env: childEnvironment() });
+      assertEquals(seen.left, 1, seen.screen);
+      assertMatch(seen.screen, /the permission is missing[^]*PERMISSION/);
     }));
 });
 

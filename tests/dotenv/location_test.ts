@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
+import { displayPath } from "../../src/runtime/file_paths.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
@@ -229,6 +230,18 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
     assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
     assertMatch(lines[1] ?? "", /^false settings change to another/);
     assertEquals(lines[2], "none");
+  });
+
+  test("a path is shown whole where the working folder was removed", async () => {
+    const here = Deno.cwd();
+    const folder = await Deno.makeTempDir();
+    try {
+      Deno.chdir(folder);
+      await Deno.remove(folder);
+      assertEquals(displayPath("/srv/project/.env"), "/srv/project/.env");
+    } finally {
+      Deno.chdir(here);
+    }
   });
 
   test({

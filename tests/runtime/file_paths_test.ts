@@ -3,13 +3,7 @@ import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { join, posix, sep as SEPARATOR, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import {
-  displayPath,
-  filePath,
-  fileUrl,
-  folderOf,
-  workingFolder,
-} from "../../src/runtime/file_paths.ts";
+import { filePath, fileUrl, folderOf, workingFolder } from "../../src/runtime/file_paths.ts";
 
 const name = fc.string({
   unit: fc.constantFrom(..."ab.~ %#?&+|:*'\"`$<>[]é🌊\t\n\\\u0001"),
@@ -73,18 +67,4 @@ Deno.test("folderOf() ends with its separator", () => {
   assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
   assertEquals(folderOf(`${root}.env`), root);
   assertEquals(filePath(fileUrl("//", false), false), "/");
-});
-
-const gone = "a path is shown whole where the working folder was removed";
-
-testNeeding(NOT_ON_WINDOWS, gone, async () => {
-  const here = Deno.cwd();
-  const folder = await Deno.makeTempDir();
-  try {
-    Deno.chdir(folder);
-    await Deno.remove(folder);
-    assertEquals(displayPath("/srv/project/.env"), "/srv/project/.env");
-  } finally {
-    Deno.chdir(here);
-  }
 });

@@ -1,5 +1,5 @@
 /** A real Redis server on loopback, in a folder of its own. */
-import { TextLineStream } from "../processes/text_lines.ts";
+import { saysReady } from "../processes/text_lines.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
 import { freePort } from "./ssh_server.ts";
 
@@ -50,17 +50,12 @@ export async function startRedis(
       ],
       ...{ stdin: "null", stdout: "piped", stderr: "null" },
     }).spawn();
-    const ready = Promise.withResolvers<void>();
-    const drained = child.stdout.pipeThrough(new TextLineStream()).pipeTo(
-      new WritableStream({
-        write(line) {
-          if (line.includes("Ready to accept connections")) ready.resolve();
-        },
-      }),
+    const { drained } = await saysReady(
+      child.stdout,
+      "Ready to accept connections",
+      "redis-server",
     );
-    drained.then(() => ready.reject(new Error("redis-server does not start")));
     running = { child, drained };
-    await ready.promise;
   }
   async function kill(): Promise<void> {
     running?.child.kill("SIGKILL");

@@ -1,6 +1,6 @@
 /** A real `sshd` on loopback that lets the user of this process in by a key, and what reaches it. */
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
-import { TextLineStream } from "../processes/text_lines.ts";
+import { saysReady } from "../processes/text_lines.ts";
 
 const SERVER = commandPath("sshd") ?? commandPath("../sbin/sshd");
 
@@ -35,16 +35,7 @@ export async function startSshServer(folder: string): Promise<SshServer> {
     args: ["-D", "-e", "-f", `${folder}/config`],
     ...{ stdin: "null", stdout: "null", stderr: "piped" },
   }).spawn();
-  const ready = Promise.withResolvers<void>();
-  const draining = server.stderr.pipeThrough(new TextLineStream()).pipeTo(
-    new WritableStream({
-      write(line) {
-        if (line.includes("Server listening")) ready.resolve();
-      },
-    }),
-  );
-  draining.then(() => ready.reject(new Error("sshd does not start")));
-  await ready.promise;
+  const { drained } = await saysReady(server.stderr, "Server listening", "sshd");
   const options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"];
   return {
     command: (line) => [
@@ -53,7 +44,7 @@ export async function startSshServer(folder: string): Promise<SshServer> {
     ],
     async [Symbol.asyncDispose]() {
       server.kill("SIGTERM");
-      await Promise.all([server.status, draining]);
+      await Promise.all([server.status, drained]);
     },
   };
 }

@@ -15,3 +15,26 @@ export class TextLineStream extends TransformStream<Uint8Array<ArrayBuffer>, str
     });
   }
 }
+
+/**
+ * Reads what a server says, and waits until it says that it is there.
+ *
+ * @returns `drained` ends with the stream.
+ */
+export async function saysReady(
+  stream: ReadableStream<Uint8Array>,
+  words: string,
+  server: string,
+): Promise<{ drained: Promise<void> }> {
+  const ready = Promise.withResolvers<void>();
+  const drained = stream.pipeThrough(new TextLineStream()).pipeTo(
+    new WritableStream({
+      write(line) {
+        if (line.includes(words)) ready.resolve();
+      },
+    }),
+  );
+  drained.then(() => ready.reject(new Error(`${server} does not start`)));
+  await ready.promise;
+  return { drained };
+}

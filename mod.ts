@@ -25,7 +25,7 @@ export {
   refresh,
   status,
 } from "./src/default_session.ts";
-export type { Download, DownloadOptions, DownloadProgress } from "./src/api/download.ts";
+export type { Download, DownloadOptions, DownloadProgress } from "./src/download/download.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/display/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";
@@ -43,7 +43,7 @@ export {
   type ProviderErrorDetails,
   SessionExpiredError,
   type SessionExpiredErrorCode,
-} from "./src/values/errors.ts";
+} from "./src/errors/errors.ts";
 export {
   type Answers,
   type AuthenticatorKey,
@@ -54,7 +54,7 @@ export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
 export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";
 export type { Ask } from "./src/runtime/world.ts";
-export { parsePortalToken } from "./src/values/portal_token.ts";
+export { parsePortalToken } from "./src/session/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
 export type { SettingOrigin } from "./src/settings/settings.ts";

@@ -1,4 +1,4 @@
-import type { Download, DownloadOptions } from "./api/download.ts";
+import type { Download, DownloadOptions } from "./download/download.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";

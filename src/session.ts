@@ -1,15 +1,15 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
-import type { Download, DownloadOptions } from "./api/download.ts";
+import type { Download, DownloadOptions } from "./download/download.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError, ConfigError, isTransient, typeError } from "./values/errors.ts";
+import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { Continuation, LoginOptions } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
-import { displayPath, filePath } from "./runtime/file_paths.ts";
+import { displayPath, filePath } from "./files/paths.ts";
 import { inKernel } from "./runtime/prompt.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
@@ -189,7 +189,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       .filter((it) => it instanceof AbortSignal);
     const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
     return await cancellable("download()", callers, async (signal) => {
-      const { downloadTo } = await import("./api/download.ts");
+      const { downloadTo } = await import("./download/download.ts");
       const { progressLine } = await import("./display/progress.ts");
       const { world } = keeper;
       const line = given.onProgress ? undefined : progressLine(displayPath(path), world.monotonic);

@@ -259,7 +259,7 @@ for (const [at, [code, run]] of scenarios.entries()) {
 }
 
 Deno.test("each code that the module documents is provoked here, or where it belongs", async () => {
-  const text = await Deno.readTextFile(new URL("../src/values/errors.ts", import.meta.url));
+  const text = await Deno.readTextFile(new URL("../src/errors/errors.ts", import.meta.url));
   const types = text.slice(0, text.indexOf("The family of errors"));
   const documented = new Set([...types.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code ?? ""));
   const provoked = new Set<string>(scenarios.map(([code]) => code));

@@ -7,7 +7,7 @@
  */
 import { addressOfCall, type ApiCaller, fetchWithToken } from "./auth_fetch.ts";
 import { retryAfterMs } from "../provider/send.ts";
-import { ApiError, type ApiErrorCode, typeError } from "../values/errors.ts";
+import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";
 

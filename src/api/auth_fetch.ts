@@ -9,13 +9,13 @@ import {
   withToken,
 } from "./headers.ts";
 import { followWithin, isRedirect } from "./redirects.ts";
-import { directClient, networkReason } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../http/transport.ts";
 import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
-import { AuthError, ConfigError, shownToCaller, typeError } from "../values/errors.ts";
+import { AuthError, ConfigError, shownToCaller, typeError } from "../errors/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /** On whose behalf a call is made: the settings and the tokens of one account. */

@@ -3,7 +3,7 @@ import type { ApiCaller } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
 import { retryAfterMs } from "../provider/send.ts";
 import { checkOptions } from "../settings/options.ts";
-import { typeError } from "../values/errors.ts";
+import { typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */

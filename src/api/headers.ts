@@ -1,4 +1,4 @@
-import { typeError } from "../values/errors.ts";
+import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 
 /**

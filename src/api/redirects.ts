@@ -1,4 +1,4 @@
-import { ConfigError, typeError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

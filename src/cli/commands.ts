@@ -24,7 +24,7 @@ import {
   status,
 } from "../default_session.ts";
 import type { LoginOptions } from "../session/login.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
 
 type OptionsConfig = NonNullable<ParseArgsConfig["options"]>;

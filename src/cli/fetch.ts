@@ -1,8 +1,8 @@
 import { FAILED, LOGIN_NEEDED, OK, printJson, say, UsageError, writeOut } from "./output.ts";
-import { discardUseless } from "../api/part_file.ts";
+import { discardUseless } from "../download/part_file.ts";
 import { authFetch, download } from "../default_session.ts";
 import { cleanUpAtExit } from "../runtime/signals.ts";
-import { ApiError, ConfigError } from "../values/errors.ts";
+import { ApiError, ConfigError } from "../errors/errors.ts";
 
 /** Options of the `fetch` command, as they were typed. */
 export interface FetchCommandOptions {

@@ -3,11 +3,11 @@ import { readReply } from "./reply.ts";
 import { saveSettings } from "./settings_file.ts";
 import { doctor } from "../default_session.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
-import { displayPath } from "../runtime/file_paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { readMasked } from "../runtime/masked_input.ts";
-import { isSafeTransport } from "../runtime/transport.ts";
+import { isSafeTransport } from "../http/transport.ts";
 import { resolveSettings } from "../settings/settings.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 
 const PASTE =

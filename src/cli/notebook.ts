@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { print, printJson, UsageError } from "./output.ts";
-import { filePath, fileUrl, folderOf } from "../runtime/file_paths.ts";
-import { ConfigError } from "../values/errors.ts";
+import { filePath, fileUrl, folderOf } from "../files/paths.ts";
+import { ConfigError } from "../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 

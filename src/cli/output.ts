@@ -1,5 +1,5 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
-import { AuthError, SessionExpiredError } from "../values/errors.ts";
+import { AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { ChallengeError } from "../session/challenges/challenge.ts";
 import { jsonText, printable } from "../values/wording.ts";

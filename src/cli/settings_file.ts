@@ -1,11 +1,11 @@
 import { missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
-import { ignoreInGit } from "../dotenv/git_tracking.ts";
+import { ignoreInGit } from "../files/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
-import { filePath, fileUrl } from "../runtime/file_paths.ts";
-import { isLoopback } from "../runtime/transport.ts";
+import { filePath, fileUrl } from "../files/paths.ts";
+import { isLoopback } from "../http/transport.ts";
 import { worldOf } from "../runtime/world.ts";
-import { ConfigError } from "../values/errors.ts";
-import { TOKEN_KEYS } from "../values/stored_tokens.ts";
+import { ConfigError } from "../errors/errors.ts";
+import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 
 /** Longer than another process needs for a refresh that it saves. */
 const LOCK_MS = 5_000;

@@ -12,8 +12,8 @@ import {
   placeText,
   resumedText,
 } from "./status_text.ts";
-import type { Download } from "../api/download.ts";
-import { displayPath } from "../runtime/file_paths.ts";
+import type { Download } from "../download/download.ts";
+import { displayPath } from "../files/paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";

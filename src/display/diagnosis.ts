@@ -1,4 +1,4 @@
-import { type AuthError, sentenceOf } from "../values/errors.ts";
+import { type AuthError, sentenceOf } from "../errors/errors.ts";
 
 /** The result of one check. */
 export interface Check {

@@ -1,4 +1,4 @@
-import type { Download } from "../api/download.ts";
+import type { Download } from "../download/download.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { diagnosisText, downloadText, statusText } from "./status_text.ts";

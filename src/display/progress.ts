@@ -1,4 +1,4 @@
-import type { DownloadProgress } from "../api/download.ts";
+import type { DownloadProgress } from "../download/download.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
 

@@ -1,8 +1,8 @@
-import type { Download } from "../api/download.ts";
+import type { Download } from "../download/download.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
-import { displayPath } from "../runtime/file_paths.ts";
+import { displayPath } from "../files/paths.ts";
 
 /** A status for people, in three lines, with a further line for each warning and note. */
 export function statusText(status: SessionStatus): string {

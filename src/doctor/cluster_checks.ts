@@ -2,7 +2,7 @@ import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { timeoutOf } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
-import { AuthError } from "../values/errors.ts";
+import { AuthError } from "../errors/errors.ts";
 import { remainingMs, type Tokens } from "../values/tokens.ts";
 import { durationText } from "../values/wording.ts";
 

@@ -12,7 +12,7 @@ import { Notices } from "../session/notices.ts";
 import { holdingOf } from "../session/state.ts";
 import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
-import { AuthError } from "../values/errors.ts";
+import { AuthError } from "../errors/errors.ts";
 import type { Tokens } from "../values/tokens.ts";
 import { checkStore, checkTokenCommand } from "./cluster_checks.ts";
 import { checkEnvFile } from "./file_checks.ts";

@@ -1,8 +1,8 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
-import { gitIgnores, gitTracking, ignoreAdvice, untrackCommand } from "../dotenv/git_tracking.ts";
+import { gitIgnores, gitTracking, ignoreAdvice, untrackCommand } from "../files/git_tracking.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { displayPath } from "../runtime/file_paths.ts";
+import { displayPath } from "../files/paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
 export function checkEnvFile(configuration: Configuration): Check[] {

@@ -1,10 +1,10 @@
 import { apiAccessOf } from "../api/api_access.ts";
 import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { environment } from "../runtime/environment.ts";
-import { directClient, networkReason } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../http/transport.ts";
 import type { World } from "../runtime/world.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { AuthError } from "../values/errors.ts";
+import { AuthError } from "../errors/errors.ts";
 import { isGoodFor, type Tokens } from "../values/tokens.ts";
 
 const REACH_MS = 5_000;

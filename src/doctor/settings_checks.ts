@@ -4,7 +4,7 @@ import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { type SettingName, VARIABLES } from "../settings/settings.ts";
-import { AuthError, sentenceOf } from "../values/errors.ts";
+import { AuthError, sentenceOf } from "../errors/errors.ts";
 
 const NAMES = Object.keys(VARIABLES) as SettingName[];
 

@@ -2,11 +2,11 @@
  * The `.env` as a file that belongs to the user: found, locked, read, edited in place and replaced.
  * May import runtime and values.
  */
-import { folderOf, workingFolder } from "../runtime/file_paths.ts";
-import { ConfigError } from "../values/errors.ts";
+import { folderOf, workingFolder } from "../files/paths.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { parseEnvText } from "./parser.ts";
-import { mayRead, realPath, regularFile } from "./regular_file.ts";
-import { isInUse, replaceFile } from "./replace_file.ts";
+import { mayRead, realPath, regularFile } from "../files/regular_file.ts";
+import { isInUse, replaceFile } from "../files/replace_file.ts";
 import { editEnvText } from "./text.ts";
 
 /** What a `.env` held when it was read. */

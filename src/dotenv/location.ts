@@ -1,6 +1,6 @@
-import { filePath, fileUrl, workingFolder } from "../runtime/file_paths.ts";
-import { ConfigError } from "../values/errors.ts";
-import { isForeign, lookAt, mayRead } from "./regular_file.ts";
+import { filePath, fileUrl, workingFolder } from "../files/paths.ts";
+import { ConfigError } from "../errors/errors.ts";
+import { isForeign, lookAt, mayRead } from "../files/regular_file.ts";
 
 /** Which `.env` is used: the one that is named, else the nearest. Where it is, or will be created. */
 export interface EnvLocation {

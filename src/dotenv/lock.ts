@@ -1,7 +1,7 @@
 import type { World } from "../runtime/world.ts";
 import { missingWritePermission } from "./file.ts";
-import { lookAt, realPath, regularFile } from "./regular_file.ts";
-import { giveTo, removeLeftovers } from "./replace_file.ts";
+import { lookAt, realPath, regularFile } from "../files/regular_file.ts";
+import { giveTo, removeLeftovers } from "../files/replace_file.ts";
 
 /**
  * A lock held, or why there is none:

@@ -10,7 +10,7 @@ import type { IssuedChallenge, ProviderSettings } from "./exchange.ts";
 import { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 import { closest } from "../values/wording.ts";
-import { typeError } from "../values/errors.ts";
+import { typeError } from "../errors/errors.ts";
 
 /** Something that the answer to a challenge must have. */
 export interface ChallengeAsk {

@@ -4,7 +4,7 @@
  */
 import * as z from "npm:zod@^4/mini";
 import type { Outcome, ProviderAnswer, ProviderRequest } from "./exchange.ts";
-import { isSafeTransport } from "../runtime/transport.ts";
+import { isSafeTransport } from "../http/transport.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import { refusalOf } from "./refusal.ts";
 import { timeoutIn } from "../settings/settings.ts";

@@ -4,7 +4,7 @@ import {
   ProviderError,
   type ProviderErrorCode,
   SessionExpiredError,
-} from "../values/errors.ts";
+} from "../errors/errors.ts";
 import type { ProviderRequest, Refused } from "./exchange.ts";
 import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";

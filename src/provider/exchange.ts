@@ -1,4 +1,4 @@
-import type { ChallengeErrorCode, ProviderErrorCode } from "../values/errors.ts";
+import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
 import type { ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
 

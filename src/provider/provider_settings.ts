@@ -1,4 +1,4 @@
-import { ConfigError, sentenceOf } from "../values/errors.ts";
+import { ConfigError, sentenceOf } from "../errors/errors.ts";
 import type { ProviderWords, SessionOptions } from "../settings/options.ts";
 import type { ProviderSettings } from "./exchange.ts";
 import {

@@ -1,4 +1,4 @@
-import { type ChallengeErrorCode, isTransient, type ProviderErrorCode } from "../values/errors.ts";
+import { type ChallengeErrorCode, isTransient, type ProviderErrorCode } from "../errors/errors.ts";
 import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
 import { redact } from "../values/secret.ts";
 

@@ -1,4 +1,4 @@
-import { typeError } from "../values/errors.ts";
+import { typeError } from "../errors/errors.ts";
 
 /**
  * Computes SECRET_HASH (section 5.3 of the API document): HMAC with SHA-256 over the user name

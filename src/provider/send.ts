@@ -1,6 +1,6 @@
-import { directClient, networkReason } from "../runtime/transport.ts";
+import { directClient, networkReason } from "../http/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
-import { ConfigError, isTransient } from "../values/errors.ts";
+import { ConfigError, isTransient } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import type { World } from "../runtime/world.ts";
 

@@ -5,7 +5,7 @@ import { checkProviderSettings } from "./provider_settings.ts";
 import { whyNotEnded } from "./refusal.ts";
 import { requestRefresh } from "./token_request.ts";
 import type { World } from "../runtime/world.ts";
-import { AuthError, sentenceOf } from "../values/errors.ts";
+import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, isRenewable, type Tokens } from "../values/tokens.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";

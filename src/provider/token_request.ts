@@ -6,7 +6,7 @@ import {
   type Tokens,
 } from "../values/tokens.ts";
 import { type Caller, type Delivery, send } from "./send.ts";
-import { ConfigError, isTransient } from "../values/errors.ts";
+import { ConfigError, isTransient } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./exchange.ts";
 import type { Secret } from "../values/secret.ts";

@@ -1,5 +1,5 @@
-import { callSite, showCaller } from "../values/caller.ts";
-import { AuthError } from "../values/errors.ts";
+import { callSite, showCaller } from "../errors/stack.ts";
+import { AuthError } from "../errors/errors.ts";
 import { inKernel } from "./prompt.ts";
 
 /** After a Stop, how long a second press means the same call and not the kernel. */

@@ -1,4 +1,4 @@
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { cleanUpAtExit } from "./signals.ts";
 
 /** The terminal puts these around pasted text while bracketed paste is on. */

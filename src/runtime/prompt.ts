@@ -1,4 +1,4 @@
-import { ConfigError, typeError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 import type { World } from "./world.ts";
 
 let kernel: boolean | undefined;

@@ -10,7 +10,7 @@ import { dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { checkOptions, type SessionOptions } from "../settings/options.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 
 /** What a session was told: its options, and the settings that follow from them. Replaced as a whole. */
 export class Configuration {

@@ -1,9 +1,9 @@
 import { grantsOthers, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
-import { gitTracking, ignoreAdvice, untrackCommand } from "../dotenv/git_tracking.ts";
+import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git_tracking.ts";
 import { lockBeside } from "../dotenv/lock.ts";
-import { AuthError, sentenceOf } from "../values/errors.ts";
+import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
-import { linesOf, readStored, TOKEN_KEYS } from "../values/stored_tokens.ts";
+import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";

@@ -1,6 +1,6 @@
 import { environment, mayUseVariable } from "../runtime/environment.ts";
 import { Secret } from "../values/secret.ts";
-import { linesOf, readStored } from "../values/stored_tokens.ts";
+import { linesOf, readStored } from "./stored_tokens.ts";
 import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";

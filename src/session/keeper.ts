@@ -1,5 +1,5 @@
 import { timeoutOf } from "../provider/provider_settings.ts";
-import { AuthError, sentenceOf } from "../values/errors.ts";
+import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../values/tokens.ts";
 import type { World } from "../runtime/world.ts";
 import type { Settings } from "../settings/settings.ts";

@@ -1,8 +1,8 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
-import { ConfigError, typeError } from "../values/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 import { countFailures } from "../provider/failed_logins.ts";
-import { parsePortalToken } from "../values/portal_token.ts";
+import { parsePortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
 import { ask, askFor, canAsk } from "../runtime/prompt.ts";
 import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
@@ -23,7 +23,7 @@ import type { Answers, Challenge } from "./challenges/challenge.ts";
 import { type LoginUnderWay, takeSteps } from "./challenges/take_steps.ts";
 import { unanswered } from "./challenges/step.ts";
 import { printable, spanText } from "../values/wording.ts";
-import { displayPath } from "../runtime/file_paths.ts";
+import { displayPath } from "../files/paths.ts";
 
 /** How to log in. */
 export interface LoginOptions {

@@ -1,4 +1,4 @@
-import { type AuthError, sentenceOf } from "../values/errors.ts";
+import { type AuthError, sentenceOf } from "../errors/errors.ts";
 import type { Caller } from "../provider/token_request.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvStore } from "./env_store.ts";

@@ -1,4 +1,4 @@
-import { type AuthError, SessionExpiredError } from "../values/errors.ts";
+import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../values/secret.ts";
 import { type Clocks, isGoodFor, type Tokens } from "../values/tokens.ts";
 import { spanText } from "../values/wording.ts";

@@ -1,7 +1,7 @@
 import type { ProviderSettings } from "../provider/exchange.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import { type Caller, deliveryError, requestRefresh } from "../provider/token_request.ts";
-import { type AuthError, ProviderError, sentenceOf } from "../values/errors.ts";
+import { type AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import {
   isGoodFor,
   issuedOffsetMs,

@@ -2,7 +2,7 @@
  * What a session holds, and every way in which that changes. Pure functions over values: nothing here
  * reads a file, a clock or a setting.
  */
-import type { SessionExpiredErrorCode } from "../values/errors.ts";
+import type { SessionExpiredErrorCode } from "../errors/errors.ts";
 import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../values/tokens.ts";
 
 /** Why a session can no longer be used, for the calls that come after. */

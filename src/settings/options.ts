@@ -3,7 +3,7 @@
  * that follow from them. May import dotenv, runtime and values.
  */
 import type { Ask } from "../runtime/world.ts";
-import { typeError } from "../values/errors.ts";
+import { typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
 
 /** Header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */

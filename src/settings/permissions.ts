@@ -1,6 +1,6 @@
 import { foldersOf } from "../dotenv/file.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
-import { workingFolder } from "../runtime/file_paths.ts";
+import { workingFolder } from "../files/paths.ts";
 import { wordsOf } from "./split_command.ts";
 import { type Settings, VARIABLES } from "./settings.ts";
 

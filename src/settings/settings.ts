@@ -5,7 +5,7 @@ import {
   nearestEnvFile,
 } from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { lineOf } from "./split_command.ts";
 import type { SessionOptions } from "./options.ts";
 import { environment } from "../runtime/environment.ts";

@@ -10,9 +10,9 @@ function source(path: string): string {
   return Deno.readTextFileSync(new URL(path, ROOT));
 }
 
-/** The codes as `src/values/errors.ts` lists them, by class. */
+/** The codes as `src/errors/errors.ts` lists them, by class. */
 function codesByClass(): [string, string[]][] {
-  const errors = source("src/values/errors.ts");
+  const errors = source("src/errors/errors.ts");
   const listed = [...errors.matchAll(/^export type (\w+)Code =\n((?: {2}\| .*\n?)+)/gm)]
     .map(([, name = "", union = ""]): [string, string[]] => [
       name,
@@ -85,36 +85,6 @@ Deno.test("links from one document to another lead to a file and to a heading", 
     }
   }
   assert(count > 10);
-});
-
-/** What changes in the files of a session after it was made: fields, collections, and variables that are closed over. */
-function changingFields(): string[] {
-  const inFolder = [...Deno.readDirSync(new URL("src/session/", ROOT))]
-    .flatMap(({ name, isFile }) => isFile ? [`session/${name}`] : []);
-  return ["session.ts", "default_session.ts", ...inFolder].flatMap((file) => {
-    const text = source(`src/${file}`);
-    const classes = text.split(/^(?:export )?class /m).slice(1).map((each) =>
-      each.split("\n}")[0] ?? ""
-    );
-    const fields = classes.flatMap((
-      each,
-    ) => [...each.matchAll(/^ {2}(readonly )?(#?\w+)[?:=! ]+(.*;)$/gm)])
-      .filter(([, readonly, , rest = ""]) => !readonly || /new (Map|Set|WeakMap)\b/.test(rest))
-      .map(([, , name = ""]) => name);
-    const shared = [...text.matchAll(/shared(\[\w+\]) \?\?=/g)].map(([, name = ""]) => name);
-    const kept = [...text.matchAll(/^let (\w+)|^const (\w+) = new (?:Map|Set|WeakMap)\b/gm)];
-    const closed = file === "session.ts" ? [...text.matchAll(/^ {2}let (\w+)/gm)] : [];
-    const variables = [...kept, ...closed].map(([, name, collection]) => name ?? collection ?? "");
-    return [...fields, ...shared, ...variables].map((name) => `${file} ${name}`);
-  });
-}
-
-Deno.test("the table of what can change in a session is whole, and has at most 16 rows", () => {
-  const rows = [...documentText("docs/architecture.md").matchAll(/^\| `(\S+)` +\| `(\S+)` +\|/gm)]
-    .map(([, field, owner]) => `${owner} ${field}`)
-    .filter((row) => /^(session\/\w+|session|default_session)\.ts /.test(row));
-  assertEquals(changingFields().sort(), rows.sort());
-  assert(rows.length <= 16, `${rows.length} fields`);
 });
 
 Deno.test("every file that the architecture names is there", () => {

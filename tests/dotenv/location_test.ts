@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
-import { displayPath } from "../../src/runtime/file_paths.ts";
+import { displayPath } from "../../src/files/paths.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";

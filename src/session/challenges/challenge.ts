@@ -4,7 +4,7 @@
  * its parent folder.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
-import { AuthError, type ChallengeErrorCode } from "../../values/errors.ts";
+import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { SessionStatus } from "../status.ts";
 import { printable } from "../../values/wording.ts";

@@ -1,6 +1,6 @@
 import { type AuthenticatorKey, type Challenge, ChallengeError } from "./challenge.ts";
 import { afterSpent, asksOf, elsewhere } from "../../provider/challenges.ts";
-import type { ChallengeErrorCode } from "../../values/errors.ts";
+import type { ChallengeErrorCode } from "../../errors/errors.ts";
 import type { IssuedChallenge } from "../../provider/exchange.ts";
 import type { Secret } from "../../values/secret.ts";
 

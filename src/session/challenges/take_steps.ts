@@ -6,7 +6,7 @@ import {
   requestKey,
   requestVerification,
 } from "../../provider/challenges.ts";
-import type { AuthError } from "../../values/errors.ts";
+import type { AuthError } from "../../errors/errors.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/exchange.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery } from "../../provider/send.ts";

@@ -3,7 +3,7 @@
  * where one of these is set, but for `store_on_demand.ts`, which does that. May import what `session/`
  * may, and its parent folder.
  */
-import { ConfigError } from "../../values/errors.ts";
+import { ConfigError } from "../../errors/errors.ts";
 
 /** The client. Not a literal: whatever checks or bundles this module would fetch it, too. */
 const CLIENT: string = "npm:@redis/client@^5";

@@ -1,5 +1,5 @@
 import { Secret } from "../../values/secret.ts";
-import { linesOf } from "../../values/stored_tokens.ts";
+import { linesOf } from "../stored_tokens.ts";
 import { REFRESH_DAYS, type Tokens } from "../../values/tokens.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { timeoutOf } from "../../provider/provider_settings.ts";
-import { type AuthError, ConfigError, sentenceOf } from "../../values/errors.ts";
+import { type AuthError, ConfigError, sentenceOf } from "../../errors/errors.ts";
 import { Secret } from "../../values/secret.ts";
-import { readStored } from "../../values/stored_tokens.ts";
+import { readStored } from "../stored_tokens.ts";
 import { makeTokens, sameAccess, type Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";

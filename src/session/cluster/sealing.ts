@@ -1,4 +1,4 @@
-import { ConfigError } from "../../values/errors.ts";
+import { ConfigError } from "../../errors/errors.ts";
 import { Secret } from "../../values/secret.ts";
 
 const KEY_BYTES = 32;

@@ -1,7 +1,7 @@
 import { endpointText } from "../../provider/provider_settings.ts";
-import { isLoopback } from "../../runtime/transport.ts";
+import { isLoopback } from "../../http/transport.ts";
 import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
-import { ConfigError } from "../../values/errors.ts";
+import { ConfigError } from "../../errors/errors.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Configuration } from "../configuration.ts";
 

@@ -1,4 +1,4 @@
-import type { AuthError } from "../../values/errors.ts";
+import type { AuthError } from "../../errors/errors.ts";
 import type { Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";

@@ -1,6 +1,6 @@
 import { endpointText, timeoutOf } from "../../provider/provider_settings.ts";
-import { type AuthError, ConfigError, ProviderError } from "../../values/errors.ts";
-import { parsePortalToken } from "../../values/portal_token.ts";
+import { type AuthError, ConfigError, ProviderError } from "../../errors/errors.ts";
+import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../values/secret.ts";
 import { isGoodFor, makeTokens, readClaims, sameAccess, type Tokens } from "../../values/tokens.ts";
 import { spanText } from "../../values/wording.ts";

@@ -1,4 +1,4 @@
-import { environment, mayUseVariable } from "./environment.ts";
+import { environment, mayUseVariable } from "../runtime/environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 

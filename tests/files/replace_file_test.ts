@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { renameOver, type RenameSystem } from "../../src/dotenv/replace_file.ts";
+import { renameOver, type RenameSystem } from "../../src/files/replace_file.ts";
 
 const DENIED = "Access denied. (os error 5): rename 'a' -> 'b'";
 const SHARED = "Sharing violation. (os error 32): rename 'a' -> 'b'";

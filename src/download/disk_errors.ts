@@ -1,4 +1,4 @@
-import { ConfigError } from "../values/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 
 /** Why a file that is there is left alone. */
 export const THERE = "it is there already; pass overwrite: true, or name another file";

@@ -1,5 +1,5 @@
-import { filePath, fileUrl, folderOf } from "../runtime/file_paths.ts";
-import { ConfigError } from "../values/errors.ts";
+import { filePath, fileUrl, folderOf } from "./paths.ts";
+import { ConfigError } from "../errors/errors.ts";
 
 /** How large a `.env` may be, in bytes. Each start reads it whole; no person writes one this long. */
 const MAX_BYTES = 1_048_576;

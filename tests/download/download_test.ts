@@ -13,14 +13,14 @@ import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
-import { reasonOf } from "../../src/api/disk_errors.ts";
+import { reasonOf } from "../../src/download/disk_errors.ts";
 import { portless, rejection } from "../support/portless.ts";
 import {
   contentOf,
   type FileServer,
   type FileServerOptions,
   startFileServer,
-} from "./file_server.ts";
+} from "../api/file_server.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 

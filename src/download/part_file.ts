@@ -1,7 +1,7 @@
 import { type Digest, isRepresentation, type Representation } from "./representation.ts";
 import { guarded, reasonOf, refused, THERE } from "./disk_errors.ts";
-import { isForeign, lookAt } from "../dotenv/regular_file.ts";
-import { renameOver } from "../dotenv/replace_file.ts";
+import { isForeign, lookAt } from "../files/regular_file.ts";
+import { renameOver } from "../files/replace_file.ts";
 
 /** Where a download goes while it is not whole. */
 export interface DownloadTarget {

@@ -1,4 +1,4 @@
-import { ConfigError, typeError } from "./errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 
 /** How long a text may be, in characters. A token has some thousand. */
 const MAX_LENGTH = 1_048_576;

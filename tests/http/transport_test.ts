@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isSafeTransport } from "../../src/runtime/transport.ts";
+import { isSafeTransport } from "../../src/http/transport.ts";
 
 const addresses: [string, boolean][] = [
   ["https://api.example", true],

@@ -1,5 +1,5 @@
 import { parsePortalToken } from "./portal_token.ts";
-import { Secret, VISIBLE_ASCII } from "./secret.ts";
+import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import {
   claimedLifetimeMs,
   type Claims,
@@ -8,7 +8,7 @@ import {
   type RefreshVariant,
   type TokenParts,
   type Tokens,
-} from "./tokens.ts";
+} from "../values/tokens.ts";
 
 /** The keys of a `.env` that belong to this module (section 5.5). All of them leave at logout. */
 export const TOKEN_KEYS = [

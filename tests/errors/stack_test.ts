@@ -4,9 +4,16 @@ import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { errorAnswer, portless, rejection } from "../support/portless.ts";
 import { AuthError, type AuthErrorCode } from "../../mod.ts";
-import { ConfigError, typeError } from "../../src/values/errors.ts";
+import { ConfigError, typeError } from "../../src/errors/errors.ts";
 
-const VALUES = new URL("../../src/values/", import.meta.url);
+const SOURCE = new URL("../../src/", import.meta.url);
+/** `portal_token.ts` and all that it imports, in an order in which they can be one file. */
+const FILES = [
+  "values/wording.ts",
+  "errors/stack.ts",
+  "errors/errors.ts",
+  "session/portal_token.ts",
+];
 const HERE = import.meta.url.split("/").at(-1) ?? "";
 
 /** Runs a script that lets an error through, and gives what Deno prints. */
@@ -42,33 +49,32 @@ Deno.test("an uncaught error of a script shows name, code, sentence and the scri
 
 Deno.test("it does so where the folder's name needs escapes in a URL", async () => {
   await inFolder(async (folder) => {
-    const values = `${folder}/ä b%c/src/values`;
-    await Deno.mkdir(values, { recursive: true });
-    for (const name of ["caller.ts", "errors.ts", "portal_token.ts", "wording.ts"]) {
-      await Deno.copyFile(new URL(name, VALUES), `${values}/${name}`);
+    const source = `${folder}/ä b%c/src`;
+    for (const path of FILES) {
+      await Deno.mkdir(`${source}/${path.split("/")[0]}`, { recursive: true });
+      await Deno.copyFile(new URL(path, SOURCE), `${source}/${path}`);
     }
-    const url = pathToFileURL(`${values}/portal_token.ts`);
+    const url = pathToFileURL(`${source}/session/portal_token.ts`);
     assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
   });
 });
 
 Deno.test("it does so where the module was loaded from a server", async () => {
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    const name = new URL(request.url).pathname.replace("/v1/src/values/", "");
-    const body = Deno.readTextFileSync(new URL(name, VALUES));
+    const path = new URL(request.url).pathname.replace("/v1/src/", "");
+    const body = Deno.readTextFileSync(new URL(path, SOURCE));
     return new Response(body, { headers: { "content-type": "application/typescript" } });
   });
   const { port } = server.addr;
-  const url = `http://127.0.0.1:${port}/v1/src/values/portal_token.ts`;
+  const url = `http://127.0.0.1:${port}/v1/src/session/portal_token.ts`;
   const flags = [`--allow-import=127.0.0.1:${port}`, "--reload"];
   assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE, flags));
 });
 
 Deno.test("it does so where the module is one file", async () => {
   await inFolder(async (folder) => {
-    const texts = ["wording.ts", "caller.ts", "errors.ts", "portal_token.ts"]
-      .map((name) => Deno.readTextFileSync(new URL(name, VALUES)));
-    const one = texts.join("\n").replaceAll(/^import .*$/gm, "");
+    const texts = FILES.map((path) => Deno.readTextFileSync(new URL(path, SOURCE)));
+    const one = texts.join("\n").replaceAll(/^(import|export type) .* from .*$/gm, "");
     await Deno.writeTextFile(`${folder}/platform-auth.ts`, one);
     const imported = `import { parsePortalToken } from "${
       pathToFileURL(`${folder}/platform-auth.ts`)

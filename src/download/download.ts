@@ -1,12 +1,12 @@
-import { JudgedCall } from "./answer.ts";
-import { type ApiCaller, UNREACHED } from "./auth_fetch.ts";
+import { JudgedCall } from "../api/answer.ts";
+import { type ApiCaller, UNREACHED } from "../api/auth_fetch.ts";
 import { openTarget } from "./download_target.ts";
 import { BodyError, piecesOf } from "./body_reader.ts";
-import { pairsOf, withDefault } from "./headers.ts";
+import { pairsOf, withDefault } from "../api/headers.ts";
 import type { DownloadTarget } from "./part_file.ts";
 import { isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
 import { retryAfterMs } from "../provider/send.ts";
-import { type ApiError, typeError } from "../values/errors.ts";
+import { type ApiError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
 
 /** Options of {@linkcode download}. */

@@ -1,5 +1,5 @@
-import { hideOwnFrames, showCaller } from "./caller.ts";
-import { printable } from "./wording.ts";
+import { hideOwnFrames, showCaller } from "./stack.ts";
+import { printable } from "../values/wording.ts";
 
 /** The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing was sent. */
 export type ConfigErrorCode =

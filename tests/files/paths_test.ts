@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { join, posix, sep as SEPARATOR, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { filePath, fileUrl, folderOf, workingFolder } from "../../src/runtime/file_paths.ts";
+import { filePath, fileUrl, folderOf, workingFolder } from "../../src/files/paths.ts";
 
 const name = fc.string({
   unit: fc.constantFrom(..."ab.~ %#?&+|:*'\"`$<>[]é🌊\t\n\\\u0001"),

@@ -4,7 +4,7 @@ import {
   gitTracking,
   ignoreAdvice,
   untrackCommand,
-} from "../../src/dotenv/git_tracking.ts";
+} from "../../src/files/git_tracking.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { portless, withEnvironment } from "../support/portless.ts";
@@ -218,7 +218,7 @@ Deno.test(needing(noGit, "gitIgnores() says nothing outside a work tree"), async
 
 Deno.test("gitIgnores() asks nobody without the permission to run git", async () => {
   await inFolder(async (cwd) => {
-    const module = JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/git_tracking.ts"));
+    const module = JSON.stringify(MOD_PATH.replace("mod.ts", "src/files/git_tracking.ts"));
     const script = `import { gitIgnores } from ${module};
       console.log(gitIgnores(${JSON.stringify(`${cwd}/.env`)}));`;
     const { stdout, stderr } = await runScript(script, { cwd, flags: ["--allow-read"] });

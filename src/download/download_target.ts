@@ -1,7 +1,7 @@
 import { guarded, reasonOf, refused, THERE } from "./disk_errors.ts";
 import { type DownloadTarget, openLocked, PartFile } from "./part_file.ts";
-import { realPath } from "../dotenv/regular_file.ts";
-import { filePath, fileUrl } from "../runtime/file_paths.ts";
+import { realPath } from "../files/regular_file.ts";
+import { filePath, fileUrl } from "../files/paths.ts";
 
 /**
  * Opens what a download writes to: a private part file beside the file, which a later call for the

@@ -1,5 +1,5 @@
 import { nodeModule } from "../runtime/environment.ts";
-import { folderOf } from "../runtime/file_paths.ts";
+import { folderOf } from "./paths.ts";
 
 /** What the name of a temporary file adds to that of the `.env`: a fixed name, or one of its own. */
 const TEMPORARY = /^(\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\.tmp$/;

@@ -1,4 +1,8 @@
-import { filePath, fileUrl, folderOf } from "../runtime/file_paths.ts";
+/**
+ * Files in general: judged before they are opened, replaced atomically, locked, and what git does with
+ * them. May import http, runtime, errors and values.
+ */
+import { filePath, fileUrl, folderOf } from "./paths.ts";
 import { lookAt, mayRead, realPath } from "./regular_file.ts";
 
 /** What git does with a file. `outside`: it is in no work tree, or that cannot be seen. */

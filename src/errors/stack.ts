@@ -1,5 +1,5 @@
 /**
- * Values and words that every other folder uses live here; nothing of another folder is imported.
+ * The errors of this module, and what their stacks show. May import values.
  *
  * This file makes the stack of an error list the caller's own frames only.
  */
@@ -49,7 +49,7 @@ export function showCaller(error: Error, site: CallSite = callSite()): void {
  */
 function framesOfCaller({ trace, limit }: CallSite): string[] {
   const lines = String(trace.stack).split("\n").filter((line) => FRAME.test(line));
-  const ours = placeOf(lines[0] ?? "").replace(/values\/caller\.ts$/, "");
+  const ours = placeOf(lines[0] ?? "").replace(/errors\/stack\.ts$/, "");
   return lines.filter((line) => {
     const place = placeOf(line);
     return !place.startsWith(ours) && !/^(ext|node|deno):/.test(place);

@@ -1,4 +1,4 @@
-import { environment } from "./environment.ts";
+import { environment } from "../runtime/environment.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 

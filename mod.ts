@@ -38,6 +38,7 @@ export {
   type ChallengeErrorCode,
   ConfigError,
   type ConfigErrorCode,
+  type ErrorCause,
   ProviderError,
   type ProviderErrorCode,
   type ProviderErrorDetails,

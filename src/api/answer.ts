@@ -86,7 +86,7 @@ export class JudgedCall {
     const { method, url } = this;
     const waitMs = response && retryAfterMs(response.headers, this.caller.world.now());
     const id = response && requestIdOf(response.headers);
-    return new ApiError(code, sentence, {
+    return new ApiError(code, sentence, "", {
       method,
       url,
       status: response?.status,

@@ -1,5 +1,9 @@
+import { causeOf, type ErrorCause } from "./cause.ts";
+import { type Fix, fixText } from "./fix.ts";
 import { hideOwnFrames, showCaller } from "./stack.ts";
 import { printable } from "../values/wording.ts";
+
+export type { ErrorCause } from "./cause.ts";
 
 /** The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing was sent. */
 export type ConfigErrorCode =
@@ -61,17 +65,64 @@ export type AuthErrorCode =
   | SessionExpiredErrorCode
   | "INTERRUPTED";
 
+/** What is known of a code. */
+export interface CodeFacts {
+  /** The class of its errors. */
+  readonly of: string;
+  /** Whether the cause may pass by itself: the same call may succeed a little later. */
+  readonly mayPass?: true;
+}
+
+/** Every code, in the order in which the documents list them. */
+export const CODES: Readonly<Record<AuthErrorCode, CodeFacts>> = {
+  MISSING_SETTINGS: { of: "ConfigError" },
+  INVALID_SETTING: { of: "ConfigError" },
+  INVALID_PORTAL_TOKEN: { of: "ConfigError" },
+  ENV_FILE: { of: "ConfigError" },
+  PERMISSION: { of: "ConfigError" },
+  UNTRUSTED_ORIGIN: { of: "ConfigError" },
+  PROMPT_UNAVAILABLE: { of: "ConfigError" },
+  PACKAGE_UNAVAILABLE: { of: "ConfigError" },
+  TOKEN_COMMAND: { of: "ConfigError" },
+  STORE_UNREACHABLE: { of: "ConfigError", mayPass: true },
+  INVALID_CREDENTIALS: { of: "ProviderError" },
+  LOCKED_OUT: { of: "ProviderError" },
+  SECRET_HASH_REJECTED: { of: "ProviderError" },
+  CLIENT_UNKNOWN: { of: "ProviderError" },
+  FLOW_DISABLED: { of: "ProviderError" },
+  PASSWORD_RESET_REQUIRED: { of: "ProviderError" },
+  USER_DISABLED: { of: "ProviderError" },
+  USER_NOT_CONFIRMED: { of: "ProviderError" },
+  BLOCKED: { of: "ProviderError" },
+  THROTTLED: { of: "ProviderError", mayPass: true },
+  REJECTED: { of: "ProviderError" },
+  UNEXPECTED_RESPONSE: { of: "ProviderError" },
+  UNREACHABLE: { of: "ProviderError", mayPass: true },
+  TIMEOUT: { of: "ProviderError", mayPass: true },
+  SERVER_ERROR: { of: "ProviderError", mayPass: true },
+  CHALLENGE_REQUIRED: { of: "ChallengeError" },
+  CODE_REJECTED: { of: "ChallengeError" },
+  NEW_PASSWORD_REJECTED: { of: "ChallengeError" },
+  CHALLENGE_EXPIRED: { of: "ChallengeError" },
+  API_STATUS: { of: "ApiError" },
+  API_BODY: { of: "ApiError" },
+  DOWNLOAD_BROKEN: { of: "ApiError" },
+  NO_SESSION: { of: "SessionExpiredError" },
+  REFRESH_REJECTED: { of: "SessionExpiredError" },
+  REFRESH_WINDOW_OVER: { of: "SessionExpiredError" },
+  CANNOT_REFRESH: { of: "SessionExpiredError" },
+  INTERRUPTED: { of: "AuthError" },
+};
+
 /** Whether the cause may pass by itself: the same call may succeed a little later. */
 export function isTransient(code: AuthErrorCode): boolean {
-  return ["UNREACHABLE", "TIMEOUT", "THROTTLED", "SERVER_ERROR", "STORE_UNREACHABLE"].includes(
-    code,
-  );
+  return CODES[code].mayPass === true;
 }
 
 /**
- * The family of errors that this module throws. The message stands alone: it ends with what to do
- * next and with the command that tells more. `code` is stable and meant for programs. `stack` lists
- * the caller's own frames only. None of them holds a token, a password or a secret.
+ * The family of errors that this module throws. The message stands alone: `problem` says what was
+ * tried and why it failed, `fix` what to do next. `code` is stable and meant for programs. `stack`
+ * lists the caller's own frames only. None of them holds a token, a password or a secret.
  *
  * @example Tell the causes apart
  * ```ts
@@ -82,19 +133,45 @@ export function isTransient(code: AuthErrorCode): boolean {
  *   await session.accessToken();
  * } catch (error) {
  *   if (!(error instanceof AuthError && error.code === "NO_SESSION")) throw error;
+ *   console.log(error.problem); // There is no session
+ *   console.log(error.fix); // run login() first
  * }
  * ```
  */
 export class AuthError extends Error {
   /** Stable name of the cause. */
   readonly code: AuthErrorCode;
+  /** Class and system code of the error behind it, where the network or the disk failed. */
+  declare readonly cause?: ErrorCause;
+  readonly #problem: string;
+  readonly #fix: string;
 
   /** Made by this module. */
-  constructor(code: AuthErrorCode, message: string, name: string = "AuthError") {
-    super(printable(`${message}${helpOn(code)}`));
+  constructor(
+    code: AuthErrorCode,
+    problem: string,
+    fix: Fix = "",
+    { name = "AuthError", cause }: { readonly name?: string; readonly cause?: unknown } = {},
+  ) {
+    const next = fixText(fix);
+    super(printable(`${joined(problem, next)}${helpOn(code)}`));
     this.name = name;
     this.code = code;
+    this.#problem = printable(problem);
+    this.#fix = printable(next);
+    const known = causeOf(cause);
+    if (known) Object.defineProperty(this, "cause", { value: known });
     hideOwnFrames(this);
+  }
+
+  /** What was tried, and why it failed. */
+  get problem(): string {
+    return this.#problem;
+  }
+
+  /** What to do next. */
+  get fix(): string {
+    return this.#fix;
   }
 }
 
@@ -103,10 +180,14 @@ function helpOn(code: AuthErrorCode): string {
   return ` (help: platform-auth explain ${code})`;
 }
 
-/** The message of an error without the command at its end, to be part of another text. */
-export function sentenceOf({ code, message }: AuthError): string {
-  const help = helpOn(code);
-  return message.endsWith(help) ? message.slice(0, -help.length) : message;
+/** Problem and fix as one text. */
+function joined(problem: string, fix: string): string {
+  return fix === "" ? problem : `${problem}; ${fix}`;
+}
+
+/** Problem and fix of an error, to be part of another text. */
+export function sentenceOf({ problem, fix }: AuthError): string {
+  return joined(problem, fix);
 }
 
 /**
@@ -132,8 +213,8 @@ export function typeError(message: string): TypeError {
 /** A setting, a file, a permission or an argument is missing or wrong. Nothing was sent. */
 export class ConfigError extends AuthError {
   /** Made by this module. */
-  constructor(code: ConfigErrorCode, message: string) {
-    super(code, message, "ConfigError");
+  constructor(code: ConfigErrorCode, problem: string, fix?: Fix, cause?: unknown) {
+    super(code, problem, fix, { name: "ConfigError", cause });
   }
 }
 
@@ -149,6 +230,8 @@ export interface ProviderErrorDetails {
   attempts?: number;
   /** Seconds the provider asked to wait, when it said so. */
   retryAfterSeconds?: number;
+  /** The error behind it: its class and system code are kept. */
+  cause?: unknown;
 }
 
 /** The identity provider refused, failed or could not be reached. */
@@ -165,8 +248,13 @@ export class ProviderError extends AuthError {
   readonly retryAfterSeconds: number | undefined;
 
   /** Made by this module. */
-  constructor(code: ProviderErrorCode, message: string, details: ProviderErrorDetails = {}) {
-    super(code, message, "ProviderError");
+  constructor(
+    code: ProviderErrorCode,
+    problem: string,
+    fix: Fix = "",
+    details: ProviderErrorDetails = {},
+  ) {
+    super(code, problem, fix, { name: "ProviderError", cause: details.cause });
     this.status = details.status;
     this.providerCode = details.providerCode;
     this.requestId = details.requestId;
@@ -187,6 +275,8 @@ export interface ApiErrorDetails {
   retryAfterSeconds?: number | undefined;
   /** The API's id of the request, for its support. */
   requestId?: string | undefined;
+  /** The error behind it: its class and system code are kept. */
+  cause?: unknown;
 }
 
 /** The API answered with an error, with a body that cannot be used, or broke off. */
@@ -203,8 +293,8 @@ export class ApiError extends AuthError {
   readonly requestId: string | undefined;
 
   /** Made by this module. */
-  constructor(code: ApiErrorCode, message: string, details: ApiErrorDetails) {
-    super(code, message, "ApiError");
+  constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
+    super(code, problem, fix, { name: "ApiError", cause: details.cause });
     this.method = details.method;
     this.url = details.url;
     this.status = details.status;
@@ -216,7 +306,7 @@ export class ApiError extends AuthError {
 /** There is no usable session, and only a new login helps. */
 export class SessionExpiredError extends AuthError {
   /** Made by this module. */
-  constructor(code: SessionExpiredErrorCode, message: string) {
-    super(code, message, "SessionExpiredError");
+  constructor(code: SessionExpiredErrorCode, problem: string, fix?: Fix) {
+    super(code, problem, fix, { name: "SessionExpiredError" });
   }
 }

@@ -125,7 +125,8 @@ export function deliveryError(
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   return new ProviderError(
     code,
-    `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${notes}; ${next}`,
+    `${cannot}: ${problem} (${outcome.seen}${tried})${wait}${notes}`,
+    next,
     {
       attempts,
       ...(outcome.status !== undefined && { status: outcome.status }),

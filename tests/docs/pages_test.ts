@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { AuthError, type AuthErrorCode, createSession } from "../../mod.ts";
+import { CODES } from "../../src/errors/errors.ts";
 import { refusedConnection } from "../support/canned_fetch.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { rejection } from "../support/portless.ts";
@@ -10,23 +11,10 @@ function source(path: string): string {
   return Deno.readTextFileSync(new URL(path, ROOT));
 }
 
-/** The codes as `src/errors/errors.ts` lists them, by class. */
+/** The codes by class, in the order of the classes. */
 function codesByClass(): [string, string[]][] {
-  const errors = source("src/errors/errors.ts");
-  const listed = [...errors.matchAll(/^export type (\w+)Code =\n((?: {2}\| .*\n?)+)/gm)]
-    .map(([, name = "", union = ""]): [string, string[]] => [
-      name,
-      [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code),
-    ]);
-  const of = (name: string) => listed.find(([each]) => each === name)?.[1] ?? [];
-  return [
-    ["ConfigError", of("ConfigError")],
-    ["ProviderError", of("ProviderError")],
-    ["ChallengeError", of("ChallengeError")],
-    ["ApiError", of("ApiError")],
-    ["SessionExpiredError", of("SessionExpiredError")],
-    ["AuthError", of("AuthError")],
-  ];
+  const byClass = Map.groupBy(Object.entries(CODES), ([, { of }]) => of);
+  return [...byClass].map(([name, codes]) => [name, codes.map(([code]) => code)]);
 }
 
 Deno.test("troubleshooting has one section for each code, in the order of the classes", () => {

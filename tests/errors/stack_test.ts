@@ -10,6 +10,8 @@ const SOURCE = new URL("../../src/", import.meta.url);
 /** `portal_token.ts` and all that it imports, in an order in which they can be one file. */
 const FILES = [
   "values/wording.ts",
+  "errors/cause.ts",
+  "errors/fix.ts",
   "errors/stack.ts",
   "errors/errors.ts",
   "session/portal_token.ts",

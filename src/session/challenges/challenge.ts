@@ -130,7 +130,7 @@ export class ChallengeError extends AuthError {
     challenge: Challenge,
     respond?: (answers: Answers) => Promise<SessionStatus>,
   ) {
-    super(code, message, "ChallengeError");
+    super(code, message, "", { name: "ChallengeError" });
     this.challengeName = challenge.name;
     this.challengeParameters = challenge.parameters;
     this.challenge = challenge;

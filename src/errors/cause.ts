@@ -1,0 +1,39 @@
+/** What is known of an error behind an {@linkcode AuthError}: no text of it, which may hold an address or a secret. */
+export interface ErrorCause {
+  /** The class, such as `ConnectionRefused` or `TypeError`. */
+  readonly name: string;
+  /** The code of the system or the TLS library, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
+  readonly code?: string;
+}
+
+/** Deeper than any chain of causes that the runtime makes. */
+const MAX_DEPTH = 5;
+
+/** Names that the TLS library gives to a certificate or a connection that it refuses. */
+const TLS_CODE =
+  /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
+
+/** Reduces an error to its class and the code of the system, which its chain of causes may hold. */
+export function causeOf(error: unknown): ErrorCause | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = codeIn(error);
+  return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
+}
+
+function classOf(error: Error): string {
+  const { name } = error.constructor;
+  return /^\w{1,60}$/.test(name) ? name : "Error";
+}
+
+function codeIn(error: Error): string | undefined {
+  let at: unknown = error;
+  for (let depth = 0; depth < MAX_DEPTH && at instanceof Error; depth++) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return code;
+    const found = /\(os error \d+\)/.exec(at.message)?.[0].slice(1, -1) ??
+      TLS_CODE.exec(at.message)?.[0];
+    if (found !== undefined) return found;
+    at = at.cause;
+  }
+  return undefined;
+}

@@ -12,6 +12,10 @@ export interface World extends Clocks {
   readonly fetch: typeof fetch | undefined;
   /** Pauses; ends early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** A signal that aborts after so many milliseconds. It does not keep the process alive by itself. */
+  timeout(ms: number): AbortSignal;
+  /** A number from 0 up to, but not including, 1. */
+  random(): number;
   /** `undefined`: whatever the front end offers. */
   readonly ask: Ask | undefined;
 }
@@ -22,6 +26,8 @@ export interface WorldOptions {
   now?: () => number;
   monotonic?: () => number;
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  timeout?: (ms: number) => AbortSignal;
+  random?: () => number;
   prompt?: Ask;
 }
 
@@ -35,6 +41,8 @@ export function worldOf(options: WorldOptions): World {
     now: options.now ?? wall,
     monotonic: options.monotonic ?? monotonic,
     sleep: options.sleep ?? pause,
+    timeout: options.timeout ?? AbortSignal.timeout,
+    random: options.random ?? Math.random,
     ask: options.prompt,
   };
 }

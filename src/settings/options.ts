@@ -77,6 +77,10 @@ export interface SessionOptions {
   prompt?: Ask;
   /** Replaces the pause between two attempts, milliseconds, for tests. Ends early when the signal aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Replaces the signal that aborts after so many milliseconds, for tests. */
+  timeout?: (ms: number) => AbortSignal;
+  /** Replaces `Math.random` for pauses and margins, for tests. */
+  random?: () => number;
 }
 
 const TYPES: Record<keyof SessionOptions, readonly string[]> = {
@@ -104,6 +108,8 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
   monotonic: ["function"],
   prompt: ["function"],
   sleep: ["function"],
+  timeout: ["function"],
+  random: ["function"],
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { Clocks } from "../values/tokens.ts";
+import type { ClocksAndChance } from "../values/tokens.ts";
 
 /** A question to the user. Resolves to `null` where nobody can be asked. */
 export type Ask = (
@@ -7,15 +7,13 @@ export type Ask = (
 ) => string | null | Promise<string | null>;
 
 /** What lies outside this module: replaced as a whole in tests. */
-export interface World extends Clocks {
+export interface World extends ClocksAndChance {
   /** `undefined`: the runtime's own `fetch`. */
   readonly fetch: typeof fetch | undefined;
   /** Pauses; ends early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A signal that aborts after so many milliseconds. It does not keep the process alive by itself. */
   timeout(ms: number): AbortSignal;
-  /** A number from 0 up to, but not including, 1. */
-  random(): number;
   /** `undefined`: whatever the front end offers. */
   readonly ask: Ask | undefined;
 }

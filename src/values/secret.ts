@@ -36,10 +36,11 @@ export class Secret {
 /** What tokens, client ids and pool ids consist of. */
 export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 
-/** How many characters in a row count as showing a secret: as it stands, and with other case or separators. */
-const TELLING = 8;
-const TELLING_LOOSELY = 16;
-/** Shorter encoded or loose forms stand in every text. */
+/** A text that repeats this many characters of a secret in a row is withheld. */
+const MIN_LEAK_LENGTH = 8;
+/** The same, where only letters and digits are compared, and case does not count. */
+const MIN_LEAK_LENGTH_NORMALIZED = 16;
+/** Every text holds shorter encoded or normalized forms. */
 const SHORTEST_FORM = 4;
 
 /**
@@ -66,11 +67,15 @@ function repeats(shown: string, secret: string): boolean {
   const line = oneLine(secret);
   const encoded = base64Forms(bytes).filter((form) => form.length >= SHORTEST_FORM);
   const forms = [secret, line, [...line].reverse().join(""), ...encoded];
-  if (forms.some((form) => readings.some((text) => shares(text, form, TELLING)))) return true;
-  const loose = [...forms, bytes.toHex()].map(loosely)
+  if (forms.some((form) => readings.some((text) => shares(text, form, MIN_LEAK_LENGTH)))) {
+    return true;
+  }
+  const normalForms = [...forms, bytes.toHex()].map(normalized)
     .filter((form) => form.length >= SHORTEST_FORM);
-  const looseReadings = readings.map(loosely);
-  return loose.some((form) => looseReadings.some((text) => shares(text, form, TELLING_LOOSELY)));
+  const normalReadings = readings.map(normalized);
+  return normalForms.some((form) =>
+    normalReadings.some((text) => shares(text, form, MIN_LEAK_LENGTH_NORMALIZED))
+  );
 }
 
 /** Base64 at each of the three offsets, without the characters that depend on what stands beside. */
@@ -89,13 +94,14 @@ function percentDecoded(text: string): string {
   );
 }
 
-/** Letters and digits only, in one case: as spaced, hyphenated or shouted text is read. */
-function loosely(text: string): string {
+/** Letters and digits only, in lower case: finds a secret that was spaced, hyphenated or put in upper case. */
+function normalized(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
-function shares(text: string, form: string, telling: number): boolean {
-  const length = Math.min(telling, form.length);
+/** Whether a text holds so many characters of a form in a row, or the whole form if it is shorter. */
+function shares(text: string, form: string, minLength: number): boolean {
+  const length = Math.min(minLength, form.length);
   if (length === 0) return false;
   const parts = new Set<string>();
   for (let i = 0; i + length <= form.length; i++) parts.add(form.slice(i, i + length));

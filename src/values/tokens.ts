@@ -8,6 +8,12 @@ export interface Clocks {
   monotonic(): number;
 }
 
+/** What tokens are made with: both clocks, and chance. */
+export interface ClocksAndChance extends Clocks {
+  /** A number from 0 up to, but not including, 1. */
+  random(): number;
+}
+
 /** Days after a login in which it can typically be refreshed (section 8): an estimate. */
 export const REFRESH_DAYS = 30;
 
@@ -79,8 +85,8 @@ export interface TokenParts {
 /** Makes a record, anchored at the two clocks' present unless an earlier moment is given. */
 export function makeTokens(
   parts: TokenParts,
-  clocks: Clocks,
-  anchor = { now: clocks.now(), monotonic: clocks.monotonic() },
+  world: ClocksAndChance,
+  anchor = { now: world.now(), monotonic: world.monotonic() },
 ): Tokens {
   const claims = parts.claims ?? readClaims(parts.accessToken.reveal());
   const lifetimeMs = parts.lifetimeMs ?? claimedLifetimeMs(claims);
@@ -95,6 +101,7 @@ export function makeTokens(
     lifetimeMs,
     refreshMarginMs: refreshMarginOf(
       lifetimeMs ?? (parts.expiresAt ?? anchor.now) - anchor.now,
+      world.random(),
     ),
     anchor,
   };
@@ -110,9 +117,9 @@ export function claimedLifetimeMs({ exp, iat }: Claims): number | undefined {
  * most 5 minutes, but never more than a third of the lifetime. Up to a quarter of it is taken off by
  * chance, so that processes do not refresh at the same moment.
  */
-function refreshMarginOf(lifetimeMs: number): number {
+function refreshMarginOf(lifetimeMs: number, chance: number): number {
   const margin = Math.min(Math.max(lifetimeMs * 0.1, 15_000), 300_000, lifetimeMs / 3);
-  return Math.max(margin, 0) * (0.75 + Math.random() / 4);
+  return Math.max(margin, 0) * (0.75 + chance / 4);
 }
 
 /** Milliseconds until the access token ends, below zero afterwards; `undefined`: unknown. */

@@ -13,7 +13,7 @@ import {
 import { Secret } from "../../src/values/secret.ts";
 import { makeTokens, type RenewableTokens, type Tokens } from "../../src/values/tokens.ts";
 
-const CLOCKS = { now: () => 0, monotonic: () => 0 };
+const CLOCKS = { now: () => 0, monotonic: () => 0, random: () => 0 };
 const BECAUSE: Ending = { code: "REFRESH_REJECTED", sentence: "It ended" };
 
 function tokens(access: string, refresh: string, authenticatedAt?: number): RenewableTokens {

@@ -47,9 +47,13 @@ export function checkValues(
 ): z.output<typeof settings> | Map<string, string> {
   const checked = z.safeParse(settings, values);
   if (checked.success) return checked.data;
-  return new Map(
-    checked.error.issues.toReversed().map(({ path, message }) => [String(path[0]), message]),
-  );
+  const problems = new Map<string, string>();
+  for (const { path, message } of checked.error.issues) {
+    const name = String(path[0]);
+    // The first problem of a setting says most.
+    if (!problems.has(name)) problems.set(name, message);
+  }
+  return problems;
 }
 
 /** Names of challenges and their parameters. They are shown even if a password contains one of their words. */

@@ -1,9 +1,10 @@
-import { ConfigError, sentenceOf } from "../errors/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import type { ProviderWords, SessionOptions } from "../settings/options.ts";
 import type { ProviderSettings } from "./exchange.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   type SettingName,
+  type SettingOrigin,
   type Settings,
   timeoutIn,
   VARIABLES,
@@ -43,32 +44,70 @@ export function endpointText(options: SessionOptions, settings: Settings): strin
   return host && region && domain ? `https://${host}.${region}.${domain}` : undefined;
 }
 
+/** What is wrong with one setting. */
+export interface SettingProblem {
+  readonly name: SettingName;
+  /** Where its value came from; `undefined`: it is not set. */
+  readonly origin: SettingOrigin | undefined;
+  /** Such as "must be visible ASCII without spaces". */
+  readonly problem: string;
+}
+
+/** Why no request to the provider can be made with these settings. */
+export interface SettingsFault {
+  readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PERMISSION" | "PACKAGE_UNAVAILABLE";
+  /** The settings that are missing or wrong, in the order in which they are told. */
+  readonly settings: readonly SettingProblem[];
+  /** All of it as one text, without what was tried. */
+  readonly problem: string;
+  /** What to do. */
+  readonly fix: string;
+}
+
 /**
  * Checks the settings that a request to the provider needs.
  *
- * @param doing What the caller tries, for the message, such as "log in".
- * @param alsoMissing Further variables that the caller found missing.
- * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with everything that is wrong, `PACKAGE_UNAVAILABLE`.
+ * @param doing What was tried, for the message, such as "log in".
+ * @param alsoMissing Further settings that are needed and not set.
+ * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with everything that is wrong, `PERMISSION`, `PACKAGE_UNAVAILABLE`.
  */
 export async function checkProviderSettings(
   doing: string,
   options: SessionOptions,
   settings: Settings,
-  alsoMissing: readonly string[] = [],
+  alsoMissing: readonly SettingName[] = [],
 ): Promise<ProviderSettings> {
+  const checked = await check(options, settings, alsoMissing);
+  if ("fault" in checked) throw errorOf(doing, checked.fault);
+  return checked;
+}
+
+/** What keeps these settings from being used for a request to the provider; `undefined`: nothing. */
+export async function settingsFault(
+  options: SessionOptions,
+  settings: Settings,
+): Promise<SettingsFault | undefined> {
+  const checked = await check(options, settings, []);
+  return "fault" in checked ? checked.fault : undefined;
+}
+
+async function check(
+  options: SessionOptions,
+  settings: Settings,
+  alsoMissing: readonly SettingName[],
+): Promise<ProviderSettings | { readonly fault: SettingsFault }> {
   const endpoint = endpointText(options, settings);
-  const missing: string[] = [];
-  if (endpoint === undefined) {
-    missing.push("AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)");
-  }
+  const command = () => scriptCommand(settings, endpoint);
+  const missing: SettingName[] = endpoint === undefined ? ["authUrl"] : [];
   for (const name of ["clientId", "clientSecret", "userPoolId"] as const) {
-    if (settings.text(name) === undefined) missing.push(VARIABLES[name]);
+    if (settings.text(name) === undefined) missing.push(name);
   }
   missing.push(...alsoMissing);
-  if (missing.length > 0) throw missingSettings(doing, missing, settings, endpoint);
+  if (missing.length > 0) return { fault: missingSettings(missing, settings, command) };
 
-  const { checkValues } = await loadChecks(doing);
-  const checked = checkValues({
+  const checks = await importChecks();
+  if (checks === undefined) return { fault: PACKAGE_UNAVAILABLE };
+  const checked = checks.checkValues({
     authUrl: endpoint,
     provider: dialectOf(options, settings),
     clientId: settings.text("clientId"),
@@ -76,10 +115,9 @@ export async function checkProviderSettings(
     refreshSecretHash: settings.text("refreshSecretHash") ?? "auto",
     timeoutMs: settings.text("timeoutMs"),
   });
-  if (checked instanceof Map) throw invalidSettings(doing, checked, settings);
+  if (checked instanceof Map) return { fault: invalidSettings(checked, settings) };
   const { authUrl, provider, ...rest } = checked;
   const clientSecret = settings.text("clientSecret") ? settings.secret("clientSecret") : undefined;
-  const command = () => scriptCommand(settings, endpoint);
   return { ...rest, url: authUrl, dialect: provider, clientSecret, command };
 }
 
@@ -89,19 +127,34 @@ export async function checkProviderSettings(
  *
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be fetched.
  */
-export async function loadChecks(doing: string): Promise<typeof import("./checks.ts")> {
+export async function loadChecks(doing: string): Promise<Checks> {
+  const checks = await importChecks();
+  if (checks === undefined) throw errorOf(doing, PACKAGE_UNAVAILABLE);
+  return checks;
+}
+
+type Checks = typeof import("./checks.ts");
+
+async function importChecks(): Promise<Checks | undefined> {
   try {
     return await import("./checks.ts");
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // The runtime's error is not repeated: the registry's address may hold a password.
-    throw new ConfigError(
-      "PACKAGE_UNAVAILABLE",
-      `Cannot ${doing}: a package that this module needs is not in Deno's cache and cannot be ` +
-        "fetched, so nothing was sent; connect this computer to the network and run " +
-        "`deno cache npm:zod@^4`, then try again",
-    );
+    if (error instanceof TypeError) return undefined;
+    throw error;
   }
+}
+
+/** The runtime's error is not repeated: the registry's address may hold a password. */
+const PACKAGE_UNAVAILABLE: SettingsFault = {
+  code: "PACKAGE_UNAVAILABLE",
+  settings: [],
+  problem: "a package that this module needs is not in Deno's cache and cannot be fetched, so " +
+    "nothing was sent",
+  fix: "connect this computer to the network and run `deno cache npm:zod@^4`, then try again",
+};
+
+function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigError {
+  return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
 }
 
 /** The dialect that is set, else the one that fits the host; `undefined` for an unknown name. */
@@ -119,52 +172,68 @@ export function dialectOf(
 }
 
 function missingSettings(
-  doing: string,
-  missing: readonly string[],
+  missing: readonly SettingName[],
   settings: Settings,
-  endpoint: string | undefined,
-): Error {
-  const unread = ["AUTH_URL", "USERNAME"].every(mayUseVariable)
-    ? ""
-    : "; the environment could not be read, for that run with --allow-env";
-  const { problem } = settings.file;
-  if (problem?.code === "PERMISSION") {
-    return new ConfigError(
-      "PERMISSION",
-      `Cannot ${doing}: the permission to read ${settings.envFile} is missing; run: ` +
-        scriptCommand(settings, endpoint),
-    );
+  command: () => string,
+): SettingsFault {
+  const { problem: unreadable } = settings.file;
+  const problems = missing.map((name) => ({ name, origin: undefined, problem: "is missing" }));
+  if (unreadable?.code === "PERMISSION") {
+    return {
+      code: "PERMISSION",
+      settings: problems,
+      problem: `the permission to read ${settings.envFile} is missing`,
+      fix: `run: ${command()}`,
+    };
   }
-  const unreadable = problem ? `; ${sentenceOf(problem)}` : "";
-  const ticket = missing.some((name) => /^(AUTH|APP|USER_POOL)_/.test(name))
+  const names = missing.map((name) =>
+    name === "authUrl"
+      ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"
+      : VARIABLES[name]
+  );
+  const told = [`missing ${names.join(", ")}`];
+  const steps: string[] = [];
+  if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
+    steps.push("the environment could not be read, for that run with --allow-env");
+  }
+  if (unreadable) {
+    told.push(unreadable.problem);
+    if (unreadable.fix !== "") steps.push(unreadable.fix);
+  }
+  // User name and password are the user's own.
+  const bySupport = missing.some((name) => name !== "username" && name !== "password");
+  const [them, options] = missing.length > 1 ? ["them", "options"] : ["it", "an option"];
+  const byInit = bySupport ? " (platform-auth init does)" : "";
+  const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
+  const ticket = bySupport
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
-  const [them, options] = missing.length > 1 ? ["them", "options"] : ["it", "an option"];
-  // Which leaves out user name and password: they are the user's own.
-  const byInit = ticket && " (platform-auth init does)";
-  const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
-  return new ConfigError(
-    "MISSING_SETTINGS",
-    `Cannot ${doing}: missing ${
-      missing.join(", ")
-    }${unread}${unreadable}; set ${them} ${place}in ` +
-      `the environment or as ${options}${ticket}`,
-  );
+  steps.push(`set ${them} ${place}in the environment or as ${options}${ticket}`);
+  return {
+    code: "MISSING_SETTINGS",
+    settings: problems,
+    problem: told.join("; "),
+    fix: steps.join("; "),
+  };
 }
 
 function invalidSettings(
-  doing: string,
   problems: ReadonlyMap<string, string>,
   settings: Settings,
-): ConfigError {
-  const parts = [...problems].map(([name, problem]) => {
-    const origin = settings.origin(name as SettingName);
-    const from = origin === undefined ? "" : ` (from the ${origin === "file" ? ".env" : origin})`;
-    return `${VARIABLES[name as SettingName]}${from} ${problem}`;
+): SettingsFault {
+  const wrong = [...problems].map(([key, problem]): SettingProblem => {
+    const name = key as SettingName;
+    return { name, origin: settings.origin(name), problem };
   });
-  return new ConfigError(
-    "INVALID_SETTING",
-    `Cannot ${doing}: ${parts.join("; ")}; correct it and try again`,
-  );
+  const told = wrong.map(({ name, origin, problem }) => {
+    const from = origin === undefined ? "" : ` (from the ${origin === "file" ? ".env" : origin})`;
+    return `${VARIABLES[name]}${from} ${problem}`;
+  });
+  return {
+    code: "INVALID_SETTING",
+    settings: wrong,
+    problem: told.join("; "),
+    fix: "correct it and try again",
+  };
 }

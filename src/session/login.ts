@@ -10,7 +10,7 @@ import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
-import { resolveSettings, type Settings } from "../settings/settings.ts";
+import { resolveSettings, type SettingName, type Settings } from "../settings/settings.ts";
 import {
   type CredentialOrigins,
   deliveryError,
@@ -169,9 +169,9 @@ async function fromPassword(
 ): Promise<Tokens> {
   const { options, world, envFile } = place.configuration;
   const asks = mayAsk && canAsk(world);
-  const alsoMissing = [];
-  if (!asks && !settings.text("username")) alsoMissing.push("USERNAME");
-  if (!asks && !settings.text("password")) alsoMissing.push("PASSWORD");
+  const alsoMissing: SettingName[] = [];
+  if (!asks && !settings.text("username")) alsoMissing.push("username");
+  if (!asks && !settings.text("password")) alsoMissing.push("password");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
     (await askFor(world, "User name:", false, "set USERNAME", signal)).trim();

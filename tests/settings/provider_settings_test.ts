@@ -1,0 +1,60 @@
+/** What keeps settings from being used, as data: what is shown is made of it. */
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ConfigError, type SessionOptions } from "../../mod.ts";
+import { checkProviderSettings, settingsFault } from "../../src/provider/provider_settings.ts";
+import { resolveSettings } from "../../src/settings/settings.ts";
+
+const COMPLETE: SessionOptions = {
+  authUrl: "https://provider.example",
+  clientId: "client",
+  clientSecret: "",
+  userPoolId: "pool",
+};
+
+function faultOf(options: SessionOptions) {
+  return settingsFault(options, resolveSettings(options, false));
+}
+
+Deno.test("settingsFault() finds nothing in settings that can be used", async () => {
+  assertEquals(await faultOf(COMPLETE), undefined);
+});
+
+Deno.test("settingsFault() names each setting that is missing", async () => {
+  const fault = await faultOf({ clientSecret: "secret" });
+  assertEquals(fault?.code, "MISSING_SETTINGS");
+  assertEquals(fault?.settings.map(({ name }) => name), ["authUrl", "clientId", "userPoolId"]);
+  assertMatch(fault?.problem ?? "", /^missing AUTH_URL \(or .*\), APP_CLIENT_ID, USER_POOL_ID$/);
+  assertMatch(fault?.fix ?? "", /^set them in the environment or as options\. The app client id/);
+});
+
+Deno.test("settingsFault() tells of each wrong setting where it came from and what is wrong", async () => {
+  const fault = await faultOf({ ...COMPLETE, clientId: "two words", timeoutMs: 0 });
+  assertEquals(fault?.code, "INVALID_SETTING");
+  assertEquals(fault?.settings, [
+    {
+      name: "clientId",
+      origin: "option",
+      problem: "must be visible ASCII without spaces",
+    },
+    {
+      name: "timeoutMs",
+      origin: "option",
+      problem: "must be a whole number of milliseconds, from 1 to one hour",
+    },
+  ]);
+  assertEquals(fault?.fix, "correct it and try again");
+});
+
+Deno.test("an error tells what a fault tells, and what was tried", async () => {
+  for (const options of [{}, { ...COMPLETE, userPoolId: "two words" }]) {
+    const settings = resolveSettings(options, false);
+    const fault = await settingsFault(options, settings);
+    const error = await assertRejects(
+      () => checkProviderSettings("log in", options, settings),
+      ConfigError,
+    );
+    assertEquals(error.code, fault?.code);
+    assertEquals(error.problem, `Cannot log in: ${fault?.problem}`);
+    assertEquals(error.fix, fault?.fix);
+  }
+});

@@ -6,7 +6,7 @@
 import { type Caller, type Delivery, send } from "./send.ts";
 import { PASSWORD_FLOW, request, secretHash } from "./initiate_auth.ts";
 import { loginTokens, type TokenDelivery } from "./token_request.ts";
-import type { IssuedChallenge, ProviderSettings } from "./exchange.ts";
+import type { IssuedChallenge, ProviderSettings } from "./protocol.ts";
 import { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 import { closest } from "../values/wording.ts";

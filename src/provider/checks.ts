@@ -3,10 +3,10 @@
  * Loaded before anything is sent, because the schema library may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
-import type { Outcome, ProviderAnswer, ProviderRequest } from "./exchange.ts";
+import type { Outcome, ProviderAnswer, ProviderRequest } from "./protocol.ts";
 import { isSafeTransport } from "../http/transport.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
-import { refusalOf } from "./refusal.ts";
+import { refusalOf } from "./read_refusal.ts";
 import { timeoutIn } from "../settings/settings.ts";
 
 const word = z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));

@@ -1,6 +1,6 @@
 import { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
-import type { NewDevice, ProviderSettings } from "./exchange.ts";
+import type { NewDevice, ProviderSettings } from "./protocol.ts";
 import { confirmDeviceRequest } from "./initiate_auth.ts";
 import { send } from "./send.ts";
 

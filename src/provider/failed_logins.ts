@@ -1,4 +1,4 @@
-import type { Outcome, ProviderSettings } from "./exchange.ts";
+import type { Outcome, ProviderSettings } from "./protocol.ts";
 import { durationText } from "../values/wording.ts";
 
 /** As users report of the real service: the fifth failure locks for a second, each further one for twice as long. */

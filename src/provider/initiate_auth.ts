@@ -1,4 +1,4 @@
-import type { ProviderRequest, ProviderSettings } from "./exchange.ts";
+import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
 import { Secret } from "../values/secret.ts";
 import type { RenewableTokens } from "../values/tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";

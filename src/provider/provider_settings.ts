@@ -1,6 +1,6 @@
 import { ConfigError } from "../errors/errors.ts";
 import type { ProviderWords, SessionOptions } from "../settings/options.ts";
-import type { ProviderSettings } from "./exchange.ts";
+import type { ProviderSettings } from "./protocol.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   type SettingName,

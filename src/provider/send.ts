@@ -1,5 +1,5 @@
 import { directClient, networkReason } from "../http/transport.ts";
-import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
+import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
 import { ConfigError, isTransient } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import type { World } from "../runtime/world.ts";

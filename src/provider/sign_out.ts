@@ -1,8 +1,8 @@
 import { type Caller, send } from "./send.ts";
-import type { ProviderRequest, ProviderSettings } from "./exchange.ts";
+import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
-import { whyNotEnded } from "./refusal.ts";
+import { whyNotEnded } from "./read_refusal.ts";
 import { requestRefresh } from "./token_request.ts";
 import type { World } from "../runtime/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";

@@ -8,13 +8,13 @@ import {
 import { type Caller, type Delivery, send } from "./send.ts";
 import { ConfigError, isTransient } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
-import type { ProviderSettings } from "./exchange.ts";
+import type { ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
 export type { Caller } from "./send.ts";
 // Exported here so that it is loaded before anything is sent.
-export { type CredentialOrigins, deliveryError } from "./errors.ts";
+export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";
 
 /** What became of a request, with the tokens if the answer had any. */
 export interface TokenDelivery {

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from "../provider/exchange.ts";
+import type { ProviderSettings } from "../provider/protocol.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import { type Caller, deliveryError, requestRefresh } from "../provider/token_request.ts";
 import { type AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";

@@ -1,7 +1,7 @@
 import { type AuthenticatorKey, type Challenge, ChallengeError } from "./challenge.ts";
 import { afterSpent, asksOf, elsewhere } from "../../provider/challenges.ts";
 import type { ChallengeErrorCode } from "../../errors/errors.ts";
-import type { IssuedChallenge } from "../../provider/exchange.ts";
+import type { IssuedChallenge } from "../../provider/protocol.ts";
 import type { Secret } from "../../values/secret.ts";
 
 /** A step that waits for an answer. */

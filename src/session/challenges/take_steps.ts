@@ -7,7 +7,7 @@ import {
   requestVerification,
 } from "../../provider/challenges.ts";
 import type { AuthError } from "../../errors/errors.ts";
-import type { IssuedChallenge, ProviderSettings } from "../../provider/exchange.ts";
+import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery } from "../../provider/send.ts";
 import type { SessionStatus } from "../status.ts";

@@ -1,7 +1,7 @@
 import { assert, assertMatch } from "@std/assert";
-import { type CredentialOrigins, deliveryError } from "../../src/provider/errors.ts";
+import { type CredentialOrigins, deliveryError } from "../../src/provider/delivery_error.ts";
 import type { Delivery } from "../../src/provider/send.ts";
-import type { Outcome } from "../../src/provider/exchange.ts";
+import type { Outcome } from "../../src/provider/protocol.ts";
 
 function delivered(outcome: Outcome): Delivery {
   const none = { clockOffsetMs: undefined, retryAfterSeconds: undefined };

@@ -1,5 +1,5 @@
 import { type ChallengeErrorCode, isTransient, type ProviderErrorCode } from "../errors/errors.ts";
-import type { ProviderAnswer, ProviderRequest, Refused } from "./exchange.ts";
+import type { ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
 import { redact } from "../values/secret.ts";
 
 /**

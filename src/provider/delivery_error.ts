@@ -5,7 +5,7 @@ import {
   type ProviderErrorCode,
   SessionExpiredError,
 } from "../errors/errors.ts";
-import type { ProviderRequest, Refused } from "./exchange.ts";
+import type { ProviderRequest, Refused } from "./protocol.ts";
 import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
 

@@ -3,7 +3,7 @@
  *
  * Here are the further steps of a login: what each asks for, and the requests that answer it.
  */
-import { type Caller, type Delivery, send } from "./send.ts";
+import { type Delivery, send, type Waiters } from "./send.ts";
 import { PASSWORD_FLOW, request, secretHash } from "./initiate_auth.ts";
 import { loginTokens, type TokenDelivery } from "./token_request.ts";
 import type { IssuedChallenge, ProviderSettings } from "./protocol.ts";
@@ -131,7 +131,7 @@ function appCode(prompt: string): ChallengeAsk {
 }
 
 /** What to do about a code that was right once: an app shows another one by itself. */
-export function afterSpent({ asks }: AskedChallenge): string {
+export function afterUsedCode({ asks }: AskedChallenge): string {
   return asks.some(({ name }) => name === APP_CODE)
     ? "wait for the next one"
     : "take the newest one that was sent";
@@ -164,12 +164,12 @@ function listIn(text: string | undefined): string[] {
 export function checkAnswers(
   given: unknown,
   asks: readonly ChallengeAsk[],
-  caller: string,
+  functionName: string,
 ): Readonly<Record<string, string>> {
   const wanted = asks.map(({ name }) => name);
-  const takes = `${caller === "onChallenge" ? "onChallenge must give" : `${caller} takes`} { ${
-    wanted.join(", ")
-  } }`;
+  const takes = `${
+    functionName === "onChallenge" ? "onChallenge must give" : `${functionName} takes`
+  } { ${wanted.join(", ")} }`;
   if (typeof given !== "object" || given === null) throw typeError(`${takes}, each a text`);
   const answers = given as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(answers).filter((each) => !wanted.includes(each))) {
@@ -201,17 +201,17 @@ export interface StepRequest {
 }
 
 /** Asks for a key for an authenticator app. */
-export function requestKey(step: StepRequest, caller: Caller): Promise<Delivery> {
-  return sendStep(step, "AssociateSoftwareToken", {}, [], caller);
+export function requestKey(step: StepRequest, waiters: Waiters): Promise<Delivery> {
+  return sendStep(step, "AssociateSoftwareToken", {}, [], waiters);
 }
 
 /** Proves that the authenticator app has the key. */
 export function requestVerification(
   step: StepRequest,
   code: string,
-  caller: Caller,
+  waiters: Waiters,
 ): Promise<Delivery> {
-  return sendStep(step, "VerifySoftwareToken", { UserCode: code }, [new Secret(code)], caller);
+  return sendStep(step, "VerifySoftwareToken", { UserCode: code }, [new Secret(code)], waiters);
 }
 
 /**
@@ -225,7 +225,7 @@ export async function requestAnswer(
   challenge: AskedChallenge,
   username: string,
   answers: Readonly<Record<string, string>>,
-  caller: Caller,
+  waiters: Waiters,
 ): Promise<TokenDelivery> {
   const { provider, world } = step;
   const { name, asks } = challenge;
@@ -243,8 +243,8 @@ export async function requestAnswer(
     // What is shorter stands in any text.
     .filter((each) => each.length > 3);
   const hidden = [hash, ...secrets.map((each) => new Secret(each))];
-  const delivery = await sendStep(step, "RespondToAuthChallenge", fields, hidden, caller);
-  return await loginTokens(provider, delivery, world, caller.signal);
+  const delivery = await sendStep(step, "RespondToAuthChallenge", fields, hidden, waiters);
+  return await loginTokens(provider, delivery, world, waiters.signal);
 }
 
 function sendStep(
@@ -252,9 +252,9 @@ function sendStep(
   operation: string,
   fields: Readonly<Record<string, unknown>>,
   secrets: readonly (Secret | undefined)[],
-  caller: Caller,
+  waiters: Waiters,
 ): Promise<Delivery> {
   const body = { ...fields, ...(session && { Session: session.reveal() }) };
   const sent = request(provider, "challenge", operation, body, [session, ...secrets]);
-  return send(sent, world, provider.timeoutMs, caller);
+  return send(sent, world, provider.timeoutMs, waiters);
 }

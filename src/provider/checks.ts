@@ -143,9 +143,17 @@ export function readAnswer(
     }
     if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
     if (sent.flow === "challenge" && Status === "ERROR") {
-      const said = "Status: ERROR";
-      const refused = { kind: "refused", repeatable: false, definitive: false, said } as const;
-      return { ...refused, code: "CODE_REJECTED", seen: said, status: answer.status, session };
+      const message = "Status: ERROR";
+      return {
+        kind: "refused",
+        code: "CODE_REJECTED",
+        repeatable: false,
+        isFinal: false,
+        seen: message,
+        message,
+        status: answer.status,
+        session,
+      };
     }
     return refusalOf(sent, answer, json, "neither tokens nor a challenge");
   }

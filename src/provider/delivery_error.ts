@@ -153,7 +153,7 @@ function refusalIn({ outcome }: Delivery): Refused {
     kind: "refused",
     code: "UNEXPECTED_RESPONSE",
     repeatable: false,
-    definitive: false,
+    isFinal: false,
     seen: outcome.kind === "challenge"
       ? `a further step, ${outcome.name}, where none belongs`
       : "an answer to another request",

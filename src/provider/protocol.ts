@@ -85,7 +85,7 @@ export interface Refused {
   /** Whether the same request may be sent again a little later. */
   readonly repeatable: boolean;
   /** Whether the provider said that this refresh token will never work again. */
-  readonly definitive: boolean;
+  readonly isFinal: boolean;
   /** Whether the refresh token was used before, and somebody else has the one that came after it. */
   readonly reused?: boolean;
   /** What was seen or said; holds no secret. */
@@ -93,10 +93,10 @@ export interface Refused {
   readonly status?: number;
   readonly providerCode?: string | undefined;
   readonly requestId?: string | undefined;
-  /** The provider's own sentence, if it can be shown. */
-  readonly said?: string;
-  /** Whether a code was right once: only the next one helps. */
-  readonly isSpent?: boolean;
+  /** The provider's own message, if it can be shown. */
+  readonly message?: string;
+  /** Whether the code was right but is used up: only the next one helps. */
+  readonly codeAlreadyUsed?: boolean;
   /** What the next answer to the same step must carry, if the provider says so. */
   readonly session?: Secret | undefined;
 }

@@ -34,7 +34,7 @@ export function refusalOf(
     kind: "refused",
     code,
     repeatable: isTransient(code) && name !== "LimitExceededException",
-    definitive: code === "REFRESH_REJECTED" &&
+    isFinal: code === "REFRESH_REJECTED" &&
       (/refresh token has (expired|been revoked)|invalid refresh token/i.test(message) ||
         name === REUSE),
     ...(name === REUSE && { reused: true }),
@@ -42,8 +42,8 @@ export function refusalOf(
     status,
     ...(name !== "" && { providerCode: shownName }),
     ...(requestId !== undefined && { requestId: quote(requestId, 80) }),
-    ...(name !== "" && { said }),
-    ...(name === "ExpiredCodeException" && { isSpent: true }),
+    ...(name !== "" && { message: said }),
+    ...(name === "ExpiredCodeException" && { codeAlreadyUsed: true }),
   };
 }
 

@@ -18,11 +18,11 @@ export interface Delivery {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** On whose behalf a request is sent. */
-export interface Caller {
-  /** Ends it early; its reason is thrown. */
+/** Those who wait for an answer of the provider. */
+export interface Waiters {
+  /** Ends the request early; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether somebody still waits for the answer. Where nobody does, nothing more is sent. */
+  /** Whether any of them still waits. If not, nothing more is sent. Default: yes. */
   isWanted?(): boolean;
 }
 
@@ -36,7 +36,7 @@ export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
 };
 
 /** Whether a second try could count as a second password or code. */
-function isJudgedOnce({ flow }: ProviderRequest): boolean {
+function mustNotRepeat({ flow }: ProviderRequest): boolean {
   return flow === "login" || flow === "challenge";
 }
 
@@ -63,14 +63,14 @@ export async function send(
   request: ProviderRequest,
   world: World,
   deadlineMs: number,
-  { signal, isWanted = () => true }: Caller = {},
+  { signal, isWanted = () => true }: Waiters = {},
 ): Promise<Delivery> {
   const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
   // A login or a code without an answer may have been checked, so there is only one attempt. Others may be
   // sent again, but a refresh late: where refresh tokens rotate, an answer that nobody waits for is lost.
-  const attemptMs = isJudgedOnce(request) ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
+  const attemptMs = mustNotRepeat(request) ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
   const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
@@ -118,7 +118,7 @@ function held(request: ProviderRequest, world: World, holdMs: number): Delivery 
       kind: "refused",
       code: "THROTTLED",
       repeatable: true,
-      definitive: false,
+      isFinal: false,
       seen: `${request.url.host} asked for a pause that is not over, so nothing was sent`,
     },
     attempts: 0,
@@ -216,16 +216,16 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
   const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
-  const refused = { kind: "refused", definitive: false } as const;
+  const refused = { kind: "refused", isFinal: false } as const;
   if (timedOut) {
-    const repeatable = !isJudgedOnce(request);
+    const repeatable = !mustNotRepeat(request);
     return { ...refused, code: "TIMEOUT", repeatable, seen: `no answer from ${host}` };
   }
   return {
     ...refused,
     code: "UNREACHABLE",
     // If the provider may have read the request, a password is not sent again.
-    repeatable: reason.retry && (reason.unsent || !isJudgedOnce(request)),
+    repeatable: reason.retry && (reason.unsent || !mustNotRepeat(request)),
     seen: `${host}: ${reason.words}`,
   };
 }

@@ -1,4 +1,4 @@
-import { type Caller, send } from "./send.ts";
+import { send, type Waiters } from "./send.ts";
 import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
@@ -26,7 +26,7 @@ interface Telling {
   /** The name in the settings. */
   readonly username: string | undefined;
   readonly world: World;
-  readonly caller: Caller;
+  readonly waiters: Waiters;
   /** How long it may still take, in milliseconds. */
   leftMs(): number;
 }
@@ -60,7 +60,7 @@ export async function endAtProvider(
       provider,
       username: settings.text("username"),
       world,
-      caller: { signal },
+      waiters: { signal },
       leftMs: () => totalMs - (world.monotonic() - started),
     };
     const end = everywhere ? endEverywhere : endHere;
@@ -98,17 +98,17 @@ async function endEverywhere(telling: Telling, tokens: Tokens): Promise<string> 
 
 /** The provider takes the wish for all devices only from an access token that is good. */
 async function withGoodAccess(telling: Telling, tokens: Tokens): Promise<Tokens> {
-  const { provider, username, world, caller, leftMs } = telling;
+  const { provider, username, world, waiters, leftMs } = telling;
   if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
   const { loginName = username, refreshVariant } = tokens.learned;
   const refreshed = await requestRefresh(
-    ...[provider, tokens, loginName, refreshVariant, world, leftMs(), caller] as const,
+    ...[provider, tokens, loginName, refreshVariant, world, leftMs(), waiters] as const,
   );
   return refreshed.tokens ?? tokens;
 }
 
 /** @returns Why the provider did not do it. */
 async function ask(telling: Telling, request: ProviderRequest): Promise<string | undefined> {
-  const { outcome } = await send(request, telling.world, telling.leftMs(), telling.caller);
+  const { outcome } = await send(request, telling.world, telling.leftMs(), telling.waiters);
   return outcome.kind === "refused" ? whyNotEnded(outcome) : undefined;
 }

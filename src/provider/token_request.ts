@@ -5,14 +5,14 @@ import {
   type RenewableTokens,
   type Tokens,
 } from "../values/tokens.ts";
-import { type Caller, type Delivery, send } from "./send.ts";
+import { type Delivery, send, type Waiters } from "./send.ts";
 import { ConfigError, isTransient } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
-export type { Caller } from "./send.ts";
+export type { Waiters } from "./send.ts";
 // Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";
 
@@ -80,7 +80,7 @@ export async function requestRefresh(
   known: RefreshVariant | undefined,
   world: World,
   deadlineMs: number,
-  caller: Caller,
+  waiters: Waiters,
 ): Promise<TokenDelivery & { variant: RefreshVariant }> {
   const names = { username: held.claims.username, sub: held.claims.sub, login: loginName };
   const started = world.monotonic();
@@ -89,11 +89,11 @@ export async function requestRefresh(
   const variants = variantsFor(provider, names, known);
   for (let variant = variants.shift(); variant !== undefined; variant = variants.shift()) {
     const left = deadlineMs - (world.monotonic() - started);
-    if (last !== undefined && (left <= 0 || caller.isWanted?.() === false)) break;
+    if (last !== undefined && (left <= 0 || waiters.isWanted?.() === false)) break;
     const request = variant === "rotating"
       ? rotatingRefreshRequest(provider, held)
       : await refreshRequest(provider, held, variant === "omit" ? undefined : names[variant]);
-    const delivery = await send(request, world, left, caller);
+    const delivery = await send(request, world, left, waiters);
     attempts += delivery.attempts;
     const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
     const { outcome } = delivery;

@@ -1,5 +1,5 @@
 import { type AuthError, sentenceOf } from "../errors/errors.ts";
-import type { Caller } from "../provider/token_request.ts";
+import type { Waiters } from "../provider/token_request.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvStore } from "./env_store.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
@@ -105,12 +105,15 @@ export class SessionMemory implements RefreshingSession {
   }
 
   /** Brings new tokens for all callers in this process. Loaded on demand: a session with a good token needs none. */
-  async renew(reason: Reason, caller: Caller & { readonly signal: AbortSignal }): Promise<Tokens> {
+  async renew(
+    reason: Reason,
+    waiters: Waiters & { readonly signal: AbortSignal },
+  ): Promise<Tokens> {
     if (!this.#configuration.isByCommand) {
-      return await (await import("./refresh.ts")).refreshOnce(this, reason, caller);
+      return await (await import("./refresh.ts")).refreshOnce(this, reason, waiters);
     }
     const { renewByCommand } = await import("./cluster/token_command.ts");
-    return await renewByCommand(this, reason, caller);
+    return await renewByCommand(this, reason, waiters);
   }
 
   /** Takes over the options of another configuration of the same provider, client and file. */

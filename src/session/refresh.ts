@@ -1,6 +1,6 @@
 import type { ProviderSettings } from "../provider/protocol.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
-import { type Caller, deliveryError, requestRefresh } from "../provider/token_request.ts";
+import { deliveryError, requestRefresh, type Waiters } from "../provider/token_request.ts";
 import { type AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import {
   isGoodFor,
@@ -49,14 +49,14 @@ export interface RefreshingSession {
 /**
  * One refresh, for all callers in this process and, by the lock, for all processes on the store.
  *
- * @param caller `signal`: aborted by a login or a logout, whose outcome counts, whatever becomes of this.
+ * @param waiters `signal`: aborted by a login or a logout, whose outcome counts, whatever becomes of this.
  */
 export async function refreshOnce(
   session: RefreshingSession,
   reason: Reason,
-  caller: Caller & { readonly signal: AbortSignal },
+  waiters: Waiters & { readonly signal: AbortSignal },
 ): Promise<Tokens> {
-  const { signal } = caller;
+  const { signal } = waiters;
   const { options, settings, world } = session.configuration;
   try {
     const before = renewable(session, session.peek());
@@ -86,7 +86,7 @@ export async function refreshOnce(
           const leftMs = () => totalMs - (world.monotonic() - started);
           // A holder gives up after half the deadline, so that those who wait have their turn.
           const budgetMs = () => lock.held ? Math.min(leftMs(), totalMs / 2) : leftMs();
-          return await askProvider(session, held, { provider, reason, lock, budgetMs, caller });
+          return await askProvider(session, held, { provider, reason, lock, budgetMs, waiters });
         } finally {
           // The lock goes to another process next: what it finds must not be older than this login or logout.
           if (signal.aborted && lock.held) await session.saveNow(lock, true);
@@ -107,7 +107,7 @@ interface Inquiry {
   readonly provider: ProviderSettings;
   readonly reason: Reason;
   readonly lock: StoreLock;
-  readonly caller: Caller & { readonly signal: AbortSignal };
+  readonly waiters: Waiters & { readonly signal: AbortSignal };
   /** How long it may still take, in milliseconds. */
   budgetMs(): number;
 }
@@ -118,7 +118,7 @@ async function askProvider(
   held: RenewableTokens,
   inquiry: Inquiry,
 ): Promise<Tokens> {
-  const { provider, reason, lock, caller, budgetMs } = inquiry;
+  const { provider, reason, lock, waiters, budgetMs } = inquiry;
   const { settings, world } = session.configuration;
   const { loginName = settings.text("username"), refreshVariant: known } = held.learned;
   const { delivery, tokens, variant } = await requestRefresh(
@@ -128,9 +128,9 @@ async function askProvider(
     known,
     world,
     budgetMs(),
-    caller,
+    waiters,
   );
-  caller.signal.throwIfAborted();
+  waiters.signal.throwIfAborted();
   session.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
   if (tokens) {
     const { clockOffsetMs } = delivery;
@@ -157,8 +157,8 @@ async function askProvider(
 }
 
 /** Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the refresh token does. */
-function isFinal(refused: { code: string; definitive: boolean }, reason: Reason): boolean {
-  return refused.definitive || (reason === "rejected" && refused.code === "REFRESH_REJECTED");
+function isFinal(refused: { code: string; isFinal: boolean }, reason: Reason): boolean {
+  return refused.isFinal || (reason === "rejected" && refused.code === "REFRESH_REJECTED");
 }
 
 /** Other tokens than these, which another process saved and which can be used as they are. */

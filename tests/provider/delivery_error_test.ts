@@ -10,7 +10,7 @@ function delivered(outcome: Outcome): Delivery {
 
 function rejected(code: "INVALID_CREDENTIALS" | "LOCKED_OUT", origins?: CredentialOrigins): string {
   const seen = "status 400, NotAuthorizedException: Incorrect username or password";
-  const outcome = { kind: "refused", code, repeatable: false, definitive: false, seen } as const;
+  const outcome = { kind: "refused", code, repeatable: false, isFinal: false, seen } as const;
   return deliveryError("login", delivered(outcome), 0, undefined, "2 in a row", origins).message;
 }
 

@@ -93,7 +93,7 @@ Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengt
       kind: "refused",
       code,
       repeatable: false,
-      definitive: false,
+      isFinal: false,
       seen: "",
     } as const;
     return countFailures(provider, name, refused, minutes * 60_000);

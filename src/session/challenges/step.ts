@@ -1,5 +1,5 @@
 import { type AuthenticatorKey, type Challenge, ChallengeError } from "./challenge.ts";
-import { afterSpent, asksOf, elsewhere } from "../../provider/challenges.ts";
+import { afterUsedCode, asksOf, elsewhere } from "../../provider/challenges.ts";
 import type { ChallengeErrorCode } from "../../errors/errors.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import type { Secret } from "../../values/secret.ts";
@@ -13,7 +13,7 @@ export interface Step {
   /** What an error about it is called. */
   readonly code: ChallengeErrorCode;
   /** Whether the refused code was right once. */
-  readonly isSpent: boolean;
+  readonly codeAlreadyUsed: boolean;
 }
 
 /** How often an answer to the same step may be refused. */
@@ -24,7 +24,13 @@ export function stepOf(issued: IssuedChallenge, username: string): Step {
   const { name, parameters, session } = issued;
   const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
   const code = "CHALLENGE_REQUIRED";
-  return { challenge, username: issued.username ?? username, session, code, isSpent: false };
+  return {
+    challenge,
+    username: issued.username ?? username,
+    session,
+    code,
+    codeAlreadyUsed: false,
+  };
 }
 
 /** A challenge with its key, which no output shows by chance. */
@@ -50,12 +56,12 @@ export function messageOf(step: Step, goesOn: boolean, isCanceled = false): stri
 }
 
 /** What the provider wants, or what it has against the answer. */
-export function problemOf({ challenge, code, isSpent }: Step): string {
+export function problemOf({ challenge, code, codeAlreadyUsed }: Step): string {
   const { name, asks, refused } = challenge;
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") {
     return `the provider rejected the code (${refused})${
-      isSpent ? `; ${afterSpent(challenge)}` : ""
+      codeAlreadyUsed ? `; ${afterUsedCode(challenge)}` : ""
     }`;
   }
   const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");

@@ -129,13 +129,19 @@ async function take(
 function stepAgain(login: LoginUnderWay, step: Step, delivery: Delivery): Step {
   const { outcome } = delivery;
   if (outcome.kind !== "refused") throw failure(login, step, delivery);
-  const { code, said = "", isSpent = false, session } = outcome;
+  const { code, message = "", codeAlreadyUsed = false, session } = outcome;
   if (code !== "CODE_REJECTED" && code !== "NEW_PASSWORD_REJECTED") {
     throw failure(login, step, delivery);
   }
   const { challenge, challenge: { authenticator, attempt } } = step;
-  const again = withKey({ ...challenge, attempt: attempt + 1, refused: said }, authenticator);
-  const next = { ...step, challenge: again, session: session ?? step.session, code, isSpent };
+  const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
+  const next = {
+    ...step,
+    challenge: again,
+    session: session ?? step.session,
+    code,
+    codeAlreadyUsed,
+  };
   if (attempt >= MAX_ATTEMPTS) {
     throw new ChallengeError(
       code,
@@ -150,7 +156,7 @@ function stepAgain(login: LoginUnderWay, step: Step, delivery: Delivery): Step {
 function failure(login: LoginUnderWay, step: Step, delivery: Delivery): AuthError {
   const { outcome } = delivery;
   return outcome.kind === "refused" && outcome.code === "CHALLENGE_EXPIRED"
-    ? expired(step, outcome.said ?? outcome.seen)
+    ? expired(step, outcome.message ?? outcome.seen)
     : deliveryError("login", delivery, login.world.now());
 }
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as module from "../mod.ts";
 import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
 import {
@@ -254,7 +254,11 @@ for (const [at, [code, run]] of scenarios.entries()) {
       assert(found instanceof AuthError, `${found}`);
       assertEquals((found as module.AuthError).code, code);
       await assertHides(found, code);
-      assertEquals((found as Error).cause, undefined);
+      const { cause } = found as module.AuthError;
+      // Of the error behind it only the class and the code of the system are kept.
+      const { name = "", code: systemCode = "", ...rest } = cause ?? {};
+      assertEquals(rest, {});
+      assertMatch(`${name} ${systemCode}`, /^\w* (os error \d+|\w*)$/);
     }));
 }
 

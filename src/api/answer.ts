@@ -6,7 +6,7 @@
  * This file tells what an answer says.
  */
 import { addressOfCall, type ApiCaller, fetchWithToken } from "./auth_fetch.ts";
-import { retryAfterMs } from "../provider/send.ts";
+import { retryAfterMs } from "../http/backoff.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";

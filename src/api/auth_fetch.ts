@@ -268,9 +268,9 @@ function explained(
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   const told = `${error.message} ${cause}`;
-  const known = networkReason(told);
+  const known = networkReason(error);
   // Misuse, such as a body that was read before, is told in the runtime's own words.
-  if (known.words === "the request failed" && !/header|url|:\/\//i.test(told)) {
+  if (!known.isKnown && !/header|url|:\/\//i.test(told)) {
     return error;
   }
   return typeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}; ${UNREACHED}`);

@@ -1,7 +1,7 @@
 import { isPage, JudgedCall } from "./answer.ts";
 import type { ApiCaller } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
-import { retryAfterMs } from "../provider/send.ts";
+import { retryAfterMs } from "../http/backoff.ts";
 import { checkOptions } from "../settings/options.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";

@@ -130,11 +130,9 @@ function failure(error: unknown, { host }: URL, timedOut: boolean): Omit<Finding
   if (error instanceof Deno.errors.NotCapable) {
     return { message: `${host} may not be reached`, fix: `run with --allow-net=${host}` };
   }
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
-  const text = error instanceof Error ? `${error.message} ${cause}` : "";
   const message = timedOut
     ? `${host} did not answer in ${REACH_MS / 1_000} seconds`
-    : `${host}: ${networkReason(text).words}`;
+    : `${host}: ${networkReason(error).words}`;
   return { message, fix: "check the address, the network and any proxy" };
 }
 

@@ -5,7 +5,7 @@ import { BodyError, piecesOf } from "./body_reader.ts";
 import { pairsOf, withDefault } from "../api/headers.ts";
 import type { DownloadTarget } from "./part_file.ts";
 import { isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
-import { retryAfterMs } from "../provider/send.ts";
+import { retryAfterMs } from "../http/backoff.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
 

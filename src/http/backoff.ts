@@ -15,3 +15,37 @@ export function backoffMs(
 ): number {
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + random() / 2);
 }
+
+/** How much of the backoff is added to a pause that the server asks for, so that not all come back at once. */
+const SPREAD = 0.2;
+
+/**
+ * The pause before a request is sent again, in milliseconds: at least what the server asks for, if it
+ * does. The other parameters are those of {@linkcode backoffMs}.
+ *
+ * @param askedMs What {@linkcode retryAfterMs} read.
+ */
+export function pauseBeforeRetryMs(
+  askedMs: number | undefined,
+  attempt: number,
+  firstMs: number,
+  random: () => number,
+): number {
+  const backoff = backoffMs(attempt, firstMs, random);
+  return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
+}
+
+/**
+ * How long an answer asks to wait (`Retry-After`), in milliseconds. An instant is compared with the
+ * date of the answer, which comes from the same clock.
+ *
+ * @param now This machine's wall clock, for an answer without a date.
+ */
+export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
+  const text = headers?.get("retry-after")?.trim();
+  if (!text) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
+  const until = Date.parse(text);
+  const sent = Date.parse(headers?.get("date") ?? "");
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sent) ? now : sent));
+}

@@ -42,19 +42,43 @@ export function isSafeTransport(url: URL): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
 }
 
-/** Why a `fetch` failed, in words without URL and header; whether anything was sent, and whether a retry may help. */
-export function networkReason(message: string): { words: string; unsent: boolean; retry: boolean } {
-  const unsent = message.includes("(Connect)");
-  const known: [RegExp, string][] = [
-    [/connection refused/i, "the connection was refused"],
-    [/dns error|lookup address/i, "the host name was not found"],
-    [/certificate|UnknownIssuer|tls|corrupt message|handshake/i, "no trusted TLS connection"],
-    [/proxy|tunnel/i, "the proxy refused the connection"],
-    [/unreachable/i, "the network is unreachable"],
-    [/reset|closed|broken pipe|incomplete|SendRequest/i, "the connection broke"],
-    [/Requests to port/, "the runtime blocks this port"],
-  ];
-  const words = known.find(([pattern]) => pattern.test(message))?.[1] ?? "the request failed";
-  const hopeless = words.includes("TLS") || words.includes("blocks");
-  return { words, unsent, retry: !hopeless };
+/** Why a request got no answer. */
+export interface NetworkReason {
+  /** For people; without address and header. */
+  readonly words: string;
+  /** Whether the reason is in the table below. */
+  readonly isKnown: boolean;
+  /** Whether no connection was made, so that nothing was sent. */
+  readonly isUnsent: boolean;
+  /** Whether the same request may succeed a little later. */
+  readonly mayPass: boolean;
+}
+
+/** What an error of the network says, and what that means. The first that fits counts. */
+const REASONS: readonly (readonly [says: RegExp, words: string, lasting?: "lasting"])[] = [
+  [/connection refused|ECONNREFUSED/i, "the connection was refused"],
+  [/dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, "the host name was not found"],
+  [
+    /certificate|UnknownIssuer|tls|ssl|corrupt message|handshake/i,
+    "no trusted TLS connection",
+    "lasting",
+  ],
+  [/proxy|tunnel/i, "the proxy refused the connection"],
+  [/unreachable/i, "the network is unreachable"],
+  [/reset|closed|broken pipe|incomplete|SendRequest/i, "the connection broke"],
+  [/Requests to port/, "the runtime blocks this port", "lasting"],
+];
+
+/** Why a request got no answer. The text of the error is not shown: it may hold addresses and headers. */
+export function networkReason(error: unknown): NetworkReason {
+  const { message, cause } = error instanceof Error ? error : new Error();
+  const text = `${message} ${cause instanceof Error ? cause.message : ""}`;
+  const known = REASONS.find(([says]) => says.test(text));
+  const [, words, lasting] = known ?? [undefined, "the request failed"];
+  return {
+    words,
+    isKnown: known !== undefined,
+    isUnsent: text.includes("(Connect)"),
+    mayPass: lasting === undefined,
+  };
 }

@@ -133,6 +133,7 @@ export function deliveryError(
       ...(outcome.providerCode !== undefined && { providerCode: outcome.providerCode }),
       ...(outcome.requestId !== undefined && { requestId: outcome.requestId }),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      cause: outcome.cause,
     },
   );
 }

@@ -90,6 +90,8 @@ export interface Refused {
   readonly reused?: boolean;
   /** What was seen or said; holds no secret. */
   readonly seen: string;
+  /** The error of the network, where there was no answer. */
+  readonly cause?: unknown;
   readonly status?: number;
   readonly providerCode?: string | undefined;
   readonly requestId?: string | undefined;

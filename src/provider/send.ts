@@ -1,7 +1,9 @@
+import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
 import { directClient, networkReason } from "../http/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
 import { ConfigError, isTransient } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
+import { unlessAborted } from "../runtime/abort.ts";
 import type { World } from "../runtime/world.ts";
 
 /** What became of a request to the provider. */
@@ -41,6 +43,9 @@ function mustNotRepeat({ flow }: ProviderRequest): boolean {
 }
 
 const MAX_ATTEMPTS = 4;
+/** The longest pause after the first attempt: a quota needs more time than a failure of the server. */
+const FIRST_PAUSE_MS = 200;
+const FIRST_PAUSE_THROTTLED_MS = 1_000;
 /** A real answer is a few kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
 /** A timer that is later than this belongs to a process that was stopped. */
@@ -80,7 +85,7 @@ export async function send(
     signal?.throwIfAborted();
     const sentAt = world.now();
     const sentAtMonotonic = world.monotonic();
-    const answer = await ask(request, world, Math.min(attemptMs, left()), signal);
+    const answer = await sendOnce(request, world, Math.min(attemptMs, left()), signal);
     signal?.throwIfAborted();
     const { outcome, headers } = "kind" in answer
       ? { outcome: answer, headers: undefined }
@@ -96,9 +101,8 @@ export async function send(
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
     };
     if (outcome.kind !== "refused") return delivery;
-    const base = outcome.code === "THROTTLED" ? 1_000 : 200;
-    const backoff = base * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-    const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
+    const firstMs = outcome.code === "THROTTLED" ? FIRST_PAUSE_THROTTLED_MS : FIRST_PAUSE_MS;
+    const pause = pauseBeforeRetryMs(waitMs, attempt, firstMs, world.random);
     const isLast = !outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left();
     if (isLast || !isWanted()) {
       if (waitMs !== undefined && isTransient(outcome.code)) {
@@ -130,7 +134,7 @@ function held(request: ProviderRequest, world: World, holdMs: number): Delivery 
 }
 
 /** Sends the request once. */
-async function ask(
+async function sendOnce(
   request: ProviderRequest,
   world: World,
   timeoutMs: number,
@@ -140,13 +144,13 @@ async function ask(
   const stop = () => controller.abort();
   // Not setTimeout(): its first use in a process takes longer than a request. Without its listener this
   // timer does not keep the process alive.
-  const deadline = AbortSignal.timeout(Math.max(Math.ceil(timeoutMs), 1));
-  const begun = performance.now();
+  const deadline = world.timeout(Math.max(Math.ceil(timeoutMs), 1));
+  const begun = world.monotonic();
   const onDeadline = () => {
-    const lateMs = performance.now() - begun - timeoutMs;
+    const lateMs = world.monotonic() - begun - timeoutMs;
     if (lateMs < STOPPED_MS) return stop();
     // The process was stopped meanwhile. An answer that came has not been read yet, and must not be lost.
-    AbortSignal.timeout(STOPPED_MS).addEventListener("abort", stop);
+    world.timeout(STOPPED_MS).addEventListener("abort", stop);
   };
   deadline.addEventListener("abort", onDeadline);
   signal?.addEventListener("abort", stop);
@@ -158,7 +162,7 @@ async function ask(
     : undefined;
   const body = request.body.reveal();
   try {
-    const response = await orAborted(
+    const response = await unlessAborted(
       controller.signal,
       (world.fetch ?? fetch)(request.url, {
         method: "POST",
@@ -170,7 +174,7 @@ async function ask(
         ...(client && { client }),
       }),
     );
-    const text = await orAborted(controller.signal, readText(response));
+    const text = await unlessAborted(controller.signal, readText(response));
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
     return failure(request, deadline.aborted, error);
@@ -179,15 +183,6 @@ async function ask(
     signal?.removeEventListener("abort", stop);
     client?.close();
   }
-}
-
-/** Settles with the promise, or rejects when the signal aborts: a replaced `fetch` may ignore signals. */
-function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    if (signal.aborted) reject(signal.reason);
-    promise.then(resolve, reject);
-  });
 }
 
 async function readText(response: Response): Promise<string> {
@@ -211,36 +206,27 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
   if (error instanceof Deno.errors.NotCapable) {
     throw new ConfigError(
       "PERMISSION",
-      `Cannot reach the identity provider at ${host}: the permission is missing; run: ${request.command()}`,
+      `Cannot reach the identity provider at ${host}: the permission is missing`,
+      `run: ${request.command()}`,
     );
   }
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
-  const reason = networkReason(`${error instanceof Error ? error.message : ""} ${cause}`);
-  const refused = { kind: "refused", isFinal: false } as const;
   if (timedOut) {
-    const repeatable = !mustNotRepeat(request);
-    return { ...refused, code: "TIMEOUT", repeatable, seen: `no answer from ${host}` };
+    return {
+      kind: "refused",
+      code: "TIMEOUT",
+      repeatable: !mustNotRepeat(request),
+      isFinal: false,
+      seen: `no answer from ${host}`,
+    };
   }
+  const reason = networkReason(error);
   return {
-    ...refused,
+    kind: "refused",
     code: "UNREACHABLE",
     // If the provider may have read the request, a password is not sent again.
-    repeatable: reason.retry && (reason.unsent || !mustNotRepeat(request)),
+    repeatable: reason.mayPass && (reason.isUnsent || !mustNotRepeat(request)),
+    isFinal: false,
     seen: `${host}: ${reason.words}`,
+    cause: error,
   };
-}
-
-/**
- * How long an answer asks to wait, in milliseconds. An instant is compared with the date of the answer,
- * which comes from the same clock.
- *
- * @param now This machine's wall clock, for an answer without a date.
- */
-export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
-  const text = headers?.get("retry-after")?.trim();
-  if (!text) return undefined;
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  const until = Date.parse(text);
-  const sent = Date.parse(headers?.get("date") ?? "");
-  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sent) ? now : sent));
 }

@@ -1,5 +1,6 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
+import { unlessAborted } from "./abort.ts";
 import { inKernel } from "./prompt.ts";
 
 /** After a Stop, how long a second press means the same call and not the kernel. */
@@ -66,16 +67,6 @@ function listenForStop(doing: string, stop: AbortController): () => void {
     if (stop.signal.aborted) setTimeout(unlisten, SECOND_PRESS_MS);
     else unlisten();
   };
-}
-
-function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 /**

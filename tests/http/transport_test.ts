@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isSafeTransport } from "../../src/http/transport.ts";
+import { isSafeTransport, networkReason } from "../../src/http/transport.ts";
 
 const addresses: [string, boolean][] = [
   ["https://api.example", true],
@@ -19,3 +19,62 @@ for (const [address, safe] of addresses) {
   Deno.test(`a token ${safe ? "may" : "never"} travel${safe ? "" : "s"} to ${address}`, () =>
     assertEquals(isSafeTransport(new URL(address)), safe));
 }
+
+const failures: [message: string, words: string, mayPass: boolean, isUnsent: boolean][] = [
+  [
+    "client error (Connect): tcp connect error: Connection refused (os error 111)",
+    "the connection was refused",
+    true,
+    true,
+  ],
+  [
+    "client error (Connect): dns error: failed to lookup address information",
+    "the host name was not found",
+    true,
+    true,
+  ],
+  ["getaddrinfo ENOTFOUND a.example", "the host name was not found", true, false],
+  [
+    "client error (Connect): invalid peer certificate: UnknownIssuer",
+    "no trusted TLS connection",
+    false,
+    true,
+  ],
+  [
+    "client error (Connect): tunnel error: unsuccessful",
+    "the proxy refused the connection",
+    true,
+    true,
+  ],
+  [
+    "client error (Connect): Network is unreachable (os error 101)",
+    "the network is unreachable",
+    true,
+    true,
+  ],
+  [
+    "client error (SendRequest): connection closed before message completed",
+    "the connection broke",
+    true,
+    false,
+  ],
+  ["Requests to port 25 are blocked", "the runtime blocks this port", false, false],
+];
+for (const [message, words, mayPass, isUnsent] of failures) {
+  Deno.test(`"${message}" is "${words}"`, () => {
+    const cause = new Error(message);
+    const error = new TypeError("error sending request for url (http://a.example/)", { cause });
+    assertEquals(networkReason(error), { words, isKnown: true, isUnsent, mayPass });
+  });
+}
+
+Deno.test("an error that nobody knows is not quoted, and may pass", () => {
+  const unknown = {
+    words: "the request failed",
+    isKnown: false,
+    isUnsent: false,
+    mayPass: true,
+  };
+  assertEquals(networkReason(new TypeError("something else")), unknown);
+  assertEquals(networkReason("no error"), unknown);
+});

@@ -164,5 +164,5 @@ Deno.test("a provider that is not there is UNREACHABLE and names its host only",
   const error = await assertRejects(() => session.login(), ProviderError);
   assertEquals([error.code, error.status], ["UNREACHABLE", undefined]);
   assertMatch(error.message, /provider\.example: the connection was refused/);
-  assertEquals(error.cause, undefined);
+  assertEquals({ ...error.cause }, { name: "TypeError", code: "os error 111" });
 });

@@ -3,14 +3,8 @@ import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/a
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
 import { makeSession } from "../src/session.ts";
-import {
-  jwt,
-  linesOf,
-  portless,
-  type PortlessOptions,
-  rejection,
-  withEnvironment,
-} from "./support/portless.ts";
+import { withEnvironment } from "./support/environment.ts";
+import { jwt, linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
 
 /** Runs with the default session on a world of its own, and leaves process and session as they were. */
 async function withDefault(

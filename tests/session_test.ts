@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { join } from "node:path";
 import { ConfigError, createSession } from "../mod.ts";
-import { jwt, linesOf, portless, rejection, withEnvironment } from "./support/portless.ts";
+import { withEnvironment } from "./support/environment.ts";
+import { jwt, linesOf, portless, rejection } from "./support/portless.ts";
 
 Deno.test("status() without a session says none, and nothing is created by asking", async () => {
   await using world = portless({ file: true });

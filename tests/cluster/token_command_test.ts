@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
-import { jwt, portless, rejection, statusOf, withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { jwt, portless, rejection, statusOf } from "../support/portless.ts";
 import { lineOf } from "../../src/settings/split_command.ts";
 import { counted, printing, scriptCommand } from "./command.ts";
 

@@ -6,7 +6,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { type Check, createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
 
 /** No proxy, whatever this machine has. */
 export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(

@@ -6,7 +6,7 @@ import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { lackOf, needing } from "../support/needs.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
-import { withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 Deno.test("a world in order has nothing but good checks, and nothing is changed by looking", async () => {

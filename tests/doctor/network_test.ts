@@ -6,7 +6,8 @@ import { cannedFetch, errorAnswer, refusedConnection } from "../support/canned_f
 import { inFolder } from "../support/child_deno.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
 import { startKernel } from "../kernel/kernel.ts";
-import { portless, withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { portless } from "../support/portless.ts";
 import { importing } from "../support/sandbox_env.ts";
 
 Deno.test("wire words: those of another service are a failure, none set is skipped", async () => {

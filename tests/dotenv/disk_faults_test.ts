@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
+import { inFolder, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import {
@@ -102,16 +103,17 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
   test({
     name: "a file is 0600 under a loose umask, and so is what lies beside it",
     fn: async () => {
-      await using world = portless({ file: true });
-      const before = Deno.umask(0);
-      try {
+      // All that runs in a process has its umask.
+      const script = `
+        import { portless } from ${JSON.stringify(import.meta.resolve("../support/portless.ts"))};
+        await using world = portless({ file: true });
+        Deno.umask(0);
         await world.session.login();
-      } finally {
-        Deno.umask(before);
-      }
-      for (const path of [world.envFile, `${world.envFile}.lock`]) {
-        assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600, path);
-      }
+        for (const path of [world.envFile, world.envFile + ".lock"]) {
+          console.log(((Deno.statSync(path).mode ?? 0) & 0o777).toString(8));
+        }`;
+      const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
+      assertEquals(stdout, "600\n600\n");
     },
   });
 

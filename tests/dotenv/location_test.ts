@@ -2,7 +2,6 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
-import { displayPath } from "../../src/files/paths.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
@@ -233,15 +232,16 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
   });
 
   test("a path is shown whole where the working folder was removed", async () => {
-    const here = Deno.cwd();
-    const folder = await Deno.makeTempDir();
-    try {
-      Deno.chdir(folder);
-      await Deno.remove(folder);
-      assertEquals(displayPath("/srv/project/.env"), "/srv/project/.env");
-    } finally {
-      Deno.chdir(here);
-    }
+    const script = `
+      import { displayPath } from ${
+      JSON.stringify(import.meta.resolve("../../src/files/paths.ts"))
+    };
+      Deno.mkdirSync("gone");
+      Deno.chdir("gone");
+      Deno.removeSync("../gone");
+      console.log(displayPath("/srv/project/.env"));`;
+    const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
+    assertEquals(stdout, "/srv/project/.env\n");
   });
 
   test({

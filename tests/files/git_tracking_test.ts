@@ -7,7 +7,8 @@ import {
 } from "../../src/files/git_tracking.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { portless, withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { portless } from "../support/portless.ts";
 
 const NO_CONFIGURATION = {
   GIT_CONFIG_GLOBAL: Deno.build.os === "windows" ? "NUL" : "/dev/null",

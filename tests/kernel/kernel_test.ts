@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { withEnvironment } from "../support/environment.ts";
 import {
   CellTimeoutError,
   type Kernel,
@@ -237,16 +238,13 @@ Deno.test("startKernel() passes the environment and the working folder on", asyn
 });
 
 Deno.test("startKernel() with clearEnv starts from the given variables only", async () => {
-  Deno.env.set("KERNEL_TEST_MARK", "1");
-  const { KERNEL_TEST_MARK: _, ...env } = Deno.env.toObject();
-  try {
+  const env = Deno.env.toObject();
+  await withEnvironment({ KERNEL_TEST_MARK: "1" }, async () => {
     await withKernel(async (kernel) => {
       const result = await kernel.execute(`console.log(Deno.env.has("KERNEL_TEST_MARK"));`);
       assertEquals(result.outputs, [{ output_type: "stream", name: "stdout", text: "false\n" }]);
     }, { clearEnv: true, env });
-  } finally {
-    Deno.env.delete("KERNEL_TEST_MARK");
-  }
+  });
 });
 
 Deno.test("startKernel() in a folder that does not exist says so", async () => {

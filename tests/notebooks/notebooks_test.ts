@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inCliWorld } from "../support/cli_world.ts";
+import { withEnvironment } from "../support/environment.ts";
 import {
   type CodeCell,
   codeCells,
@@ -117,13 +118,10 @@ Deno.test("runNotebook() gives up on a notebook that does not end", async () => 
 });
 
 Deno.test("runNotebook() keeps settings of the person who runs it from the notebook", async () => {
-  Deno.env.set("APP_CLIENT_SECRET", "not for notebooks");
-  try {
+  await withEnvironment({ APP_CLIENT_SECRET: "not for notebooks" }, async () => {
     const source = "console.log(Deno.env.has('APP_CLIENT_SECRET'), Deno.env.has('PATH'));";
     assertEquals(await problemsOf(code(source, [printed("false true\n")])), []);
-  } finally {
-    Deno.env.delete("APP_CLIENT_SECRET");
-  }
+  });
 });
 
 Deno.test("runNotebook() says when a notebook is for another kernel", async () => {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { withEnvironment } from "../support/environment.ts";
 import { fc } from "../support/property.ts";
 import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
 import { type Lack, needing, subject } from "../support/needs.ts";
@@ -104,8 +105,7 @@ Deno.test("readWith() shows that deno joins a value of blanks to the next line",
 });
 
 Deno.test("readWith() reads nothing from the environment of the tests", async () => {
-  Deno.env.set("ENV_READERS_TEST", "from the tests");
-  try {
+  await withEnvironment({ ENV_READERS_TEST: "from the tests" }, async () => {
     for (const [reader, reading] of Object.entries(await readings("ENV_READERS_TEST=file\n"))) {
       assertEquals(reading, { ENV_READERS_TEST: "file" }, reader);
     }
@@ -117,9 +117,7 @@ Deno.test("readWith() reads nothing from the environment of the tests", async ()
         assertNotEquals(await readWith(reader, path), { A: "from the tests" }, reader);
       }
     });
-  } finally {
-    Deno.env.delete("ENV_READERS_TEST");
-  }
+  });
 });
 
 Deno.test({

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { withEnvironment } from "../support/environment.ts";
 import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
 
 async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
@@ -99,22 +100,15 @@ Deno.test("close() frees the ports, cuts waiting requests and may be called agai
 });
 
 Deno.test("startSandbox() adds loopback to NO_PROXY and keeps what is there", async () => {
-  const before = ["NO_PROXY", "no_proxy"].map((name) => [name, Deno.env.get(name)] as const);
-  try {
-    Deno.env.delete("no_proxy");
-    Deno.env.set("NO_PROXY", "intranet.example, localhost");
+  const variables = { NO_PROXY: "intranet.example, localhost", no_proxy: undefined };
+  await withEnvironment(variables, async () => {
     for (let count = 0; count < 2; count++) await (await startSandbox()).close();
     assertEquals(Deno.env.get("NO_PROXY"), "intranet.example,localhost,127.0.0.1");
     // On Windows, variable names ignore case: both names are one variable.
     if (Deno.build.os !== "windows") {
       assertEquals(Deno.env.get("no_proxy"), "127.0.0.1,localhost");
     }
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) Deno.env.delete(name);
-      else Deno.env.set(name, value);
-    }
-  }
+  });
 });
 
 /** A port that is free like the one before it and the two after it; the system names the first. */

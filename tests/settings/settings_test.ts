@@ -1,7 +1,8 @@
 /** Where each setting comes from, which source wins, and how a wrong one is told. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { portless, rejection, withEnvironment } from "../support/portless.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { portless, rejection } from "../support/portless.ts";
 
 /** Variables that the machine running the tests may have set. */
 const UNSET = Object.fromEntries(

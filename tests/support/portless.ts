@@ -206,24 +206,6 @@ export async function statusOf(answer: Promise<Response>): Promise<number> {
   return status;
 }
 
-/** Runs with these variables set (`undefined`: unset) and puts back what was there. */
-export async function withEnvironment<T>(
-  variables: Record<string, string | undefined>,
-  work: () => T | Promise<T>,
-): Promise<T> {
-  const before = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
-  const put = (name: string, value: string | undefined) =>
-    value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
-  try {
-    // Removed first: Windows takes http_proxy and HTTP_PROXY for one name.
-    for (const name of Object.keys(variables)) put(name, undefined);
-    for (const [name, value] of Object.entries(variables)) value !== undefined && put(name, value);
-    return await work();
-  } finally {
-    for (const [name, value] of before) put(name, value);
-  }
-}
-
 /** The keys and values of a `.env` that holds plain lines only. */
 export function linesOf(path: string): Record<string, string> {
   const lines = Deno.readTextFileSync(path).split("\n").filter((line) => line.includes("="));

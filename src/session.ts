@@ -6,7 +6,7 @@ import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
-import type { Continuation, LoginOptions } from "./session/login.ts";
+import type { LoginOptions, LoginResult } from "./session/login.ts";
 import { checkOptions, type SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath, filePath } from "./files/paths.ts";
@@ -15,7 +15,6 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { TokenKeeper } from "./session/keeper.ts";
 import { tokensOf } from "./session/state.ts";
-import type { Tokens } from "./values/tokens.ts";
 
 /** Options of a refresh. */
 export interface RefreshOptions {
@@ -120,23 +119,29 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const finish = async (tokens: Tokens, signal: AbortSignal | undefined) => {
+      const finish = async (
+        { tokens, clockOffsetMs, notices }: LoginResult,
+        signal: AbortSignal | undefined,
+      ) => {
         signal?.throwIfAborted();
         // An answer that comes after a logout or a later login is dropped.
         await account.adopt(tokens, place, signal);
+        if (account.isWanted(place)) {
+          account.notices.learnClock(clockOffsetMs);
+          for (const [cause, text] of Object.entries(notices)) account.notices.set(cause, text);
+        }
         return show();
       };
-      const continuation: Continuation = {
-        display: () => import("./display/key_display.ts"),
-        isWanted: () => account.isWanted(place),
-        finish: (work) =>
-          cancellable(
-            "respond()",
-            undefined,
-            async (signal) => await finish(await work(signal), signal),
-          ),
-      };
-      return await finish(await obtainTokens(account, given, signal, continuation), signal);
+      const { configuration, notices: { clockOffsetMs } } = account;
+      const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        keyDisplay: () => import("./display/key_display.ts"),
+        inLaterCall: (work) =>
+          cancellable("respond()", undefined, async (signal) => {
+            const isWanted = account.isWanted(place);
+            return await finish(await work(signal, isWanted), signal);
+          }),
+      });
+      return await finish(result, signal);
     });
   }
 

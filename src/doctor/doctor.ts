@@ -130,8 +130,7 @@ async function tryLogin(
 ): Promise<Check> {
   const name = "login";
   try {
-    const place = { configuration, notices: new Notices() };
-    await obtainTokens(place, { strategy: "environment" }, signal);
+    await obtainTokens(configuration, { strategy: "environment" }, signal);
     return { name, level: "ok", message: "the provider accepts user name and password" };
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;

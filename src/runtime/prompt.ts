@@ -1,4 +1,5 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import type { World } from "./world.ts";
 
 let kernel: boolean | undefined;
@@ -96,7 +97,7 @@ export async function askFor(
   world: World,
   message: string,
   secret: boolean,
-  next: string,
+  next: Fix,
   signal?: AbortSignal,
 ): Promise<string> {
   const answer = canAsk(world) ? await ask(world, message, secret, signal) : null;
@@ -104,5 +105,5 @@ export async function askFor(
   const why = answer === null
     ? "this front end cannot ask, or the question was canceled"
     : "nothing was entered, which cancels the login";
-  throw new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${why}; ${next}`);
+  throw new ConfigError("PROMPT_UNAVAILABLE", `Cannot log in: ${why}`, next);
 }

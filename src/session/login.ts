@@ -1,6 +1,7 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
@@ -9,7 +10,7 @@ import { checkProviderSettings, endpointText } from "../provider/provider_settin
 import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
-import type { Notices } from "./notices.ts";
+import { offsetByIssue } from "./notices.ts";
 import { resolveSettings, type SettingName, type Settings } from "../settings/settings.ts";
 import {
   type CredentialOrigins,
@@ -17,13 +18,20 @@ import {
   requestLogin,
   type TokenDelivery,
 } from "../provider/token_request.ts";
-import { replacesPassword } from "../provider/challenges.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
 // Not on demand: it must be there before anything is sent.
-import { type LoginUnderWay, takeSteps } from "./challenges/take_steps.ts";
-import { unanswered } from "./challenges/step.ts";
+import {
+  type Answerers,
+  driveLogin,
+  furtherSteps,
+  type LoginResult,
+  type SteppedLogin,
+  type StepSupport,
+} from "./challenges/further_steps.ts";
 import { printable, spanText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
+
+export type { LoginResult } from "./challenges/further_steps.ts";
 
 /** How to log in. */
 export interface LoginOptions {
@@ -66,27 +74,19 @@ export function checkLoginOptions(options: LoginOptions): void {
   }
 }
 
-/** Where a login takes what it needs from, and where it tells what it noticed. */
-export interface LoginPlace {
-  readonly configuration: Configuration;
-  readonly notices: Notices;
-}
-
-/** How a login goes on after the call that began it. */
-export type Continuation = Pick<LoginUnderWay, "display" | "finish" | "isWanted">;
-
 /**
  * Gets tokens by the way that the options and settings give (section 5.2). Changes nothing.
  *
- * @param continuation Without one, a further step is an error that cannot be answered.
+ * @param clockOffsetMs The provider's clock minus this machine's, if an earlier answer told.
+ * @param support Without it a further step is an error that cannot be answered later.
  */
 export async function obtainTokens(
-  place: LoginPlace,
+  configuration: Configuration,
   options: LoginOptions,
   signal: AbortSignal | undefined,
-  continuation?: Continuation,
-): Promise<Tokens> {
-  const { configuration } = place;
+  clockOffsetMs?: number,
+  support?: StepSupport,
+): Promise<LoginResult> {
   const { envFile, isDefault, world } = configuration;
   if (envFile !== undefined) {
     const { options: own, settings } = configuration;
@@ -99,12 +99,16 @@ export async function obtainTokens(
   if (username !== undefined && kept !== undefined && username !== kept) {
     throw new ConfigError(
       "INVALID_SETTING",
-      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this is another ` +
-        "name; set USERNAME (username) to it, or make a session for it with createSession()",
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this is another name`,
+      [
+        "set USERNAME (username) to it",
+        { inProgram: ", or make a session for it with createSession()" },
+      ],
     );
   }
-  if (portalToken !== undefined) return fromPortal(place, portalToken);
-  if (strategy === "portal") return fromPortal(place, await askPortalToken(world, signal));
+  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs);
+  if (portalToken !== undefined) return fromPortal(portalToken);
+  if (strategy === "portal") return fromPortal(await askPortalToken(world, signal));
   // A password must not be sent with a name that it does not belong to.
   const { password: known, ...others } = configuration.options;
   const own = username === undefined || username === others.username ? known : undefined;
@@ -123,29 +127,35 @@ export async function obtainTokens(
   if (strategy === "auto" && !complete && !named && canAsk(world)) {
     const answer = await ask(world, FIRST_QUESTION, true, signal);
     if (answer !== null && answer.trim() !== "") {
-      return fromPortal(place, pastedToken(answer, FIRST_ADVICE));
+      return fromPortal(pastedToken(answer, FIRST_ADVICE));
     }
     // Where nobody can be asked after all, everything that is missing is listed.
     mayAsk = answer !== null;
   }
-  const steps = continuation && { ...continuation, onChallenge: options.onChallenge };
-  return await fromPassword(place, settings, mayAsk, steps, signal);
+  const { onChallenge } = options;
+  const answerers = { world, onChallenge, asksPerson: mayAsk && canAsk(world), support };
+  const login = passwordLogin(configuration, settings, answerers, signal);
+  return await driveLogin(login, answerers, signal);
 }
 
 /** Masked, because what is typed openly is kept in the notebook. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string, or press Enter for user name and password:';
 
-const FIRST_ADVICE =
-  'run login() again, and paste what "Copy Token" gives, or press Enter at the ' +
-  "first question for user name and password";
+const FIRST_ADVICE: Fix = [
+  "run ",
+  { call: "login" },
+  ' again, and paste what "Copy Token" gives, or press Enter at the first question for user name ' +
+  "and password",
+];
 
 /** Anything else may be a password or a name that somebody typed at the question: it is not kept as a token. */
-function pastedToken(answer: string, advice: string): string {
+function pastedToken(answer: string, advice: Fix): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    `Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"; ${advice}`,
+    'Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"',
+    advice,
   );
 }
 
@@ -154,24 +164,22 @@ async function askPortalToken(world: World, signal: AbortSignal | undefined): Pr
     world,
     'Paste the portal\'s "Copy Token" string:',
     true,
-    "run login({ portalToken }) with the string from the portal",
+    ["run ", { call: "login", options: { portalToken: true } }],
     signal,
   );
   return pastedToken(answer, 'choose "Copy Token" in the user menu of the portal and try again');
 }
 
-async function fromPassword(
-  place: LoginPlace,
+/** A login by user name and password, which are asked for where they are missing. */
+async function* passwordLogin(
+  { options, world, envFile }: Configuration,
   settings: Settings,
-  mayAsk: boolean,
-  steps: Continuation & Pick<LoginUnderWay, "onChallenge"> | undefined,
+  { asksPerson, support }: Answerers,
   signal: AbortSignal | undefined,
-): Promise<Tokens> {
-  const { options, world, envFile } = place.configuration;
-  const asks = mayAsk && canAsk(world);
+): SteppedLogin {
   const alsoMissing: SettingName[] = [];
-  if (!asks && !settings.text("username")) alsoMissing.push("username");
-  if (!asks && !settings.text("password")) alsoMissing.push("password");
+  if (!asksPerson && !settings.text("username")) alsoMissing.push("username");
+  if (!asksPerson && !settings.text("password")) alsoMissing.push("password");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
     (await askFor(world, "User name:", false, "set USERNAME", signal)).trim();
@@ -181,36 +189,37 @@ async function fromPassword(
     envFile,
   };
   const question = `Password of ${username}, for ${provider.url.host}${namedBy(settings)}:`;
-  const kept = settings.secret("password");
-  let isReplaced = false;
-  const learn = ({ delivery, tokens, warning }: TokenDelivery) => {
-    const { clockOffsetMs, outcome } = delivery;
-    place.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
-    place.notices.set("device", warning);
-    isReplaced ||= kept !== undefined && outcome.kind === "challenge" && replacesPassword(outcome);
-    if (tokens === undefined) return undefined;
-    place.notices.set("password", isReplaced ? oldPassword(settings) : undefined);
-    return { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } };
-  };
+  const known = settings.secret("password");
+  const resultOf = (
+    { delivery: { clockOffsetMs }, warning }: TokenDelivery,
+    tokens: Tokens,
+    newPassword: boolean,
+  ): LoginResult => ({
+    tokens: { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } },
+    clockOffsetMs: clockOffsetMs ?? issuedOffsetMs(tokens),
+    notices: {
+      device: warning,
+      password: newPassword && known !== undefined ? oldPassword(settings) : undefined,
+    },
+  });
   for (let first = true;; first = false) {
     const message = first ? question : `That password was rejected. ${question}`;
-    const password = kept ??
+    const password = known ??
       new Secret(await askFor(world, printable(message), true, "set PASSWORD", signal));
     signal?.throwIfAborted();
     const answer = await requestLogin(provider, username, password, world, signal);
-    const { delivery } = answer;
+    const { delivery, tokens } = answer;
     const { outcome, sentAtMonotonic } = delivery;
-    const tokens = learn(answer);
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
-    if (tokens) return tokens;
+    if (tokens !== undefined) return resultOf(answer, tokens, false);
     if (outcome.kind === "challenge") {
-      if (steps === undefined) throw unanswered(outcome, username);
-      const login = { ...steps, provider, world, username, asks, learn };
-      return await takeSteps(login, outcome, signal);
+      const login = { provider, world, username, support };
+      const taken = yield* furtherSteps(login, outcome, signal);
+      return resultOf(taken.answer, taken.tokens, taken.newPassword);
     }
     // A mistyped password may be typed once more, but never if that could lock the name.
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
-      kept === undefined;
+      known === undefined;
     if (first && mistyped && !failures.nextLocks) continue;
     const error = [undefined, failures.advice, origins] as const;
     throw deliveryError("login", delivery, world.now(), ...error);
@@ -240,14 +249,17 @@ function namedBy(settings: Settings): string {
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */
-function fromPortal({ configuration, notices }: LoginPlace, text: string): Tokens {
-  const { world } = configuration;
+function portalResult(
+  text: string,
+  world: World,
+  knownOffsetMs: number | undefined,
+): LoginResult {
   const token = parsePortalToken(text);
   if (token.startsWith("eyJ") && token.split(".").length < 3) {
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
-      'Cannot log in: this is the beginning of a token, not all of it; choose "Copy Token" in the ' +
-        "user menu of the portal and paste the whole string",
+      "Cannot log in: this is the beginning of a token, not all of it",
+      'choose "Copy Token" in the user menu of the portal and paste the whole string',
     );
   }
   const claims = readClaims(token);
@@ -255,21 +267,21 @@ function fromPortal({ configuration, notices }: LoginPlace, text: string): Token
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
-      'Cannot log in: this is not an access token but another one of the same user; choose "Copy ' +
-        'Token" in the user menu of the portal and paste what it gives',
+      "Cannot log in: this is not an access token but another one of the same user",
+      'choose "Copy Token" in the user menu of the portal and paste what it gives',
     );
   }
   const now = world.now();
-  notices.learnIssued(iat, now);
-  notices.set("device", undefined);
-  const expiresAt = exp === undefined ? undefined : exp * 1_000 - (notices.clockOffsetMs ?? 0);
+  const clockOffsetMs = knownOffsetMs ?? offsetByIssue(iat, now);
+  const expiresAt = exp === undefined ? undefined : exp * 1_000 - (clockOffsetMs ?? 0);
   if (expiresAt !== undefined && expiresAt <= now) {
     const ago = spanText(now - expiresAt);
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
-      `Cannot log in: by this computer's clock the portal token ended ${ago} ago; copy a ` +
-        "new one in the portal, or set the clock right",
+      `Cannot log in: by this computer's clock the portal token ended ${ago} ago`,
+      "copy a new one in the portal, or set the clock right",
     );
   }
-  return makeTokens({ accessToken: new Secret(token), expiresAt, source: "portal", claims }, world);
+  const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;
+  return { tokens: makeTokens(parts, world), clockOffsetMs, notices: { device: undefined } };
 }

@@ -59,7 +59,17 @@ export class Notices {
    * @param now This machine's wall clock, milliseconds since 1970.
    */
   learnIssued(iat: number | undefined, now: number): void {
-    const aheadMs = (iat ?? 0) * 1_000 - now;
-    if (aheadMs > CLOCK_TOLERANCE_MS && this.#clockOffsetMs === undefined) this.learnClock(aheadMs);
+    if (this.#clockOffsetMs === undefined) this.learnClock(offsetByIssue(iat, now));
   }
+}
+
+/**
+ * The provider's clock minus this machine's, in milliseconds, if a token was issued ahead of this clock.
+ *
+ * @param iat When the token was issued by the provider's clock, seconds since 1970.
+ * @param now This machine's wall clock, milliseconds since 1970.
+ */
+export function offsetByIssue(iat: number | undefined, now: number): number | undefined {
+  const aheadMs = (iat ?? 0) * 1_000 - now;
+  return aheadMs > CLOCK_TOLERANCE_MS ? aheadMs : undefined;
 }

@@ -3,9 +3,6 @@ import { ConfigError, typeError } from "../errors/errors.ts";
 /** How long a text may be, in characters. A token has some thousand. */
 const MAX_LENGTH = 1_048_576;
 
-const NEXT_STEP =
-  'choose "Copy Token" in the user menu of the portal and paste the whole string (bearer eyJ…)';
-
 /** What a mail, a terminal or a text program puts around a string. */
 const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
 
@@ -39,10 +36,10 @@ export function parsePortalToken(text: string): string {
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
     .split(/[\r\n]+/).map((line) => line.trim()).join("");
   if (token === "") throw refused("the text is empty");
-  const odd = token.search(/[^A-Za-z0-9._~+/=-]/);
-  if (odd >= 0) {
-    const what = describe(token.charCodeAt(odd));
-    throw refused(`character ${odd + 1} of ${token.length} is ${what}, which no token holds`);
+  const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
+  if (strange >= 0) {
+    const what = describe(token.charCodeAt(strange));
+    throw refused(`character ${strange + 1} of ${token.length} is ${what}, which no token holds`);
   }
   // Five parts are an encrypted token: that is how refresh tokens look.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
@@ -62,7 +59,8 @@ function unwrapped(text: string): string {
 function refused(why: string): ConfigError {
   return new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    `Cannot read the portal token: ${why}; ${NEXT_STEP}`,
+    `Cannot read the portal token: ${why}`,
+    'choose "Copy Token" in the user menu of the portal and paste the whole string (bearer eyJ…)',
   );
 }
 

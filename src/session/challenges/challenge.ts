@@ -1,10 +1,10 @@
 /**
- * Further steps of a login: what a user sees of one (here), what a login knows of it (`step.ts`), who
- * is asked (`questions.ts`), and how it goes on (`take_steps.ts`). May import what `session/` may, and
- * its parent folder.
+ * Further steps of a login: what a user sees of one (here), and how they are taken
+ * (`further_steps.ts`). May import what `session/` may, and its parent folder.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
+import type { Fix } from "../../errors/fix.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { SessionStatus } from "../status.ts";
 import { printable } from "../../values/wording.ts";
@@ -126,11 +126,12 @@ export class ChallengeError extends AuthError {
   /** Made by this module. */
   constructor(
     code: ChallengeErrorCode,
-    message: string,
+    problem: string,
+    fix: Fix,
     challenge: Challenge,
     respond?: (answers: Answers) => Promise<SessionStatus>,
   ) {
-    super(code, message, "", { name: "ChallengeError" });
+    super(code, problem, fix, { name: "ChallengeError" });
     this.challengeName = challenge.name;
     this.challengeParameters = challenge.parameters;
     this.challenge = challenge;

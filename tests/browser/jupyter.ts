@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { settlesWithin } from "../kernel/settles_within.ts";
+import { freePort } from "../support/free_port.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
 
 const START_ATTEMPTS = 3;
@@ -114,11 +115,6 @@ export async function nbconvert(
 async function denoFolder(): Promise<string> {
   const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"], {}));
   return String(denoDir);
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** The server writes a file once it listens, which may be on another port than the one asked for. */

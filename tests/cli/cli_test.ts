@@ -3,7 +3,7 @@
  * asks in a terminal.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { freePort } from "../cluster/ssh_server.ts";
+import { freePort } from "../support/free_port.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { inFolder } from "../support/child_deno.ts";
+import { freePort } from "../support/free_port.ts";
 import { NO_SIGNALS, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { contentOf, startFileServer } from "../api/file_server.ts";
@@ -412,9 +413,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
   inCliWorld(async (world) => {
     const { run, flagsOf } = world;
     await run(["login"]);
-    const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const gone = `127.0.0.1:${free.addr.port}`;
-    free.close();
+    const gone = `127.0.0.1:${freePort()}`;
     const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
       [

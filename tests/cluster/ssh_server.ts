@@ -1,4 +1,5 @@
 /** A real `sshd` on loopback that lets the user of this process in by a key, and what reaches it. */
+import { freePort } from "../support/free_port.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
 import { saysReady } from "../processes/text_lines.ts";
 
@@ -47,12 +48,6 @@ export async function startSshServer(folder: string): Promise<SshServer> {
       await Promise.all([server.status, drained]);
     },
   };
-}
-
-/** A port that nobody uses now. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 async function run(program: string, ...args: string[]): Promise<string> {

@@ -1,6 +1,7 @@
 /** A proxy on loopback that does to connections what bad networks do. */
 import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../support/free_port.ts";
 import {
   bodyStart,
   bytesOf,
@@ -75,7 +76,7 @@ class Proxying implements FaultProxy {
   readonly #targets = new Set<Deno.Conn>();
   readonly #work: Promise<void>[] = [];
   #server: Server | undefined;
-  #port = 0;
+  readonly #port = freePort();
   #faults: Fault[] = [];
 
   constructor(options: FaultProxyOptions) {
@@ -107,8 +108,6 @@ class Proxying implements FaultProxy {
     await new Promise<void>((listening, failed) => {
       server.once("error", failed).listen(this.#port, "127.0.0.1", listening);
     });
-    const address = server.address();
-    if (address !== null && typeof address === "object") this.#port = address.port;
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
  * Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote.
  * The folder tests against programs of others: this one, and those that people read their `.env` with.
  */
+import { freePort } from "../support/free_port.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 
@@ -51,6 +52,7 @@ async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoL
     `${folder}/.cognito/config.json`,
     JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] } }),
   );
+  // The emulator writes its configured port, not the one it got, into tokens: 0 is no choice.
   const port = freePort();
   const url = `http://127.0.0.1:${port}/`;
   const emulator = spawnEmulator(folder, port);
@@ -181,12 +183,6 @@ async function call<Answer>(
     });
   }
   return await response.json();
-}
-
-// The emulator writes its configured port, not the one it got, into tokens: 0 is no choice.
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 async function eachText(

@@ -11,6 +11,7 @@ import {
 import { cannedSession, SETTINGS } from "./canned_session.ts";
 import { fakeTime } from "../support/fake_time.ts";
 import { fakeToken } from "../support/fake_token.ts";
+import { freePort } from "../support/free_port.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "../faults/fault_proxy.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
@@ -288,9 +289,7 @@ Deno.test("a connection that was used before and drops gets the password once", 
 });
 
 Deno.test("nobody listening is tried four times and then UNREACHABLE", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const authUrl = `http://127.0.0.1:${listener.addr.port}`;
-  listener.close();
+  const authUrl = `http://127.0.0.1:${freePort()}`;
   const { sleep, pauses } = fakeTime();
   const error = await failureOf(createSession({ ...SETTINGS, authUrl, sleep }).login());
   assertEquals([error.code, error.attempts, pauses.length], ["UNREACHABLE", 4, 3]);

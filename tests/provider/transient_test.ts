@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ProviderError } from "../../mod.ts";
+import { freePort } from "../support/free_port.ts";
 import { portless, rejection } from "../support/portless.ts";
 
 const fails = (times: number) => ({ at: "token", status: 503, times }) as const;
@@ -37,13 +38,10 @@ Deno.test("a broken connection repeats a refresh, never a login", async () => {
 });
 
 Deno.test("a refused connection repeats a login too, and is UNREACHABLE in the end", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
   let tries = 0;
   await using world = portless({
     session: {
-      authUrl: `http://127.0.0.1:${port}`,
+      authUrl: `http://127.0.0.1:${freePort()}`,
       fetch: (input, init) => {
         tries++;
         return fetch(input, init);

@@ -1,6 +1,7 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { withEnvironment } from "../support/environment.ts";
+import { freePort } from "../support/free_port.ts";
 import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
 
 async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
@@ -70,7 +71,7 @@ Deno.test("startSandbox() really cuts the connection for a drop", async () => {
 });
 
 Deno.test("startSandbox() on a port takes that one and the next two", async () => {
-  const port = threeFreePorts();
+  const port = freePort(4) + 1;
   await using sandbox = await startSandbox({ port });
   const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
     new URL(url).port
@@ -88,7 +89,7 @@ Deno.test("close() frees the ports, cuts waiting requests and may be called agai
     arrived.resolve();
     return Date.now();
   };
-  const sandbox = await startSandbox({ latencyMs: 60_000, now });
+  const sandbox = await startSandbox({ port: freePort(3), latencyMs: 60_000, now });
   const body = loginBody(sandbox);
   const waiting = assertRejects(() => post(sandbox, body), TypeError);
   await arrived.promise;
@@ -110,25 +111,3 @@ Deno.test("startSandbox() adds loopback to NO_PROXY and keeps what is there", as
     }
   });
 });
-
-/** A port that is free like the one before it and the two after it; the system names the first. */
-function threeFreePorts(): number {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    const listeners: Deno.Listener[] = [];
-    try {
-      const lowest = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-      listeners.push(lowest);
-      const first = lowest.addr.port + 1;
-      if (first > 65_533) continue;
-      for (const port of [first, first + 1, first + 2]) {
-        listeners.push(Deno.listen({ hostname: "127.0.0.1", port }));
-      }
-      return first;
-    } catch (error) {
-      assert(error instanceof Deno.errors.AddrInUse);
-    } finally {
-      for (const listener of listeners) listener.close();
-    }
-  }
-  throw new Error("no three free ports in a row");
-}

@@ -1,0 +1,24 @@
+/**
+ * The first of so many ports in a row where nobody listens: for programs that must be told theirs, and
+ * to meet a refused connection. The system hands out none of them by itself (Linux those from 32768,
+ * the others from 49152), so no test that runs beside takes one that is free for a moment.
+ */
+export function freePort(count = 1): number {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    // Not of the seed, which is the same in the files that run side by side.
+    const [chance = 0] = crypto.getRandomValues(new Uint16Array(1));
+    const first = 12_000 + chance % 20_000;
+    const listeners: Deno.Listener[] = [];
+    try {
+      for (let port = first; port < first + count; port++) {
+        listeners.push(Deno.listen({ hostname: "127.0.0.1", port }));
+      }
+      return first;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    } finally {
+      for (const listener of listeners) listener.close();
+    }
+  }
+  throw new Error(`no ${count} free ports in a row`);
+}

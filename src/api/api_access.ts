@@ -26,25 +26,25 @@ export function apiAccessOf(settings: Settings): ApiAccess {
   return { base, prefixes, proxied: namesProxy(), settings };
 }
 
-function usable(name: "apiBaseUrl" | "allowedOrigins", text: string): URL {
+function usable(setting: "apiBaseUrl" | "allowedOrigins", text: string): URL {
   const url = URL.parse(text);
   const plain = url !== null && url.username === "" && url.password === "";
   if (plain && isSafeTransport(url) && !url.hostname.includes("*")) return url;
+  const name = VARIABLES[setting];
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot use ${
-      VARIABLES[name]
-    }: it must be an https: URL (http: only on this machine's loopback) ` +
-      "without user name, password or *; correct it and try again",
+    `Cannot use ${name}: it must be an https: URL (http: only on this machine's loopback) ` +
+      "without user name, password or *",
+    "correct it and try again",
   );
 }
 
 /**
  * The address of a call as text, if the token may go there.
  *
- * One rule decides: the address begins with an allowed origin and a slash. Nothing behind that slash
- * can lead elsewhere, so an address that is written out is not parsed here, which would take longer
- * than the rest of the call. Any other spelling is parsed, and the rule judges what it came to.
+ * One rule decides: the address begins with an allowed origin and a slash. Nothing after that slash
+ * can lead elsewhere, so an address that begins so is not parsed: that would take longer than the
+ * rest of the call. Any other spelling is parsed first, and the rule is applied to the result.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a relative path without a base.
  */
@@ -76,30 +76,36 @@ function unresolved({ base, settings }: ApiAccess): Error {
   const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
   return new ConfigError(
     "MISSING_SETTINGS",
-    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}; set it ${file}` +
-      "in the environment or as an option",
-  );
-}
-
-function refusal(url: URL, access: ApiAccess): ConfigError {
-  const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
-  return new ConfigError(
-    "UNTRUSTED_ORIGIN",
-    `Cannot send the token to ${where}: ${reasonOf(url, access)}`,
+    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}`,
+    `set it ${file}in the environment or as an option`,
   );
 }
 
 /** Why the token may not go to a URL, and what to do. */
-function reasonOf(url: URL, { base }: ApiAccess): string {
+function refusal(url: URL, { base }: ApiAccess): ConfigError {
+  const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
+  const what = `Cannot send the token to ${where}`;
   if (url.username !== "" || url.password !== "") {
-    return "a URL with user name or password would replace the token; leave them out";
+    return new ConfigError(
+      "UNTRUSTED_ORIGIN",
+      `${what}: a URL with user name or password would replace the token`,
+      "leave them out",
+    );
   }
   const otherwise = "or use fetch() for addresses that need no token";
   if (!isSafeTransport(url)) {
-    return `the token travels over https: only (http: on this machine's loopback); use https:, ${otherwise}`;
+    return new ConfigError(
+      "UNTRUSTED_ORIGIN",
+      `${what}: the token travels over https: only (http: on this machine's loopback)`,
+      `use https:, ${otherwise}`,
+    );
   }
   const first = base === undefined
     ? `set API_BASE_URL (apiBaseUrl) to ${url.origin}, or add it`
     : `add ${url.origin}`;
-  return `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`;
+  return new ConfigError(
+    "UNTRUSTED_ORIGIN",
+    what,
+    `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`,
+  );
 }

@@ -1,5 +1,4 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
-import { BodyCopy, isRepeatable } from "./body.ts";
 import {
   BAD_HEADER,
   canBeSent,
@@ -15,11 +14,14 @@ import { endpointText } from "../provider/provider_settings.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
+import { causeOf, type ErrorCause } from "../errors/cause.ts";
 import { AuthError, ConfigError, shownToCaller, typeError } from "../errors/errors.ts";
+import { hideOwnFrames } from "../errors/stack.ts";
 import type { Tokens } from "../values/tokens.ts";
+import { printable } from "../values/wording.ts";
 
-/** On whose behalf a call is made: the settings and the tokens of one account. */
-export interface ApiCaller {
+/** The account that a call is made for: its settings and its tokens. */
+export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
   /** The options that the settings come from, with which the token endpoint is found. */
@@ -27,9 +29,9 @@ export interface ApiCaller {
   /**
    * Reads the settings again, because an address was refused: the `.env` may have been completed.
    *
-   * @returns Who makes the call from then on: another one if the settings name another account.
+   * @returns The account of the call from then on: another one if the settings name another.
    */
-  reread(): ApiCaller;
+  reread(): ApiAccount;
   /** The tokens if they can be used as they are. */
   fresh(): Tokens | undefined;
   /** Tokens that are good now, refreshed if it is time. */
@@ -44,19 +46,19 @@ export interface ApiCaller {
 
 /** A call to the API, checked and ready to be sent, once or twice. */
 interface Call {
-  readonly caller: ApiCaller;
+  readonly account: ApiAccount;
   /** Where it goes: an address on an allowed origin. */
   readonly address: string;
   readonly input: string | Request;
   readonly init: RequestInit | undefined;
-  /** The caller's own headers; `undefined`: none. */
+  /** The headers that the user gave; `undefined`: none. */
   readonly headers: PlainHeaders | undefined;
   /** The `Request` that the body is taken from; `undefined` if the body is in `init`, or there is none. */
   readonly bodyOf: Request | undefined;
   readonly onSend: OnSend | undefined;
 }
 
-/** Is told with which tokens a call is sent: an answer that repeats them must not be quoted. */
+/** Is called with the tokens that a call is sent with: an answer that repeats them must not be quoted. */
 export type OnSend = (tokens: Tokens) => void;
 
 /**
@@ -65,15 +67,15 @@ export type OnSend = (tokens: Tokens) => void;
  * @param signal Ends the call, in place of the signal in `input` or `init`.
  */
 export async function fetchWithToken(
-  caller: ApiCaller,
+  given: ApiAccount,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
   onSend?: OnSend,
 ): Promise<Response> {
-  const call = prepare(caller, input, init, signal, onSend);
-  // After a change of account only this caller has the tokens that belong to the address.
-  const account = call.caller;
+  const call = prepare(given, input, init, signal, onSend);
+  // After a change of account only this one has the tokens that belong to the address.
+  const { account } = call;
   const aborts = call.init?.signal ?? undefined;
   const tokens = account.fresh() ?? await shownToCaller(account.current(0, aborts));
   const copy = call.bodyOf && new BodyCopy(call.bodyOf);
@@ -100,7 +102,7 @@ export async function fetchWithToken(
 }
 
 function prepare(
-  given: ApiCaller,
+  given: ApiAccount,
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
@@ -112,7 +114,7 @@ function prepare(
   if (init !== undefined && typeof init !== "object") {
     throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
-  const [caller, address] = checkedAddress(given, input);
+  const [account, address] = checkedAddress(given, input);
   let request = input instanceof Request ? input : undefined;
   let options = init ?? undefined;
   if (options instanceof Request) {
@@ -126,7 +128,7 @@ function prepare(
   const body = options?.body ?? undefined;
   const takesBody = body === undefined && request?.bodyUsed === false && request.body !== null;
   return {
-    caller,
+    account,
     address,
     input: request ?? address,
     init: aborts === undefined ? options : { ...options, signal: aborts },
@@ -137,19 +139,22 @@ function prepare(
 }
 
 /** The `.env` may have been completed since the settings were read, so a refusal is checked twice. */
-function checkedAddress(caller: ApiCaller, input: string | URL | Request): [ApiCaller, string] {
+function checkedAddress(
+  account: ApiAccount,
+  input: string | URL | Request,
+): [ApiAccount, string] {
   try {
-    return [caller, addressOf(input, accessOf(caller.settings))];
+    return [account, addressOf(input, accessOf(account.settings))];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const now = caller.reread();
+    const now = account.reread();
     return [now, addressOf(input, accessOf(now.settings))];
   }
 }
 
 /** Where a call goes. @throws {ConfigError} If the token may not go there. */
-export function addressOfCall(caller: ApiCaller, input: string | URL | Request): string {
-  return checkedAddress(caller, input)[1];
+export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
+  return checkedAddress(account, input)[1];
 }
 
 function originOf(address: string): string | undefined {
@@ -185,7 +190,7 @@ function send(
   copy: BodyCopy | undefined,
   again?: BodyInit | null,
 ): Promise<Response> {
-  const { caller, address, input } = call;
+  const { account, address, input } = call;
   call.onSend?.(tokens);
   const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
   if (again) init.body = again;
@@ -193,7 +198,7 @@ function send(
   const redirect = init.redirect ?? (input instanceof Request ? input.redirect : "follow");
   // On GET and HEAD the runtime drops the header where a redirect leaves the origin.
   return redirect !== "follow" || method === "GET" || method === "HEAD"
-    ? attempt(caller, input, init, address)
+    ? attempt(account, input, init, address)
     : sendWithin(call, init, method, copy);
 }
 
@@ -206,72 +211,143 @@ async function sendWithin(
   method: string,
   copy: BodyCopy | undefined,
 ): Promise<Response> {
-  const { caller, address, input } = call;
+  const { account, address, input } = call;
   const manual: SentInit = { ...init, redirect: "manual" };
-  const response = await attempt(caller, input, manual, address);
+  const response = await attempt(account, input, manual, address);
   if (!isRedirect(response)) return response;
   const sent = { address, method, init: manual, body: () => bodyAgain(call, copy) };
   return await followWithin(
     sent,
     response,
-    (target, next) => attempt(caller, target, next, target),
+    (target, next) => attempt(account, target, next, target),
   );
 }
 
 async function attempt(
-  caller: ApiCaller,
+  account: ApiAccount,
   request: string | Request,
   init: RequestInit,
   address: string,
 ): Promise<Response> {
   // Checked again: the settings may have changed while the call waited for tokens.
-  const access = accessOf(caller.settings);
+  const access = accessOf(account.settings);
   addressOf(address, access);
-  const { fetch: send = fetch } = caller.world;
-  // Whether there is a proxy is looked up when the settings are read: here it would slow every call.
+  const { fetch: send = fetch } = account.world;
+  // Reading the settings found out whether there is a proxy: to do it here would slow every call.
   const direct = access.proxied && send === fetch;
   const client = direct ? directClient(new URL(address)) : undefined;
   try {
     return await send(request, client ? { client, ...init } : init);
   } catch (error) {
-    throw explained(error, init, new URL(address), caller);
+    throw explained(error, init, new URL(address), account);
   } finally {
     client?.close();
   }
 }
 
-/** What to do about a call that reached nobody. */
-export const UNREACHED = "check the address, the network and any proxy, then try again";
+/** No answer came. It is a `TypeError`, as the runtime's `fetch` throws. */
+export class NetworkError extends TypeError {
+  /** Class and system code of the error behind it. */
+  declare readonly cause?: ErrorCause;
+  readonly #reason: string;
+
+  constructor(url: URL, reason: string, cause?: unknown) {
+    const fix = "check the address, the network and any proxy, then try again";
+    super(printable(`Cannot reach ${url.origin}${url.pathname}: ${reason}; ${fix}`));
+    this.#reason = reason;
+    const known = causeOf(cause);
+    if (known) Object.defineProperty(this, "cause", { value: known });
+    hideOwnFrames(this);
+  }
+
+  /** Why, in words without address. */
+  get reason(): string {
+    return this.#reason;
+  }
+}
 
 /** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
 function explained(
   error: unknown,
   { headers, signal }: RequestInit,
   url: URL,
-  { configuration, settings }: ApiCaller,
+  { configuration, settings }: ApiAccount,
 ): unknown {
   if (!canBeSent(headers)) return typeError(BAD_HEADER);
   if (showsToken(error, headers)) {
-    const told = typeError(
-      `Cannot reach ${url.origin}${url.pathname}: the request failed; ${UNREACHED}`,
-    );
-    return signal?.aborted ? signal.reason : told;
+    return signal?.aborted ? signal.reason : new NetworkError(url, "the request failed");
   }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
     return new ConfigError(
       "PERMISSION",
-      `Cannot reach the API at ${url.host}: the permission is missing; run: ` +
-        scriptCommand(settings, endpointText(configuration.options, settings)),
+      `Cannot reach the API at ${url.host}: the permission is missing`,
+      `run: ${scriptCommand(settings, endpointText(configuration.options, settings))}`,
     );
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
-  const told = `${error.message} ${cause}`;
-  const known = networkReason(error);
+  const text = `${error.message} ${cause}`;
+  const { words, isKnown } = networkReason(error);
   // Misuse, such as a body that was read before, is told in the runtime's own words.
-  if (!known.isKnown && !/header|url|:\/\//i.test(told)) {
-    return error;
+  if (!isKnown && !/header|url|:\/\//i.test(text)) return error;
+  return new NetworkError(url, words, error);
+}
+
+/** How much of a body that comes in many pieces is kept, in bytes: a stream may be longer than the memory. */
+const MAX_COPY_BYTES = 16 * 1024 * 1024;
+
+/** Whether a body can be sent a second time. */
+function isRepeatable(body: BodyInit | null | undefined): boolean {
+  return body === undefined || body === null || typeof body === "string" || body instanceof Blob ||
+    body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
+    ArrayBuffer.isView(body);
+}
+
+/**
+ * A copy of a `Request`'s body, made while the body is sent, in case it must be sent again.
+ *
+ * A `Request` does not tell whether its body is a stream. A string or bytes come in one piece, which
+ * is in memory anyway: that is always kept. What comes in many pieces may be a stream
+ * of any length: it is kept up to a limit, and what is longer cannot be sent again.
+ */
+class BodyCopy {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+  readonly #whole: Promise<Blob | undefined>;
+
+  /** @throws {TypeError} If the body was read before. */
+  constructor(request: Request) {
+    this.#reader = request.clone().body?.getReader();
+    this.#whole = this.#read();
   }
-  return typeError(`Cannot reach ${url.origin}${url.pathname}: ${known.words}; ${UNREACHED}`);
+
+  /** The whole body; `undefined` if it is too long. Waits until it was read to its end. */
+  whole(): Promise<Blob | undefined> {
+    return this.#whole;
+  }
+
+  /** Keeps no more of it. */
+  drop(): void {
+    // Settles only when the other half of the body ends, too.
+    this.#reader?.cancel().catch(() => {});
+  }
+
+  /** Never rejects: the one that sends the body gets the error. */
+  async #read(): Promise<Blob | undefined> {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    let size = 0;
+    try {
+      while (true) {
+        const { done, value } = await this.#reader?.read() ?? { done: true, value: undefined };
+        if (done) return new Blob(pieces);
+        pieces.push(value);
+        size += value.byteLength;
+        if (size > MAX_COPY_BYTES && pieces.length > 1) break;
+      }
+    } catch {
+      return undefined;
+    }
+    this.drop();
+    return undefined;
+  }
 }

@@ -1,25 +1,32 @@
 /**
- * Calls to the API: where the token may go (`api_access.ts`), how a call is sent, followed and sent
- * again (`auth_fetch.ts`), and files (`download.ts`). May import provider, settings, dotenv, runtime
- * and values.
+ * Calls to the API: where the token may go (`api_access.ts`), how a call is sent, redirected and sent
+ * again (`auth_fetch.ts`), and calls whose answer this module checks itself. May import session and
+ * the folders below it.
  *
- * This file tells what an answer says.
+ * This file checks answers, and says in errors what the API said.
  */
-import { addressOfCall, type ApiCaller, fetchWithToken } from "./auth_fetch.ts";
+import { addressOfCall, type ApiAccount, fetchWithToken } from "./auth_fetch.ts";
 import { retryAfterMs } from "../http/backoff.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";
 
-/** How much of an error's body is looked at, in bytes: its message stands at the beginning. */
-const MOST_OF_AN_ERROR = 65_536;
-/** Shorter values of a query stand in every text. */
+/** How much of an error's body is read, in bytes: its message stands at the beginning. */
+const MAX_ERROR_BYTES = 65_536;
+/** Shorter values of a query occur in every text. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
-/** A call whose answer is judged here, and not by the caller. */
-export class JudgedCall {
+/** Why a body cannot be used, and what to do about it. */
+export interface Unusable {
+  readonly problem: string;
+  readonly fix: Fix;
+}
+
+/** A call whose answer this module checks, and not the user. */
+export class CheckedCall {
   readonly method: string;
   /** Where it goes, without the query: that of a presigned address is as good as a token. */
   readonly url: string;
@@ -29,7 +36,7 @@ export class JudgedCall {
   /** @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there. */
   constructor(
     readonly doing: string,
-    readonly caller: ApiCaller,
+    readonly account: ApiAccount,
     readonly input: string | URL | Request,
     readonly init: RequestInit,
     readonly signal: AbortSignal | undefined,
@@ -37,7 +44,7 @@ export class JudgedCall {
     if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
       throw typeError(`${doing} takes a string, a URL or a Request, not ${typeof input}`);
     }
-    this.#address = addressOfCall(caller, input);
+    this.#address = addressOfCall(account, input);
     const { origin, pathname } = new URL(this.#address);
     this.url = origin + pathname;
     this.method = init.method?.toUpperCase() ??
@@ -48,7 +55,7 @@ export class JudgedCall {
     return this.#address;
   }
 
-  /** The caller's own. */
+  /** Those that the user gave. */
   get headers(): HeadersInit {
     return this.init.headers ?? (this.input instanceof Request ? this.input.headers : []);
   }
@@ -61,7 +68,7 @@ export class JudgedCall {
   send(headers: string[][]): Promise<Response> {
     const init = { ...this.init, headers: headers as HeadersInit };
     const note = (tokens: Tokens) => this.#tokens.add(tokens);
-    return fetchWithToken(this.caller, this.input, init, this.signal, note);
+    return fetchWithToken(this.account, this.input, init, this.signal, note);
   }
 
   /** What the API said, fit for a message: without what was secret in the request. */
@@ -73,53 +80,59 @@ export class JudgedCall {
     const tokens = [...this.#tokens].flatMap(({ accessToken, refreshToken }) =>
       refreshToken ? [accessToken, refreshToken] : [accessToken]
     );
-    const led = response.redirected ? [...new URL(response.url).searchParams] : [];
+    const redirected = response.redirected ? [...new URL(response.url).searchParams] : [];
     const given = [...new URL(this.#address).searchParams, ...new Headers(this.headers)]
       .filter(([name]) => SECRET_NAME.test(name));
-    const values = [...given, ...led].map(([, value]) => value)
+    const values = [...given, ...redirected].map(([, value]) => value)
       .filter((value) => value.length >= SHORTEST_SECRET);
     return [...tokens, ...values.map((value) => new Secret(value))];
   }
 
-  /** @param sentence Why, and what to do next. */
-  error(code: ApiErrorCode, sentence: string, response?: Response): ApiError {
+  /** @param details The answer, and the error behind this one. */
+  error(
+    code: ApiErrorCode,
+    problem: string,
+    fix: Fix,
+    { response, cause }: { response?: Response; cause?: unknown } = {},
+  ): ApiError {
     const { method, url } = this;
-    const waitMs = response && retryAfterMs(response.headers, this.caller.world.now());
+    const waitMs = response && retryAfterMs(response.headers, this.account.world.now());
     const id = response && requestIdOf(response.headers);
-    return new ApiError(code, sentence, "", {
+    return new ApiError(code, problem, fix, {
       method,
       url,
       status: response?.status,
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
       requestId: response && id ? this.quote(id, response, 80) : undefined,
+      cause,
     });
   }
 
   /** The error of a 2xx whose body is not what was asked for. */
-  bodyError(response: Response, seen: string, next: string): ApiError {
+  bodyError(response: Response, { problem, fix }: Unusable, cause?: unknown): ApiError {
     const what = `Cannot use the answer to ${this.method} ${this.url} (status ${response.status})`;
-    return this.error("API_BODY", `${what}: ${seen}; ${next}`, response);
+    return this.error("API_BODY", `${what}: ${problem}`, fix, { response, cause });
   }
 
-  /** What a page is that came in place of an answer of the API, and what to do about it. */
-  judgePage(text: string, response: Response): [seen: string, next: string] {
+  /** Describes a page that came in place of an answer of the API. */
+  describePage(text: string, response: Response): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
       ? ", which asks for a login"
       : "";
-    return [
-      this.quote(pageText(text), response, 80) + asks,
-      "something between here and the API answered: check API_BASE_URL, the path and any proxy",
-    ];
+    return this.quote(pageText(text), response, 80) + asks;
   }
 
   /**
-   * A login page in a file of measurements would be found out late.
+   * Refuses a login page before it is saved: in a file of measurements it would be noticed late.
    *
    * @throws {ApiError} `API_BODY` for a page where the file's name wants none, and for an answer without a body.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (response.status === 204 || response.status === 205) {
-      throw this.bodyError(response, "it has no body, so nothing was saved", "check the path");
+      throw this.bodyError(response, {
+        problem: "it has no body, so nothing was saved",
+        fix: "check the path",
+      });
     }
     const isNamedOtherwise = /\.(?!x?html?$)[^./\\]+$/i.test(file);
     if (!isNamedOtherwise || !/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
@@ -128,8 +141,11 @@ export class JudgedCall {
     const text = await firstPieceOf(response.clone());
     if (!isPage(text)) return;
     await response.body?.cancel();
-    const [page, next] = this.judgePage(text, response);
-    throw this.bodyError(response, `it is ${page}, and was not saved`, next);
+    const page = this.describePage(text, response);
+    throw this.bodyError(response, {
+      problem: `it is ${page}, and was not saved`,
+      fix: NOT_THE_API,
+    });
   }
 
   /** The error of an answer that is no 2xx. Reads its body. */
@@ -141,21 +157,27 @@ export class JudgedCall {
     const who = host === undefined || host === new URL(this.url).host ? "the API" : host;
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
     const what = `Cannot ${this.method} ${this.url}: ${who} answered ${status}${quoted}${tried}`;
-    const wait = retryAfterMs(response.headers, this.caller.world.now());
-    return this.error("API_STATUS", `${what}; ${nextStep(status, wait)}`, response);
+    const waitMs = retryAfterMs(response.headers, this.account.world.now());
+    return this.error("API_STATUS", what, fixOfStatus(status, waitMs), { response });
   }
 }
+
+/** What to do about a page in place of an answer of the API. */
+export const NOT_THE_API =
+  "something between here and the API answered: check API_BASE_URL, the path and any proxy";
 
 function requestIdOf(headers: Headers): string | undefined {
   const names = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
   return names.map((name) => headers.get(name)).find((id) => id !== null) ?? undefined;
 }
 
-function nextStep(status: number, waitMs: number | undefined): string {
+function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
     return `wait ${Math.ceil(waitMs / 1_000)} seconds, as it asks, then try again`;
   }
-  if (status === 401) return "run login({ force: true }), then try again";
+  if (status === 401) {
+    return ["run ", { call: "login", options: { force: true } }, ", then try again"];
+  }
   if (status === 403) {
     return "your account may not do this, and another login does not help: ask the support channel of " +
       "your subscription";
@@ -166,7 +188,7 @@ function nextStep(status: number, waitMs: number | undefined): string {
   return "check the request";
 }
 
-/** The first part of a body; what breaks off on the way is left out. */
+/** The first part of a body, up to where it broke off. */
 async function beginningOf(response: Response, signal: AbortSignal | undefined): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -174,7 +196,7 @@ async function beginningOf(response: Response, signal: AbortSignal | undefined):
   try {
     for await (const piece of response.body ?? []) {
       text += decoder.decode(piece, { stream: true });
-      if ((size += piece.byteLength) >= MOST_OF_AN_ERROR) break;
+      if ((size += piece.byteLength) >= MAX_ERROR_BYTES) break;
     }
   } catch {
     signal?.throwIfAborted();
@@ -189,12 +211,12 @@ async function firstPieceOf({ body }: Response): Promise<string> {
   } catch {
     return "";
   } finally {
-    // It ends with the answer that this is a copy of.
+    // Settles only when the answer that this is a copy of ends, too.
     reader?.cancel().catch(() => {});
   }
 }
 
-/** What an error's body says in words: its message if it is JSON or XML, the title of a page, or the text. */
+/** The message in an error's body: that of JSON or XML, the title of a page, or the whole text. */
 function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
@@ -222,7 +244,7 @@ export function isPage(text: string): boolean {
   return /^\s*<(!doctype html|html)\b/i.test(text);
 }
 
-/** A page in words. No tag is looked for beyond the next one, so that the time stays linear. */
+/** Names a page by its title. The pattern stops at the next tag, so that the time stays linear. */
 function pageText(html: string): string {
   const title = /<title[^<>]*>([^<]*)/i.exec(html)?.[1]?.trim();
   return `an HTML page${title ? ` with the title "${title}"` : ""}`;

@@ -1,7 +1,7 @@
-import { isPage, JudgedCall } from "./answer.ts";
-import type { ApiCaller } from "./auth_fetch.ts";
+import { CheckedCall, isPage, NOT_THE_API, type Unusable } from "./checked_call.ts";
+import type { ApiAccount } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
-import { retryAfterMs } from "../http/backoff.ts";
+import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
 import { checkOptions } from "../settings/options.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
@@ -14,11 +14,13 @@ export interface FetchJsonInit extends RequestInit {
   retryWithinMs?: number;
 }
 
-/** Options that are written by hand, and so mistyped. */
+/** The options whose names are checked for typing errors. */
 const OPTIONS = ["method", "headers", "body", "signal", "redirect", "retries", "retryWithinMs"];
 
-/** Asks that pass: the API is busy, or will be back. */
-const TRANSIENT = [429, 503];
+/** Statuses worth a retry: the API is busy, or away for a moment. */
+const WORTH_A_RETRY = [429, 503];
+/** The longest pause after the first of them. */
+const FIRST_PAUSE_MS = 1_000;
 
 /**
  * Sends a call and parses the body of its answer.
@@ -26,25 +28,24 @@ const TRANSIENT = [429, 503];
  * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is no JSON.
  */
 export async function fetchParsed<T>(
-  caller: ApiCaller,
+  account: ApiAccount,
   input: string | URL | Request,
   init: FetchJsonInit = {},
   signal?: AbortSignal,
 ): Promise<T> {
   const { retries = 3, retryWithinMs = 60_000, ...options } = checked(init);
-  const call = new JudgedCall("fetchJson()", caller, input, options, signal);
+  const call = new CheckedCall("fetchJson()", account, input, options, signal);
   const headers = withDefault(call.headers, "accept", "application/json");
-  const { world } = caller;
+  const { world } = account;
   const started = world.monotonic();
   for (let attempt = 1;; attempt++) {
     const response = await call.send(headers);
     if (response.ok) return await parse<T>(call, response);
     const waitMs = retryAfterMs(response.headers, world.now());
-    const backoff = 1_000 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-    const pause = waitMs === undefined ? backoff : waitMs + backoff * 0.2;
-    const passes = TRANSIENT.includes(response.status) && call.isSafe && attempt <= retries &&
-      world.monotonic() - started + pause <= retryWithinMs;
-    if (!passes) throw await call.statusError(response, attempt);
+    const pause = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
+    const isRetried = WORTH_A_RETRY.includes(response.status) && call.isSafe &&
+      attempt <= retries && world.monotonic() - started + pause <= retryWithinMs;
+    if (!isRetried) throw await call.statusError(response, attempt);
     await response.body?.cancel();
     await world.sleep(pause, signal);
     signal?.throwIfAborted();
@@ -61,7 +62,7 @@ function checked(init: FetchJsonInit): FetchJsonInit {
     retryWithinMs: ["number"],
   });
   for (const name of Object.keys(init)) {
-    // Options of `fetch` that are not known here are passed on.
+    // Other names are passed on: they may be further options of `fetch`.
     const meant = OPTIONS.includes(name) ? undefined : closest(name, OPTIONS);
     if (meant === undefined) continue;
     throw typeError(`fetchJson() has no option "${name}" (did you mean "${meant}"?)`);
@@ -72,70 +73,71 @@ function checked(init: FetchJsonInit): FetchJsonInit {
   return init;
 }
 
-async function parse<T>(call: JudgedCall, response: Response): Promise<T> {
+async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   let text: string;
   try {
     text = await response.text();
-  } catch {
+  } catch (error) {
     call.signal?.throwIfAborted();
-    throw call.bodyError(response, "it broke off", "try again");
+    throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, error);
   }
   try {
     return JSON.parse(text);
   } catch {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    throw call.bodyError(response, ...judge(call, response, text.trim(), type));
+    throw call.bodyError(response, whyUnusable(call, response, text.trim(), type));
   }
 }
 
-/** What a body is that is no JSON, and what to do about it. */
-function judge(
-  call: JudgedCall,
+/** What a body is that is no JSON. */
+function whyUnusable(
+  call: CheckedCall,
   response: Response,
   text: string,
   type: string,
-): [seen: string, next: string] {
+): Unusable {
   if (text === "") {
-    return [
-      "it is empty and no JSON",
-      "use authFetch() for calls that are answered without a body",
-    ];
+    return {
+      problem: "it is empty and no JSON",
+      fix: "use authFetch() for calls that are answered without a body",
+    };
   }
   const quote = (words: string) => call.quote(words, response, 80);
   if (isPage(text) || type === "text/html") {
-    const [page, next] = call.judgePage(text, response);
-    return [`it is ${page}, and no JSON`, next];
+    const page = call.describePage(text, response);
+    return { problem: `it is ${page}, and no JSON`, fix: NOT_THE_API };
   }
   if (type === "text/csv" || looksLikeCsv(text)) {
-    return [
-      "it is CSV and no JSON",
-      "read it with (await authFetch(…)).text(), or save it with download()",
-    ];
+    return {
+      problem: "it is CSV and no JSON",
+      fix: "read it with (await authFetch(…)).text(), or save it with download()",
+    };
   }
-  if (/^[[{]/.test(text)) return judgeJson(text);
+  if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
-  return [
-    `it is no JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
-    "read it with (await authFetch(…)).text()",
-  ];
+  return {
+    problem: `it is no JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
+    fix: "read it with (await authFetch(…)).text()",
+  };
 }
 
 /** What is nearly JSON. */
-function judgeJson(text: string): [seen: string, next: string] {
+function whyMalformed(text: string): Unusable {
   const reading = "read it with (await authFetch(…)).text(), and";
   if (whyNoJson(text.split("\n", 1)[0] ?? "") === undefined) {
-    return ["it is one JSON value a line", `${reading} parse each line`];
+    return { problem: "it is one JSON value a line", fix: `${reading} parse each line` };
   }
-  // The runtime quotes the place; to look for it in the text could take long.
+  // The runtime's error quotes the place. A search of our own in a long text could take long.
   if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(whyNoJson(text) ?? "")) {
-    return [
-      "it has NaN or Infinity, which JSON does not know",
-      `${reading} put null in their place`,
-    ];
+    return {
+      problem: "it has NaN or Infinity, which JSON does not know",
+      fix: `${reading} put null in their place`,
+    };
   }
-  return ["it is JSON that is cut off or malformed", "try again"];
+  return { problem: "it is JSON that is cut off or malformed", fix: "try again" };
 }
 
+/** The runtime's error for a text that is no JSON; `undefined` for JSON. */
 function whyNoJson(text: string): string | undefined {
   try {
     JSON.parse(text);

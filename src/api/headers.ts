@@ -7,11 +7,11 @@ import type { Tokens } from "../values/tokens.ts";
  */
 export type PlainHeaders = Record<string, string> | string[][];
 
-/** What is told in place of the runtime's error, which would quote the value. */
+/** Replaces the runtime's error, which would quote the value. */
 export const BAD_HEADER = "authFetch() was given a header whose name or value cannot be sent";
 
 /**
- * The headers that a user gave. Whether they can be sent is left to the runtime.
+ * Copies the headers that a user gave. Whether they can be sent is left to the runtime.
  *
  * @throws {TypeError} If one of them is `authorization`.
  */
@@ -26,7 +26,7 @@ export function plainHeaders(headers: HeadersInit): PlainHeaders {
   return copy;
 }
 
-/** The same as pairs, for whoever adds to them. */
+/** The same as pairs, so that others can be added. */
 export function pairsOf(headers: HeadersInit): string[][] {
   const plain = plainHeaders(headers);
   return Array.isArray(plain) ? plain : Object.entries(plain);

@@ -51,13 +51,11 @@ export async function followWithin(
     await response.body?.cancel();
     const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
     if (target?.origin !== origin || target.username || target.password) {
+      const where = target?.origin ?? "an address that cannot be parsed";
       throw new ConfigError(
         "UNTRUSTED_ORIGIN",
-        `${what} to ${
-          target?.origin ?? "an address that cannot be parsed"
-        }: the request was sent, ` +
-          "but none with a body is sent on to another origin; call that address itself, with " +
-          "fetch() or after adding it to API_ALLOWED_ORIGINS",
+        `${what} to ${where}: the request was sent, but none with a body is sent on to another origin`,
+        "call that address itself, with fetch() or after adding it to API_ALLOWED_ORIGINS",
       );
     }
     if (status === 303 || (status < 303 && init.method === "POST")) {

@@ -1,5 +1,5 @@
 import { FAILED, LOGIN_NEEDED, OK, printJson, say, UsageError, writeOut } from "./output.ts";
-import { discardUseless } from "../download/part_file.ts";
+import { discardUseless } from "../download/download_target.ts";
 import { authFetch, download } from "../default_session.ts";
 import { cleanUpAtExit } from "../runtime/signals.ts";
 import { ApiError, ConfigError } from "../errors/errors.ts";

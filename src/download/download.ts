@@ -1,11 +1,16 @@
-import { JudgedCall } from "../api/answer.ts";
-import { type ApiCaller, UNREACHED } from "../api/auth_fetch.ts";
-import { openTarget } from "./download_target.ts";
-import { BodyError, piecesOf } from "./body_reader.ts";
+/**
+ * Downloads: requests until a file is whole (`download.ts`), where its bytes go meanwhile
+ * (`download_target.ts`), and what an answer says of the file (`representation.ts`). May import api and
+ * the folders below it.
+ *
+ * This file sends the requests.
+ */
+import { type ApiAccount, NetworkError } from "../api/auth_fetch.ts";
+import { CheckedCall } from "../api/checked_call.ts";
 import { pairsOf, withDefault } from "../api/headers.ts";
-import type { DownloadTarget } from "./part_file.ts";
+import { type DownloadTarget, openTarget } from "./download_target.ts";
 import { isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
-import { retryAfterMs } from "../http/backoff.ts";
+import { backoffMs, retryAfterMs } from "../http/backoff.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
 
@@ -13,13 +18,13 @@ import { bytesText } from "../values/wording.ts";
 export interface DownloadOptions {
   /** Whether a file that is there already is replaced. Default `false`: it is an error. */
   overwrite?: boolean;
-  /** Whether to go on with what an earlier call left. Default `true`. */
+  /** Whether to resume what an earlier call left. Default `true`. */
   resume?: boolean;
-  /** Method, headers and body of the call, as for `fetch`. Only a GET is gone on with. */
+  /** Method, headers and body of the call, as for `fetch`. Only a GET is resumed. */
   init?: RequestInit;
-  /** Is told how far it is, about ten times a second and at the end. With it no progress line is shown. */
+  /** Called about ten times a second and at the end. With it no progress line is shown. */
   onProgress?: (progress: DownloadProgress) => void;
-  /** Ends the download; what is there is kept for the next call. */
+  /** Ends the download; the next call resumes what is there. */
   signal?: AbortSignal;
 }
 
@@ -45,45 +50,49 @@ export interface Download {
   milliseconds: number;
 }
 
-/** How often in a row it is asked for more, and nothing comes. */
-const MOST_FRUITLESS = 6;
+/** How many requests in a row may bring nothing. */
+const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;
-/** A longer Retry-After is told and not waited for. */
+/** A longer Retry-After is an error. */
 const LONGEST_PAUSE_MS = 300_000;
 const PROGRESS_MS = 100;
-/** The API, or what stands before it, will be back. */
-const TRANSIENT = [429, 502, 503, 504];
+/** Statuses worth a retry: the API, or a proxy before it, is busy or away for a moment. */
+const WORTH_A_RETRY = [429, 502, 503, 504];
+const PIECE_BYTES = 262_144;
 
-/** A transfer that did not bring the rest: why, and how long to wait. */
-interface Broken {
+/** A request that did not bring the rest of the file. */
+interface Setback {
   readonly why: string;
+  /** How long to wait before the next request, in milliseconds; `undefined`: by the usual rule. */
   readonly pauseMs?: number | undefined;
+  /** The error of the network behind it. */
+  readonly cause?: unknown;
 }
 
 /**
- * Saves an answer as a file. A transfer that breaks goes on where it was, as long as each further
- * request brings something. Each of them is sent like any call: with a current token, to the address
+ * Saves an answer as a file. A transfer that breaks resumes where it was, as long as each further
+ * request brings something. Each request is sent like any call: with a current token, to the address
  * that was given, so that a redirect leads to a presigned address that is good now.
  *
- * @throws {ConfigError} If the file cannot be saved there. What can be known before is, before anything is sent.
+ * @throws {ConfigError} If the file cannot be saved there; where that can be known, before anything is sent.
  * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `DOWNLOAD_BROKEN` if the file is not whole.
  */
 export async function downloadTo(
-  caller: ApiCaller,
+  account: ApiAccount,
   input: string | URL | Request,
   file: string,
   options: DownloadOptions,
   signal: AbortSignal | undefined,
 ): Promise<Download> {
-  const started = caller.world.monotonic();
-  const call = new JudgedCall("download()", caller, input, options.init ?? {}, signal);
+  const started = account.world.monotonic();
+  const call = new CheckedCall("download()", account, input, options.init ?? {}, signal);
   checkHeaders(call);
   const { overwrite = false, resume = true } = options;
   const target = await openTarget(file, call.address, {
     overwrite,
     resume: resume && call.method === "GET",
   });
-  // At once, so that the next call finds it free, however long this one takes to notice.
+  // Released at once: the next call must find the file free, however late this one ends.
   const release = () => target.release();
   signal?.addEventListener("abort", release);
   try {
@@ -97,7 +106,7 @@ export async function downloadTo(
       bytes: target.size,
       resumedFrom: transfer.resumedFrom,
       ...(transfer.contentType !== undefined && { contentType: transfer.contentType }),
-      milliseconds: Math.round(caller.world.monotonic() - started),
+      milliseconds: Math.round(account.world.monotonic() - started),
     };
   } catch (error) {
     signal?.throwIfAborted();
@@ -108,43 +117,50 @@ export async function downloadTo(
   }
 }
 
-async function check(call: JudgedCall, target: DownloadTarget): Promise<void> {
+async function check(call: CheckedCall, target: DownloadTarget): Promise<void> {
   const { digest } = target.of;
   if (digest === undefined || await target.matches(digest)) return;
   target.discard();
-  const seen = `its ${digest.algorithm.toUpperCase()} is not the one that the API gave`;
-  throw broken(call, `${seen}, so it was removed; run it again`);
+  const algorithm = digest.algorithm.toUpperCase();
+  const seen = `its ${algorithm} is not the one that the API gave, so it was removed`;
+  throw broken(call, seen, "run it again");
 }
 
-function checkHeaders({ doing, method, headers }: JudgedCall): void {
+function checkHeaders(call: CheckedCall): void {
+  const { doing, method } = call;
   if (method === "HEAD") {
     throw typeError(`${doing} saves a body, and HEAD has none; use authFetch()`);
   }
-  if (pairsOf(headers).some(([name = ""]) => /^(range|if-range)$/i.test(name))) {
+  if (namesHeader(call, /^(range|if-range)$/i)) {
     throw typeError(`${doing} saves whole files and sets range itself; use authFetch() for a part`);
   }
 }
 
-function broken(call: JudgedCall, sentence: string): ApiError {
-  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url}: ${sentence}`);
+/** Whether the user gave such a header. */
+function namesHeader({ headers }: CheckedCall, pattern: RegExp): boolean {
+  return pairsOf(headers).some(([name = ""]) => pattern.test(name));
+}
+
+function broken(call: CheckedCall, why: string, fix: string, cause?: unknown): ApiError {
+  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url}: ${why}`, fix, { cause });
 }
 
 /** The requests of one download. */
 class Transfer {
   resumedFrom: number;
   contentType: string | undefined;
-  readonly #call: JudgedCall;
+  readonly #call: CheckedCall;
   readonly #file: string;
   readonly #target: DownloadTarget;
   readonly #onProgress: DownloadOptions["onProgress"];
   #shownAt = -Infinity;
   #wasAnswered = false;
   #askedAnew = false;
-  /** Of a packed answer neither the length nor a range is that of the file. */
+  /** Asks for an answer that is not packed: only then length and ranges are those of the file. */
   #wantsPlain: boolean;
 
   constructor(
-    call: JudgedCall,
+    call: CheckedCall,
     file: string,
     target: DownloadTarget,
     onProgress: DownloadOptions["onProgress"],
@@ -152,119 +168,137 @@ class Transfer {
     this.#call = call;
     this.#file = file;
     this.#target = target;
-    this.#wantsPlain = call.isSafe;
+    this.#wantsPlain = call.isSafe && !namesHeader(call, /^accept-encoding$/i);
     this.#onProgress = onProgress;
     this.resumedFrom = target.size;
   }
 
-  /** Until the file is whole. */
+  /** Sends requests until the file is whole. */
   async run(): Promise<void> {
-    const { world } = this.#call.caller;
+    const { account: { world }, isSafe, signal } = this.#call;
     let furthest = this.#target.size;
     let fruitless = 0;
     this.#show(true);
     this.#shownAt = -Infinity;
     while (true) {
-      const end = await this.#attempt(fruitless + 1);
-      if (end === undefined) return this.#show(true);
+      const setback = await this.#attempt(fruitless + 1);
+      if (setback === undefined) return this.#show(true);
       const { size, of } = this.#target;
-      const again = size === 0 || of.validator !== undefined;
-      if (!again || !this.#call.isSafe) throw this.#brokenOff(end.why, "try again");
+      const canResume = size === 0 || of.validator !== undefined;
+      if (!canResume || !isSafe) throw this.#brokenOff(setback.why, "try again", setback.cause);
       fruitless = size > furthest ? 0 : fruitless + 1;
       furthest = Math.max(furthest, size);
-      if (fruitless >= MOST_FRUITLESS) {
-        const next = this.#target.isKept ? "run it again, it goes on from there" : "try again";
-        throw this.#brokenOff(`${end.why}, ${fruitless} times in a row`, next);
+      if (fruitless >= MAX_FRUITLESS) {
+        const fix = this.#target.isKept ? "run it again, it goes on from there" : "try again";
+        throw this.#brokenOff(
+          `${setback.why}, ${fruitless} times in a row`,
+          fix,
+          setback.cause,
+        );
       }
-      const backoff = FIRST_PAUSE_MS * 2 ** (fruitless - 1) * (0.5 + Math.random() / 2);
-      const pause = end.pauseMs ?? (fruitless === 0 ? 0 : backoff);
-      if (pause > 0) await world.sleep(pause, this.#call.signal);
-      this.#call.signal?.throwIfAborted();
+      const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
+      const pauseMs = setback.pauseMs ?? usual;
+      if (pauseMs > 0) await world.sleep(pauseMs, signal);
+      signal?.throwIfAborted();
     }
   }
 
-  /** One request. @returns `undefined` if the file is whole. */
-  async #attempt(attempts: number): Promise<Broken | undefined> {
+  /** Sends one request. @returns `undefined` if the file is whole. */
+  async #attempt(attempts: number): Promise<Setback | undefined> {
     const { size, of } = this.#target;
     if (size > 0 && size === of.total) return undefined;
-    const given = pairsOf(this.#call.headers);
-    const headers = this.#wantsPlain ? withDefault(given, "accept-encoding", "identity") : given;
-    const range = size > 0 ? [["range", `bytes=${size}-`], ["if-range", of.validator ?? ""]] : [];
     let response: Response;
     try {
-      response = await this.#call.send([...headers, ...range]);
+      response = await this.#call.send(this.#headers());
     } catch (error) {
       this.#call.signal?.throwIfAborted();
       // An address that never answered is most likely wrong.
-      if (!this.#wasAnswered || !(error instanceof TypeError)) throw error;
-      return {
-        why: error.message.replace(/^Cannot reach \S+: /, "").replace(`; ${UNREACHED}`, ""),
-      };
+      if (!this.#wasAnswered || !(error instanceof NetworkError)) throw error;
+      return { why: error.reason, cause: error.cause };
     }
     this.#wasAnswered = true;
-    if (response.status === 416 && size > 0) {
+    const { status } = response;
+    if (status === 206 && size > 0) return await this.#resume(response);
+    if (status === 416 && size > 0) {
       await response.body?.cancel();
       if (rangeOf(response.headers).total === size) return undefined;
       return this.#anew("the API has less than what is there");
     }
-    if (response.status === 206 && size > 0) {
-      if (!isRest(response, size, of)) {
-        await response.body?.cancel();
-        return this.#anew("the API sent another part than the one that was asked for");
-      }
-      this.#target.learn(rangeOf(response.headers).total);
-    } else if (response.ok && response.status !== 206) {
-      await this.#call.refuseUnusable(response, this.#file);
-      if (this.#wantsPlain && isPacked(response) && headers.length > given.length) {
-        // Packed all the same. The runtime unpacks only what it asked for itself.
-        await response.body?.cancel();
-        this.#wantsPlain = false;
-        return this.#anew("the answer is packed");
-      }
-      const found = representationOf(response);
-      this.#target.begin(this.#call.isSafe ? found : { ...found, validator: undefined });
-      this.resumedFrom = 0;
-    } else return await this.#refused(response, attempts);
-    this.contentType = response.headers.get("content-type") ?? undefined;
+    if (response.ok && status !== 206) return await this.#begin(response);
+    return await this.#refused(response, attempts);
+  }
+
+  #headers(): string[][] {
+    const given = pairsOf(this.#call.headers);
+    const headers = this.#wantsPlain ? withDefault(given, "accept-encoding", "identity") : given;
+    const { size, of } = this.#target;
+    if (size === 0) return headers;
+    return [...headers, ["range", `bytes=${size}-`], ["if-range", of.validator ?? ""]];
+  }
+
+  /** Reads an answer that holds the rest of the file. */
+  async #resume(response: Response): Promise<Setback | undefined> {
+    const { size, of } = this.#target;
+    if (!isRest(response, size, of)) {
+      await response.body?.cancel();
+      return this.#anew("the API sent another part than the one that was asked for");
+    }
+    this.#target.learn(rangeOf(response.headers).total);
     return await this.#read(response);
   }
 
-  #anew(why: string): Broken {
+  /** Reads an answer that holds the file from its first byte. */
+  async #begin(response: Response): Promise<Setback | undefined> {
+    await this.#call.refuseUnusable(response, this.#file);
+    if (this.#wantsPlain && isPacked(response)) {
+      // Packed all the same. The runtime unpacks only what it asked for itself.
+      await response.body?.cancel();
+      this.#wantsPlain = false;
+      return this.#anew("the answer is packed");
+    }
+    const found = representationOf(response);
+    this.#target.begin(this.#call.isSafe ? found : { ...found, validator: undefined });
+    this.resumedFrom = 0;
+    return await this.#read(response);
+  }
+
+  #anew(why: string): Setback {
     this.#target.begin({});
     this.resumedFrom = 0;
     return { why, pauseMs: 0 };
   }
 
-  async #refused(response: Response, attempts: number): Promise<Broken> {
+  /** Says whether a request that was refused is worth another. @throws {ApiError} `API_STATUS` if not. */
+  async #refused(response: Response, attempts: number): Promise<Setback> {
     const { status } = response;
-    const waitMs = retryAfterMs(response.headers, this.#call.caller.world.now());
-    const why = `the API answered ${status}`;
-    const isPassing = TRANSIENT.includes(status) && (waitMs ?? 0) <= LONGEST_PAUSE_MS;
+    const waitMs = retryAfterMs(response.headers, this.#call.account.world.now());
+    const isPassing = WORTH_A_RETRY.includes(status) && (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     // A presigned address ends with its time; the API gives a new one.
     const hasExpired = isElsewhere(response, this.#call) && status < 500 && !this.#askedAnew;
-    if (!this.#call.isSafe || attempts >= MOST_FRUITLESS || !(isPassing || hasExpired)) {
+    if (!this.#call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       throw await this.#call.statusError(response, attempts);
     }
     await response.body?.cancel();
     this.#askedAnew = !isPassing;
-    return { why, pauseMs: isPassing ? waitMs : 0 };
+    return { why: `the API answered ${status}`, pauseMs: isPassing ? waitMs : 0 };
   }
 
-  async #read(response: Response): Promise<Broken | undefined> {
+  /** Writes a body to the target. */
+  async #read(response: Response): Promise<Setback | undefined> {
+    this.contentType = response.headers.get("content-type") ?? undefined;
     const target = this.#target;
     try {
       await this.#copy(response);
     } catch (error) {
       this.#call.signal?.throwIfAborted();
-      // The runtime's own error says no more than that.
       if (!(error instanceof BodyError)) throw error;
-      return { why: "the answer broke off" };
+      return { why: "the answer broke off", cause: error.cause };
     }
     const { total = target.size } = target.of;
     if (target.size < total) return { why: "the answer broke off" };
     if (target.size === total) return undefined;
     target.discard();
-    throw broken(this.#call, "the API sent more than it announced; try again");
+    throw broken(this.#call, "the API sent more than it announced", "try again");
   }
 
   async #copy({ body }: Response): Promise<void> {
@@ -279,20 +313,68 @@ class Transfer {
 
   #show(isEnd: boolean): void {
     if (this.#onProgress === undefined) return;
-    const now = this.#call.caller.world.monotonic();
+    const now = this.#call.account.world.monotonic();
     if (!isEnd && now - this.#shownAt < PROGRESS_MS) return;
     this.#shownAt = now;
     const { size, of: { total } } = this.#target;
     this.#onProgress({ bytes: size, ...(total !== undefined && { total }) });
   }
 
-  #brokenOff(why: string, next: string): ApiError {
+  #brokenOff(why: string, fix: string, cause: unknown): ApiError {
     const { size, of: { total } } = this.#target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
-    return broken(this.#call, `${why} after ${bytesText(size)}${whole}; ${next}`);
+    return broken(this.#call, `${why} after ${bytesText(size)}${whole}`, fix, cause);
   }
 }
 
-function isElsewhere({ redirected, url }: Response, call: JudgedCall): boolean {
+function isElsewhere({ redirected, url }: Response, call: CheckedCall): boolean {
   return redirected && URL.parse(url)?.origin !== new URL(call.url).origin;
+}
+
+/** The body broke off: an error of the network, and not of the disk that it is written to. */
+class BodyError extends Error {}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * Reads a body piece by piece. Each piece is valid until the next one is read: where it is
+ * possible all of them are read into the same memory. A body that is not read to its end is canceled.
+ *
+ * @throws {BodyError} If the body breaks off.
+ */
+async function* piecesOf(body: ReadableStream<Bytes>): AsyncGenerator<Bytes> {
+  const reader = readerOf(body);
+  let buffer = new ArrayBuffer(PIECE_BYTES);
+  try {
+    while (true) {
+      const { done, value } = await next(reader, new Uint8Array(buffer));
+      if (done || value === undefined) return;
+      yield value;
+      buffer = value.buffer;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+type Reader = ReadableStreamBYOBReader | ReadableStreamDefaultReader<Bytes>;
+
+function readerOf(body: ReadableStream<Bytes>): Reader {
+  try {
+    return body.getReader({ mode: "byob" });
+  } catch {
+    // The body of a replaced `fetch` may be no byte stream.
+    return body.getReader();
+  }
+}
+
+async function next(reader: Reader, room: Bytes): Promise<ReadableStreamReadResult<Bytes>> {
+  try {
+    const result = reader instanceof ReadableStreamBYOBReader
+      ? await reader.read(room)
+      : await reader.read();
+    return result as ReadableStreamReadResult<Bytes>;
+  } catch (error) {
+    throw new BodyError("The body broke off", { cause: error });
+  }
 }

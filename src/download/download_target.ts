@@ -1,11 +1,40 @@
-import { guarded, reasonOf, refused, THERE } from "./disk_errors.ts";
-import { type DownloadTarget, openLocked, PartFile } from "./part_file.ts";
-import { realPath } from "../files/regular_file.ts";
+import { type Digest, isRepresentation, type Representation } from "./representation.ts";
+import { ConfigError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
+import { isForeign, lookAt, realPath } from "../files/regular_file.ts";
+import { renameOver } from "../files/replace_file.ts";
+
+/** Where the bytes of a download go while it is not whole. */
+export interface DownloadTarget {
+  /** How many bytes are there. */
+  readonly size: number;
+  /** What they are the beginning of. */
+  readonly of: Representation;
+  /** Whether a later call can resume them. */
+  readonly isKept: boolean;
+  /** Begins again, with the first byte of a file. */
+  begin(of: Representation): void;
+  /** Notes the length where only a part tells it: an answer in chunks has none. */
+  learn(total: number | undefined): void;
+  write(bytes: Uint8Array): void | Promise<void>;
+  /** Whether what is there has the digest. */
+  matches(digest: Digest): Promise<boolean>;
+  /** Makes it the file that was asked for. */
+  finish(): Promise<void>;
+  /** Ends it as it is: kept if a later call can resume it. Does nothing after `finish()`. */
+  release(): void;
+  /** Ends it and keeps nothing. */
+  discard(): void;
+}
+
+/** How often others may rename or remove a part file while it is opened. */
+const MAX_TRIES = 10;
+const READ_BYTES = 1_048_576;
 
 /**
  * Opens what a download writes to: a private part file beside the file, which a later call for the
- * same address finds. What is no regular file, such as a pipe, is written into.
+ * same address finds. A pipe or a device is written to directly.
  *
  * @param resume Whether to look at what an earlier call left.
  * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` if nothing can be saved there.
@@ -20,14 +49,18 @@ export async function openTarget(
   return guarded(path, () => {
     const whole = filePath(fileUrl(path));
     const found = lookAtTarget(whole);
-    if (found?.isDirectory) throw refused(path, "it is a folder; name a file");
+    if (found?.isDirectory) throw refused(path, "it is a folder", "name a file");
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
-    if (found && !overwrite) throw refused(path, THERE);
+    if (found && !overwrite) throw alreadyThere(path);
     // The file that a link leads to is replaced, and the link stays.
     const target = realPath(whole);
     const file = openLocked(`${target}.${name}.part`);
     if (file === "busy" && !overwrite) {
-      throw refused(path, "another download is saving it; wait for that one, or name another file");
+      throw refused(
+        path,
+        "another download is saving it",
+        "wait for that one, or name another file",
+      );
     }
     if (typeof file === "object") {
       return new PartFile(
@@ -51,7 +84,189 @@ function lookAtTarget(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** A device or a pipe: what was written is gone. */
+/**
+ * Opens the part file that downloads of one address share, if no other uses it.
+ *
+ * @returns `unusable` for one that another user put there, or where files have no locks.
+ */
+function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const there = lookAt(part, Deno.lstatSync);
+    if (there && (!there.isFile || isForeign(part, there))) return "unusable";
+    let file: Deno.FsFile;
+    try {
+      file = Deno.openSync(part, { read: true, write: true, createNew: !there, mode: 0o600 });
+    } catch (error) {
+      // Another process made it, or removed it, just now.
+      if (error instanceof Deno.errors.AlreadyExists) continue;
+      if (error instanceof Deno.errors.NotFound && there) continue;
+      throw error;
+    }
+    try {
+      if (!file.tryLockSync(true)) {
+        file.close();
+        return "busy";
+      }
+    } catch {
+      file.close();
+      return "unusable";
+    }
+    // Its last holder may have given it its final name meanwhile.
+    if (lookAt(part, Deno.lstatSync)?.ino === file.statSync().ino) return file;
+    file.close();
+  }
+  return "unusable";
+}
+
+/** Where a part file is, and what it becomes. */
+interface Place {
+  /** As the user wrote it. */
+  readonly path: string;
+  /** The file itself. */
+  readonly target: string;
+  readonly part: string;
+  readonly overwrite: boolean;
+  /** Whether the part has a name of its own, which no later call can know. */
+  readonly isOnce?: boolean;
+}
+
+/** A file that is not whole yet, and a note beside it that tells what it is the beginning of. */
+class PartFile implements DownloadTarget {
+  readonly #place: Place;
+  readonly #file: Deno.FsFile;
+  #of: Representation = {};
+  #size = 0;
+
+  constructor(place: Place, file: Deno.FsFile, resume: boolean) {
+    this.#place = place;
+    this.#file = file;
+    const of = resume ? this.#noted() : undefined;
+    const size = file.statSync().size;
+    if (of?.validator !== undefined && size <= (of.total ?? Infinity)) {
+      this.#of = of;
+      this.#size = size;
+      file.seekSync(0, Deno.SeekMode.End);
+    } else {
+      file.truncateSync(0);
+    }
+    open.add(this);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get of(): Representation {
+    return this.#of;
+  }
+
+  get isKept(): boolean {
+    return !this.#place.isOnce && this.#of.validator !== undefined && this.#size > 0;
+  }
+
+  /** The path of the note. */
+  get #note(): string {
+    return `${this.#place.part}.json`;
+  }
+
+  #noted(): Representation | undefined {
+    try {
+      const info = Deno.lstatSync(this.#note);
+      if (!info.isFile || isForeign(this.#note, info)) return undefined;
+      const noted: unknown = JSON.parse(Deno.readTextFileSync(this.#note));
+      return isRepresentation(noted) ? noted : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  begin(of: Representation): void {
+    guarded(this.#place.path, () => {
+      this.#file.truncateSync(0);
+      this.#file.seekSync(0, Deno.SeekMode.Start);
+      this.#size = 0;
+      this.#of = of;
+      remove(this.#note);
+      Deno.writeTextFileSync(this.#note, JSON.stringify(of), { createNew: true });
+    });
+  }
+
+  learn(total: number | undefined): void {
+    this.#of = { ...this.#of, total: this.#of.total ?? total };
+  }
+
+  /** Synchronous, so that nothing is still being written when a Stop ends the call. */
+  write(bytes: Uint8Array): void {
+    if (!open.has(this)) throw ended();
+    guarded(this.#place.path, () => {
+      for (let at = 0; at < bytes.length;) {
+        const count = this.#file.writeSync(bytes.subarray(at));
+        at += count;
+        this.#size += count;
+      }
+    });
+  }
+
+  async matches({ algorithm, value }: Digest): Promise<boolean> {
+    const { createHash } = await import("node:crypto");
+    const hash = createHash(algorithm);
+    const buffer = new Uint8Array(READ_BYTES);
+    this.#file.seekSync(0, Deno.SeekMode.Start);
+    for (let count; (count = await this.#file.read(buffer)) !== null;) {
+      hash.update(buffer.subarray(0, count));
+    }
+    return hash.digest("base64") === value;
+  }
+
+  async finish(): Promise<void> {
+    const { path, target, part, overwrite } = this.#place;
+    try {
+      // Only waiting for the disk is asynchronous: the other calls are faster synchronous.
+      await this.#file.syncData();
+    } catch (error) {
+      throw reasonOf(path, error);
+    }
+    if (!open.has(this)) throw ended();
+    guarded(path, () => {
+      const replaced = lookAt(target)?.mode ?? lookAt(this.#note)?.mode;
+      if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
+      if (!overwrite) moveUnlessThere(path, part, target);
+    });
+    if (overwrite) {
+      const isMoved = await renameOver(part, target, () => open.has(this)).catch((error) => {
+        throw reasonOf(path, error);
+      });
+      if (!isMoved) throw ended();
+    }
+    this.#end();
+    remove(this.#note);
+  }
+
+  release(): void {
+    if (open.has(this) && !this.isKept) this.discard();
+    this.#end();
+  }
+
+  discard(): void {
+    if (!open.has(this)) return;
+    remove(this.#place.part);
+    remove(this.#note);
+    this.#end();
+  }
+
+  #end(): void {
+    if (open.delete(this)) this.#file.close();
+  }
+}
+
+const open = new Set<PartFile>();
+
+/** Removes what later downloads could not resume: for a process that is about to end. */
+export function discardUseless(): void {
+  for (const part of open) part.release();
+}
+
+/** A device or a pipe: what was written cannot be read again. */
 class Outlet implements DownloadTarget {
   size = 0;
   readonly of = {};
@@ -95,4 +310,97 @@ class Outlet implements DownloadTarget {
   discard(): void {
     this.release();
   }
+}
+
+function ended(): DOMException {
+  return new DOMException("The download was ended", "AbortError");
+}
+
+/** Gives a file its name. A link fails where a file is there already; renaming would replace that one. */
+function moveUnlessThere(path: string, part: string, target: string): void {
+  try {
+    Deno.linkSync(part, target);
+  } catch {
+    if (lookAt(target, Deno.lstatSync)) throw alreadyThere(path);
+    // Not every file system has links.
+    return Deno.renameSync(part, target);
+  }
+  remove(part);
+}
+
+function remove(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // not there
+  }
+}
+
+function alreadyThere(path: string): ConfigError {
+  return refused(path, "it is there already", [
+    { inProgram: "pass overwrite: true, or " },
+    "name another file",
+  ]);
+}
+
+/** The error of a place where nothing can be saved. */
+function refused(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
+  return new ConfigError("INVALID_SETTING", `Cannot save ${path}: ${why}`, fix, cause);
+}
+
+/** Runs what uses the disk, and puts its errors into words. */
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw reasonOf(path, error);
+  }
+}
+
+/** What errors of the disk mean, by their codes and words. */
+const DISK_ERRORS: readonly { pattern: RegExp; problem: string; fix: string }[] = [
+  {
+    pattern: /os error 123\b/,
+    problem: "Windows allows no such name",
+    fix: "name another file",
+  },
+  {
+    pattern: /^(ENOSPC|EDQUOT) |no space|quota|os error 112\b/i,
+    problem: "the disk is full",
+    fix: "free some space and run it again",
+  },
+  {
+    pattern: /^(ENOENT|ENOTDIR) |not a directory/,
+    problem: "its folder does not exist",
+    fix: "make it first",
+  },
+  {
+    pattern: /^(EACCES|EPERM|EROFS) |read-only/i,
+    problem: "this user may not write there",
+    fix: "name another",
+  },
+  {
+    pattern: /^EFBIG |too large/i,
+    problem: "the file is too large for this file system",
+    fix: "name another place",
+  },
+];
+
+/** Puts an error of the disk into words; another one is given back as it is. */
+export function reasonOf(path: string, error: unknown): unknown {
+  if (error instanceof ConfigError || error instanceof DOMException) return error;
+  if (error instanceof Deno.errors.NotCapable) {
+    const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
+    return new ConfigError(
+      "PERMISSION",
+      `Cannot save ${path}: the permission is missing`,
+      `run with --allow-read=${folder} --allow-write=${folder}`,
+    );
+  }
+  // The code, too: Windows words its errors in the user's language.
+  const { code = "" } = error as { code?: string };
+  const text = error instanceof Error ? `${code} ${error.message}` : "";
+  const { problem, fix } = DISK_ERRORS.find(({ pattern }) => pattern.test(text)) ??
+    { problem: "the file system refused it", fix: "check the path and the space left" };
+  return refused(path, problem, fix, error);
 }

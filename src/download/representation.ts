@@ -8,9 +8,9 @@ export interface Digest {
   readonly value: string;
 }
 
-/** What is needed to go on with a file that is not whole yet. */
+/** What is needed to resume a file that is not whole yet. */
 export interface Representation {
-  /** A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined`: it cannot be gone on with. */
+  /** A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined`: it cannot be resumed. */
   readonly validator?: string | undefined;
   /** Length in bytes. */
   readonly total?: number | undefined;
@@ -20,7 +20,7 @@ export interface Representation {
 /** Reads an answer that holds the file from its first byte. */
 export function representationOf(response: Response): Representation {
   const { headers } = response;
-  // Of what is packed on the way neither length nor parts nor digest are those of the file.
+  // Length, parts and digest of a packed answer are not those of the file.
   if (isPacked(response)) return {};
   const length = headers.get("content-length");
   return {
@@ -30,7 +30,7 @@ export function representationOf(response: Response): Representation {
   };
 }
 
-/** Whether a body was packed for the way, as with gzip. */
+/** Whether a body was packed on the way, as with gzip. */
 export function isPacked({ headers }: Response): boolean {
   return !["", "identity"].includes(headers.get("content-encoding") ?? "");
 }
@@ -88,7 +88,7 @@ function digestOf(headers: Headers): Digest | undefined {
   return undefined;
 }
 
-/** Whether a note can be gone on with: it may come from another version, or have been changed. */
+/** Whether a note can be used: it may come from another version, or have been changed. */
 export function isRepresentation(noted: unknown): noted is Representation {
   const { validator, total, digest } = noted as Record<keyof Representation, unknown>;
   const { algorithm, value } = (digest ?? { algorithm: "md5", value: "" }) as Record<

@@ -13,11 +13,21 @@ const MAX_DEPTH = 5;
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
 
+/** The causes made here: one error may pass its own on to another. */
+const made = new WeakSet<object>();
+
 /** Reduces an error to its class and the code of the system, which its chain of causes may hold. */
 export function causeOf(error: unknown): ErrorCause | undefined {
+  if (isMade(error)) return error;
   if (!(error instanceof Error)) return undefined;
   const code = codeIn(error);
-  return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
+  const cause = Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
+  made.add(cause);
+  return cause;
+}
+
+function isMade(value: unknown): value is ErrorCause {
+  return typeof value === "object" && value !== null && made.has(value);
 }
 
 function classOf(error: Error): string {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -8,8 +8,10 @@ import {
   SENDS_PER_DROP,
   startFaultProxy,
 } from "../faults/fault_proxy.ts";
-import { portless, statusOf } from "../support/portless.ts";
+import { portless, rejection, statusOf } from "../support/portless.ts";
 import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
+import { notInstalled, testNeeding } from "../support/needs.ts";
 
 /** Runs with a session that is good, on an API behind a proxy that does what it is told. */
 async function withApi(
@@ -98,6 +100,39 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
     /^TypeError: Cannot reach https:\S+\/v1\/whoami: no trusted TLS connection; check the address, .*try again$/;
   assertMatch(await failureOf(session.authFetch("/v1/whoami")), told);
   assertEquals(sandbox.apiRequests.length, 0);
+});
+
+testNeeding(
+  openssl ? undefined : notInstalled("openssl is not installed"),
+  "a certificate of an unknown CA is named by the cause, which has no address and no header",
+  () =>
+    inFolder(async (folder) => {
+      const { cert, key } = await makeCertificates(folder);
+      const options = { hostname: "127.0.0.1", port: 0, cert, key, onListen: () => {} };
+      await using server = Deno.serve(options, () => new Response("{}"));
+      const session = createSession({ apiBaseUrl: `https://localhost:${server.addr.port}` });
+      await session.login({ portalToken: "bearer opaque-token" });
+      const headers = { "x-api-key": "a-key-of-mine" };
+      const error = await rejection(session.authFetch("/v1/whoami?key=hidden", { headers }));
+      assertInstanceOf(error, TypeError);
+      assertEquals(error.name, "TypeError");
+      assertEquals(error.cause, { name: "TypeError", code: "UnknownIssuer" });
+      const shown = Deno.inspect(error) + JSON.stringify(error);
+      for (const secret of ["hidden", "a-key-of-mine", "opaque-token"]) {
+        assert(!shown.includes(secret), shown);
+      }
+    }),
+);
+
+Deno.test("a connection that is refused has the code of the system as its cause", async () => {
+  await withApi(async (session, proxy) => {
+    proxy.refuse();
+    const { cause } = await rejection(session.authFetch("/v1/whoami"));
+    const { name, code } = cause as { name?: string; code?: string };
+    assertEquals(name, "TypeError");
+    assertMatch(code ?? "", /^(os error \d+|E[A-Z]+)$/);
+    await proxy.accept();
+  });
 });
 
 for (const [status, headers] of [[429, { "retry-after": "1" }], [503, {}], [500, {}]] as const) {

@@ -13,7 +13,7 @@ import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
-import { reasonOf } from "../../src/download/disk_errors.ts";
+import { reasonOf } from "../../src/download/download_target.ts";
 import { portless, rejection } from "../support/portless.ts";
 import {
   contentOf,
@@ -321,6 +321,7 @@ Deno.test("a server that brings nothing more is asked a few times, with pauses",
       error.message,
       /broke off, 6 times in a row after 100\.0 kB of 300\.0 kB; run it again, it/,
     );
+    assertEquals(error.cause, { name: "TypeError" });
     assertEquals([server.asked.length, pauses.length], [7, 5]);
     assertEquals(filesIn(folder).length, 2);
     server.options.dropAfter = Infinity;
@@ -491,7 +492,10 @@ testNeeding(
       onTinyDisk(async (folder) => {
         const error = await rejection(session.download("/files/data", `${folder}/data.bin`));
         assertInstanceOf(error, ConfigError);
-        assertMatch(error.message, /data\.bin: the disk is full; free some space and run it again/);
+        const { problem, fix, cause } = error as ConfigError;
+        assertMatch(problem, /data\.bin: the disk is full$/);
+        assertEquals(fix, "free some space and run it again");
+        assertMatch(`${cause?.code}`, /^ENOSPC$|^os error \d+$/);
         assertEquals(filesIn(folder), []);
       })),
 );

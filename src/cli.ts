@@ -8,8 +8,9 @@
  *
  * @module
  */
-import { runCommand } from "./cli/commands.ts";
-import { report } from "./cli/output.ts";
+import { COMMAND_WORDS, report } from "./cli/output.ts";
+import { runArgs } from "./cli/run.ts";
+import { speakIn } from "./errors/fix.ts";
 
 /**
  * Runs a command.
@@ -25,8 +26,9 @@ import { report } from "./cli/output.ts";
  * ```
  */
 export async function runCli(args: readonly string[]): Promise<number> {
+  speakIn(COMMAND_WORDS);
   try {
-    return await runCommand(args);
+    return await runArgs(args);
   } catch (error) {
     return report(error, args.includes("--json"));
   }

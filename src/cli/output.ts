@@ -1,7 +1,7 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
-import { AuthError, SessionExpiredError } from "../errors/errors.ts";
+import { ApiError, AuthError, CODES } from "../errors/errors.ts";
+import type { Words } from "../errors/fix.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { ChallengeError } from "../session/challenges/challenge.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
 /** The exit statuses. */
@@ -10,14 +10,25 @@ export const FAILED = 1;
 const USAGE = 2;
 export const LOGIN_NEEDED = 3;
 
+/** What went wrong on the command line itself, and what to do. */
+class CommandLineError extends Error {
+  constructor(override readonly name: string, readonly problem: string, readonly fix?: string) {
+    super(fix === undefined ? problem : `${problem}; ${fix}`);
+  }
+}
+
 /** A misuse of the command line. */
-export class UsageError extends Error {
-  override name = "UsageError";
+export class UsageError extends CommandLineError {
+  constructor(problem: string, fix?: string) {
+    super("UsageError", problem, fix);
+  }
 }
 
 /** Standard output takes no more, such as on a full disk. */
-class OutputError extends Error {
-  override name = "OutputError";
+class OutputError extends CommandLineError {
+  constructor(reason: string) {
+    super("OutputError", `Cannot write to standard output: ${reason}`, "write to another place");
+  }
 }
 
 /** Prints a line. @throws {OutputError} If it cannot be written. */
@@ -31,18 +42,14 @@ export async function printJson(value: unknown): Promise<void> {
 }
 
 /** Prints a status. @returns The exit status that it stands for. */
-export async function printStatus(
-  found: SessionStatus,
-  json: boolean,
-  always?: number,
-): Promise<number> {
+export async function printStatus(found: SessionStatus, json: boolean): Promise<number> {
   if (json) await printJson(found);
   else {
     const { statusText } = await import("../display/status_text.ts");
     await print(colored(asCommands(statusText(found))));
   }
   const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
-  return always ?? (over ? LOGIN_NEEDED : OK);
+  return over ? LOGIN_NEEDED : OK;
 }
 
 /** The warnings of a save that failed, to a file and to a store. */
@@ -69,7 +76,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return false;
     const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
-    throw new OutputError(`Cannot write to standard output: ${reason}; write to another place`);
+    throw new OutputError(reason);
   }
 }
 
@@ -89,6 +96,18 @@ function printError(line: string): void {
 /** `login --portal` was run, and nobody could be asked. */
 const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
+
+/** The commands that do what the library says to call. */
+export const COMMAND_WORDS: Words = {
+  call(call) {
+    const options = call.call === "login" ? call.options : undefined;
+    if (options?.portalToken) return PIPED;
+    if (options?.strategy) return `platform-auth login --${options.strategy}`;
+    if (options?.force) return "platform-auth login --force";
+    return `platform-auth ${call.call}`;
+  },
+  inProgram: ({ inTerminal = "" }) => inTerminal,
+};
 
 /** What the library says to call, as the command that does it. */
 export function asCommands(text: string): string {
@@ -119,16 +138,24 @@ export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
   await print(colored(asCommands(diagnosisText(diagnosis))));
 }
 
+/** Says what the user should know. Standard output belongs to the answer. */
+export function warn({ warnings }: SessionStatus): void {
+  for (const warning of warnings) say(`warning: ${warning}`);
+}
+
 /** Says what went wrong. @returns The exit status. */
 export function report(error: unknown, json: boolean): number {
-  const known = error instanceof AuthError || error instanceof UsageError ||
-    error instanceof OutputError || error instanceof TypeError;
-  if (!known) throw error;
-  const code = error instanceof AuthError ? error.code : undefined;
+  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
+  if (!isOurs && !(error instanceof TypeError)) throw error;
   const { name, message } = error;
-  if (json) printError(jsonText({ error: { name, ...(code && { code }), message } }));
-  else say(message);
+  const code = error instanceof AuthError ? error.code : undefined;
+  if (json) {
+    const { problem, fix } = isOurs ? error : {};
+    printError(jsonText({ error: { name, code, problem, fix, message } }));
+  } else say(message);
   if (error instanceof UsageError) return USAGE;
-  const needed = error instanceof SessionExpiredError || error instanceof ChallengeError;
-  return needed ? LOGIN_NEEDED : FAILED;
+  const needsLogin = code !== undefined &&
+    ["SessionExpiredError", "ChallengeError"].includes(CODES[code].of);
+  const isRefused = error instanceof ApiError && error.status === 401;
+  return needsLogin || isRefused ? LOGIN_NEEDED : FAILED;
 }

@@ -60,8 +60,8 @@ export async function saveSandboxSettings(
   if (others.length > 0 && !isLoopback(hostname)) {
     throw new ConfigError(
       "INVALID_SETTING",
-      `Cannot write ${path}: it has settings of another account (${others.join(", ")}); name ` +
-        "another folder",
+      `Cannot write ${path}: it has settings of another account (${others.join(", ")})`,
+      "name another folder",
     );
   }
   const over = TOKEN_KEYS.map((key) => [key, undefined] as const);

@@ -1,15 +1,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { moduleSpecifier } from "../../src/cli/notebook.ts";
+import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { join } from "node:path";
 
 const places: [where: string, here: string, specifier: string][] = [
-  ["a clone beside it", "file:///home/ada/clone/src/cli/notebook.ts", "../clone/mod.ts"],
-  ["a clone around it", "file:///home/ada/src/cli/notebook.ts", "../mod.ts"],
-  ["a clone in it", "file:///home/ada/work/a%20%23b/src/cli/notebook.ts", "./a%20%23b/mod.ts"],
+  ["a clone beside it", "file:///home/ada/clone/src/cli/commands/notebook.ts", "../clone/mod.ts"],
+  ["a clone around it", "file:///home/ada/src/cli/commands/notebook.ts", "../mod.ts"],
+  [
+    "a clone in it",
+    "file:///home/ada/work/a%20%23b/src/cli/commands/notebook.ts",
+    "./a%20%23b/mod.ts",
+  ],
   [
     "the source at a URL",
-    "https://code.example/v1/src/cli/notebook.ts",
+    "https://code.example/v1/src/cli/commands/notebook.ts",
     "https://code.example/v1/mod.ts",
   ],
   ["a released file", "file:///home/ada/work/cli.js", "./mod.js"],

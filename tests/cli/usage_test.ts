@@ -1,14 +1,10 @@
 import { status } from "../../mod.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { asCommands } from "../../src/cli/output.ts";
 import { nextText } from "../../src/display/status_text.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
-
-const COMMANDS = [
-  ...["init", "login", "status", "token", "fetch", "refresh", "logout", "doctor", "notebook"],
-  ...["explain", "sandbox"],
-];
 
 const misuse: [string[], RegExp][] = [
   [["nothing"], /There is no such command; see: platform-auth --help$/m],
@@ -17,8 +13,8 @@ const misuse: [string[], RegExp][] = [
   [["lgoin"], /no such command \(did you mean login\?\)/],
   [["note"], /no such command \(did you mean notebook\?\)/],
   [["Sign-In"], /no such command \(did you mean login\?\)/],
-  [["--json", "status"], /Options stand behind the command, as in: platform-auth status --json/],
-  [["--hunter2-hunter2"], /Options stand behind the command/],
+  [["--json", "status"], /Put options after the command, as in: platform-auth status --json/],
+  [["--hunter2-hunter2"], /Put options after the command/],
   [["status", "more"], /status takes no words/],
   [["login", "--password=hunter2-hunter2"], /login has no such option; it takes .*--portal, /],
   [["login", "--hunter2-hunter2"], /login has no such option/],
@@ -31,7 +27,9 @@ const misuse: [string[], RegExp][] = [
   [["notebook", "a", "b"], /notebook takes one file/],
   [["notebook", "hunter2"], /notebook takes a file that ends in \.ipynb/],
   [["login", "hunter2-hunter2"], /login takes no words/],
-  [["status", "--json=hunter2"], /--json/],
+  [["status", "--json=hunter2"], /--json takes no value/],
+  [["init", "--from"], /--from takes a value; see: platform-auth init --help$/m],
+  [["init", "--from", "--json"], /--from takes a value/],
   [["token", "--min-valid", "soon"], /--min-valid takes a number/],
   [["token", "--min-valid", "-1"], /--min-valid/],
   [["fetch"], /fetch takes one path/],
@@ -78,8 +76,8 @@ Deno.test("a portal login that a message names is told as its command", () => {
 Deno.test("every command has help with examples, which needs no permission", () =>
   inCliWorld(async ({ run }) => {
     const main = await run(["--help"]);
-    for (const command of COMMANDS) assertMatch(main.stdout, new RegExp(`^ {2}${command} `, "m"));
-    for (const command of COMMANDS) {
+    for (const command of Object.keys(COMMANDS)) {
+      assertMatch(main.stdout, new RegExp(`^ {2}${command} `, "m"));
       const own = await run([command, "--help"], { flags: [] });
       assertEquals([own.code, own.stderr], [0, ""], command);
       assertMatch(own.stdout, /^Usage: /m);

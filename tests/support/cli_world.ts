@@ -18,6 +18,8 @@ export interface CommandOptions {
   env?: Record<string, string>;
   /** Instead of the documented ones. */
   flags?: readonly string[];
+  /** The command line's entry point. Default: the one of this source. */
+  cli?: string;
   /** What it reads from standard input. Default: nothing. */
   stdin?: string;
 }
@@ -46,12 +48,16 @@ export async function inCliWorld(
     const variables = variablesOf(sandbox.settings);
     await writeEnv(folder, variables);
     const flagsOf = (command: string) => filledIn(COMMAND_FLAGS.get(command) ?? [], hosts);
-    const commandLine = (args: string[], flags: readonly string[] = flagsOf(args[0] ?? "")) => [
+    const commandLine = (
+      args: string[],
+      flags: readonly string[] = flagsOf(args[0] ?? ""),
+      cli = CLI_PATH,
+    ) => [
       ...[Deno.execPath(), "run", "--quiet", "--no-prompt", "--no-lock"],
-      ...[...flags, CLI_PATH, ...args],
+      ...[...flags, cli, ...args],
     ];
     const run = async (args: string[], given: CommandOptions = {}): Promise<ChildResult> => {
-      const [program = "", ...words] = commandLine(args, given.flags);
+      const [program = "", ...words] = commandLine(args, given.flags, given.cli);
       const child = new Deno.Command(program, {
         ...{ args: words, cwd: folder, clearEnv: true },
         env: childEnvironment(given.env),

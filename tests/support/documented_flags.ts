@@ -16,7 +16,7 @@ export function documentText(path: string): string {
 
 /** The flags of each command, from the table in `docs/security.md`. */
 export const COMMAND_FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...documentText("docs/security.md").matchAll(/^\| `(\w+)` +\| (?:`(--allow[^`]+)`|none) +\|$/gm)]
+  [...documentText("docs/security.md").matchAll(/^\| `(.+)` +\| (?:`(--allow[^`]+)`|none) +\|$/gm)]
     .map(([, command = "", flags]) => [command, flags?.split(" ") ?? []]),
 );
 

@@ -1,14 +1,15 @@
-import { FAILED, OK, print, printDiagnosis, printJson, UsageError } from "./output.ts";
-import { readReply } from "./reply.ts";
-import { saveSettings } from "./settings_file.ts";
-import { doctor } from "../default_session.ts";
-import { missingWritePermission } from "../dotenv/file.ts";
-import { displayPath } from "../files/paths.ts";
-import { readMasked } from "../runtime/masked_input.ts";
-import { isSafeTransport } from "../http/transport.ts";
-import { resolveSettings } from "../settings/settings.ts";
-import { ConfigError } from "../errors/errors.ts";
-import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
+import { defineCommand } from "../command.ts";
+import { FAILED, OK, print, printDiagnosis, printJson, UsageError } from "../output.ts";
+import { readReply } from "../reply.ts";
+import { saveSettings } from "../settings_file.ts";
+import { doctor } from "../../default_session.ts";
+import { missingWritePermission } from "../../dotenv/file.ts";
+import { displayPath } from "../../files/paths.ts";
+import { readMasked } from "../../runtime/masked_input.ts";
+import { isSafeTransport } from "../../http/transport.ts";
+import { resolveSettings } from "../../settings/settings.ts";
+import { ConfigError } from "../../errors/errors.ts";
+import { Secret, VISIBLE_ASCII } from "../../values/secret.ts";
 
 const PASTE =
   "Paste the reply of your subscription's support channel, and end with an empty line " +
@@ -61,29 +62,38 @@ interface Outcome {
   readonly tokenHost?: string | undefined;
 }
 
-/**
- * Writes the settings into the `.env`, and checks them.
- *
- * @param envFile The `.env`. Default: the one that a login uses.
- * @param from The file of the reply; `-`: standard input. Default: it is pasted, where there is a terminal.
- * @returns The exit status.
- * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and nobody can be asked: nothing is written.
- */
-export async function runInit(
-  envFile: string | undefined,
-  from: string | undefined,
-  json: boolean,
-): Promise<number> {
-  const outcome = await writeSettings(envFile, from, !json);
-  if (!json) await printOutcome(outcome);
-  const diagnosis = await doctor();
-  await (json ? printJson({ ...outcome, diagnosis }) : printDiagnosis(diagnosis));
-  return diagnosis.ok ? OK : FAILED;
-}
+export const command = defineCommand({
+  summary: "write the settings of your account into a .env",
+  synonyms: ["setup", "configure", "config"],
+  description:
+    `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
+It finds the settings in the reply of your subscription's support channel, in whatever form
+that is. Nothing of the reply is shown, and no value that is there is replaced unasked. In a git
+work tree, .gitignore gets the lines that keep the .env out of it.`,
+  options: {
+    from: {
+      type: "string",
+      value: "<file>",
+      help: "the reply as a text file; - standard input. Default: you paste it",
+    },
+  },
+  examples: ["platform-auth init", "platform-auth init --from reply.txt"],
+  async run({ options: { from }, envFile, json }) {
+    const outcome = await writeSettings(envFile, from, !json);
+    if (!json) await printOutcome(outcome);
+    const diagnosis = await doctor();
+    await (json ? printJson({ ...outcome, diagnosis }) : printDiagnosis(diagnosis));
+    return diagnosis.ok ? OK : FAILED;
+  },
+});
 
 /**
  * Takes the settings from the reply and, where that may be, from answers of the user. A value that is
  * there is replaced only if the user says so.
+ *
+ * @param envFile The `.env`. Default: the one that a login uses.
+ * @param from The file of the reply; `-`: standard input. Default: it is pasted, where there is a terminal.
+ * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and nobody can be asked: nothing is written.
  */
 async function writeSettings(
   envFile: string | undefined,
@@ -92,7 +102,7 @@ async function writeSettings(
 ): Promise<Outcome> {
   const options = envFile === undefined ? {} : { envFile };
   const { envFile: file, file: found } = resolveSettings(options, true);
-  if (file === undefined) throw new UsageError("init writes a .env; name one with --env-file");
+  if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
   const problem = found.problem ?? missingWritePermission(file);
   if (problem) throw problem;
 
@@ -152,8 +162,8 @@ async function replyFrom(from: string | undefined, mayPaste: boolean): Promise<s
   if (from === "-") return await new Response(Deno.stdin.readable).text();
   try {
     return await Deno.readTextFile(from);
-  } catch {
-    throw new ConfigError("INVALID_SETTING", `Cannot read ${from}; check the path`);
+  } catch (error) {
+    throw new ConfigError("INVALID_SETTING", `Cannot read ${from}`, "check the path", error);
   }
 }
 
@@ -196,11 +206,14 @@ function wordProblem(answer: string): string | undefined {
 function refuseWithout(missing: readonly string[], file: string): void {
   const needed = missing.filter((name) => NEEDED.some((it) => it.name === name && !it.optional));
   if (needed.length === 0) return;
+  const were = needed.length > 1 ? "were" : "was";
   throw new ConfigError(
     "MISSING_SETTINGS",
-    `Cannot write ${displayPath(file)}: ${needed.join(", ")} ${
-      needed.length > 1 ? "were" : "was"
-    } not found, and nobody can be asked here; run platform-auth init in a terminal, or add ${
+    `Cannot write ${displayPath(file)}: ${
+      needed.join(", ")
+    } ${were} not found, and nobody can be ` +
+      "asked here",
+    `run platform-auth init in a terminal, or add ${
       needed.map((name) => `${name}=…`).join(", ")
     } to the reply, one a line`,
   );

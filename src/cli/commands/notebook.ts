@@ -1,19 +1,35 @@
 import { relative } from "node:path";
-import { print, printJson, UsageError } from "./output.ts";
-import { filePath, fileUrl, folderOf } from "../files/paths.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { defineCommand } from "../command.ts";
+import { OK, print, printJson, UsageError } from "../output.ts";
+import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
+import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
 /** Where this code is: in the folder of the source, or in the one file of a release. */
 const HERE = import.meta.url;
 
+export const command = defineCommand({
+  summary: "write a notebook that signs in and calls the API",
+  synonyms: ["new"],
+  description:
+    `Writes a notebook that signs in and calls the API, with the import that fits its folder. A file
+that is there already is left as it is.`,
+  word: { name: "file" },
+  options: {},
+  examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
+  async run({ word, json }) {
+    await writeNotebook(word, json);
+    return OK;
+  },
+});
+
 /**
  * Writes a notebook with a login and a first call. Nothing is overwritten.
  *
  * @throws {ConfigError} `INVALID_SETTING` if the file is there already or cannot be written, `PERMISSION`.
  */
-export async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> {
+async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> {
   if (!file.endsWith(".ipynb")) throw new UsageError("notebook takes a file that ends in .ipynb");
   const specifier = await create(file);
   if (json) return await printJson({ file: filePath(fileUrl(file)), import: specifier });
@@ -32,23 +48,26 @@ async function create(file: string): Promise<string> {
     await Deno.writeTextFile(file, notebookText(specifier), { createNew: true });
     return specifier;
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) {
-      const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
-      const flags = `--allow-read=${folder} --allow-write=${folder}`;
-      throw new ConfigError(
-        "PERMISSION",
-        `Cannot write ${file}: the permission is missing; run with ${flags}`,
-      );
-    }
-    const next = error instanceof Deno.errors.AlreadyExists
-      ? ": it is there already, and is left as it is; give another name"
-      : error instanceof Deno.errors.NotFound
-      ? ": its folder does not exist; make it first"
-      : error instanceof Deno.errors.PermissionDenied
-      ? ": this user may not write there; name another place"
-      : "; check the path";
-    throw new ConfigError("INVALID_SETTING", `Cannot write ${file}${next}`);
+    throw unwritable(file, error);
   }
+}
+
+function unwritable(file: string, error: unknown): ConfigError {
+  const cannot = `Cannot write ${file}`;
+  if (error instanceof Deno.errors.NotCapable) {
+    const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
+    const flags = `--allow-read=${folder} --allow-write=${folder}`;
+    const problem = `${cannot}: the permission is missing`;
+    return new ConfigError("PERMISSION", problem, `run with ${flags}`);
+  }
+  const [why, fix] = error instanceof Deno.errors.AlreadyExists
+    ? [": it is there already, and is left as it is", "give another name"]
+    : error instanceof Deno.errors.NotFound
+    ? [": its folder does not exist", "make it first"]
+    : error instanceof Deno.errors.PermissionDenied
+    ? [": this user may not write there", "name another place"]
+    : ["", "check the path"];
+  return new ConfigError("INVALID_SETTING", `${cannot}${why}`, fix, error);
 }
 
 /**
@@ -59,8 +78,8 @@ async function create(file: string): Promise<string> {
  */
 export function moduleSpecifier(here: string, folder: string): string {
   // A released file has the module beside it.
-  const isSource = here.endsWith("/src/cli/notebook.ts");
-  const module = new URL(isSource ? "../../mod.ts" : "./mod.js", here);
+  const isSource = here.endsWith("/src/cli/commands/notebook.ts");
+  const module = new URL(isSource ? "../../../mod.ts" : "./mod.js", here);
   if (module.protocol !== "file:") return module.href;
   // Deno's cache has the version in the path, a node_modules folder has not.
   const [, name, version] =

@@ -1,9 +1,23 @@
-import { print, printJson, UsageError } from "./output.ts";
-import { closest } from "../values/wording.ts";
+import { defineCommand } from "../command.ts";
+import { OK, print, printJson, UsageError } from "../output.ts";
+import { closest } from "../../values/wording.ts";
+
+export const command = defineCommand({
+  summary: "what an error code means, and what to do",
+  description:
+    "Explains an error code: symptom, cause and fix. Works offline. Without a code it lists them all.",
+  word: { name: "code" },
+  options: {},
+  examples: ["platform-auth explain INVALID_CREDENTIALS"],
+  async run({ word, json }) {
+    await explain(word, json);
+    return OK;
+  },
+});
 
 /** Prints the section of an error code, or without one all codes. Needs no network: the text is a file of this module. */
-export async function explain(code: string | undefined, json: boolean): Promise<void> {
-  const { default: text } = await import("../../docs/troubleshooting.md", {
+async function explain(code: string | undefined, json: boolean): Promise<void> {
+  const { default: text } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },
   });
   const sections = sectionsOf(text);
@@ -13,11 +27,8 @@ export async function explain(code: string | undefined, json: boolean): Promise<
   const section = sections.get(wanted);
   if (section === undefined) {
     const meant = closest(wanted, codes);
-    throw new UsageError(
-      `There is no such code${
-        meant ? ` (did you mean ${meant}?)` : ""
-      }; all codes: platform-auth explain`,
-    );
+    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+    throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
   }
   await (json ? printJson({ code: wanted, text: section }) : print(`${wanted}\n\n${section}`));
 }

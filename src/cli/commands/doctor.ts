@@ -1,0 +1,22 @@
+import { defineCommand } from "../command.ts";
+import { FAILED, OK, printDiagnosis, printJson } from "../output.ts";
+import { doctor } from "../../default_session.ts";
+
+export const command = defineCommand({
+  summary: "check settings, file, clock, provider, API and token",
+  synonyms: ["check", "diagnose"],
+  description:
+    "Checks settings, file, clock, provider, API and token, a line each with the fix. Changes nothing.",
+  options: {
+    login: {
+      type: "boolean",
+      help: "also log in with user name and password, to see whether they are right",
+    },
+  },
+  examples: ["platform-auth doctor", "platform-auth doctor --login"],
+  async run({ options: { login = false }, json }) {
+    const diagnosis = await doctor({ login });
+    await (json ? printJson(diagnosis) : printDiagnosis(diagnosis));
+    return diagnosis.ok ? OK : FAILED;
+  },
+});

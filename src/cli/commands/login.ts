@@ -1,0 +1,49 @@
+import { defineCommand } from "../command.ts";
+import { printKept, UsageError } from "../output.ts";
+import { login } from "../../default_session.ts";
+import type { LoginOptions } from "../../session/login.ts";
+
+export const command = defineCommand({
+  summary: "get tokens: portal string, or user name and password",
+  synonyms: ["signin", "authenticate"],
+  description: `Gets tokens and keeps them in the .env. A session that is still valid is kept.
+On a terminal it asks for what else the provider wants: a code, a new password.`,
+  options: {
+    portal: { type: "boolean", help: 'with the string of the portal\'s "Copy Token"' },
+    username: {
+      type: "string",
+      value: "<name>",
+      help: "with this user name instead of USERNAME",
+    },
+    stdin: {
+      type: "boolean",
+      help: "read the portal string or the password from standard input",
+    },
+    force: { type: "boolean", help: "log in even if the session is still valid" },
+  },
+  either: [["portal", "username"]],
+  examples: [
+    "platform-auth login",
+    "platform-auth login --portal",
+    "platform-auth login --username ada --stdin < password.txt",
+  ],
+  async run({ options: { portal, username, stdin, force }, json }) {
+    const options: LoginOptions = {};
+    if (force) options.force = true;
+    if (username !== undefined) {
+      options.username = username;
+      options.strategy = "password";
+    }
+    if (portal) options.strategy = "portal";
+    if (stdin) options[portal ? "portalToken" : "password"] = await readSecret();
+    return await printKept(await login(options), json);
+  },
+});
+
+/** The secret is the first line: a password may hold any other character. */
+async function readSecret(): Promise<string> {
+  const text = await new Response(Deno.stdin.readable).text();
+  const line = text.replace(/\r?\n[\s\S]*$/, "");
+  if (line === "") throw new UsageError("Standard input is empty", "give the secret on one line");
+  return line;
+}

@@ -1,0 +1,27 @@
+import { defineCommand } from "../command.ts";
+import { printStatus } from "../output.ts";
+import { accessToken, status } from "../../default_session.ts";
+import { ConfigError } from "../../errors/errors.ts";
+
+export const command = defineCommand({
+  summary: "who is signed in, until when, where it is kept",
+  synonyms: ["whoami", "info"],
+  description:
+    `Shows who is signed in, until when, and where that is kept. Sends no request, but to a store
+(AUTH_STORE), as the first call does: a token that has ended is refreshed.`,
+  options: {},
+  examples: ["platform-auth status", "platform-auth status --json"],
+  async run({ json }) {
+    if (status().store !== undefined) await askStore();
+    return await printStatus(status(), json);
+  },
+});
+
+/** What a store holds nobody knows before it was asked, as a call does. Whether there is a session the status tells. */
+async function askStore(): Promise<void> {
+  try {
+    await accessToken();
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import { defineCommand } from "../command.ts";
+import { OK, print, printJson, UsageError, warn } from "../output.ts";
+import { accessToken, status } from "../../default_session.ts";
+
+export const command = defineCommand({
+  summary: "print a current access token and nothing else",
+  description:
+    "Prints a current access token and nothing else, refreshed if needed. Treat it as a password.",
+  options: {
+    "min-valid": {
+      type: "string",
+      value: "<seconds>",
+      help: "refresh first if the token expires sooner than this",
+    },
+    json: {
+      type: "boolean",
+      help: '{ "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND understands',
+    },
+  },
+  examples: [
+    "platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations",
+    "platform-auth token --min-valid 600",
+  ],
+  async run({ options, json }) {
+    const token = await accessToken({ minValidSeconds: seconds(options["min-valid"]) });
+    await (json ? printJson(tokenAnswer(token)) : print(token));
+    warn(status());
+    return OK;
+  },
+});
+
+/** A token as AUTH_TOKEN_COMMAND takes it elsewhere. */
+function tokenAnswer(token: string): Record<string, string> {
+  const { accessTokenExpiresAt: end } = status();
+  return { access_token: token, ...(end && { expires_at: end.toISOString() }) };
+}
+
+function seconds(text = "0"): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value >= 0 && value < 1e9)) {
+    throw new UsageError("--min-valid takes a number of seconds");
+  }
+  return value;
+}

@@ -1,5 +1,5 @@
 import { missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
-import { ignoreInGit } from "../files/git_tracking.ts";
+import { ignoreInGit } from "../files/git.ts";
 import { lockBeside } from "../dotenv/lock.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
 import { isLoopback } from "../http/transport.ts";
@@ -30,7 +30,7 @@ export async function saveSettings(
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
   // Before it is written: else another program could take it into a commit in between.
-  const ignored = ignoreInGit(path);
+  const ignored = await ignoreInGit(path);
   const lock = await lockBeside(path, LOCK_MS, worldOf({}));
   try {
     await updateEnvFile(path, changes, lock.held, undefined, template);

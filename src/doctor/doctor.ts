@@ -53,7 +53,7 @@ export async function diagnose(
     checkRuntime(),
     await checkSettings(configuration, status),
     ...checkShadowing(configuration),
-    ...(stored?.checks ?? checkEnvFile(configuration)),
+    ...(stored?.checks ?? await checkEnvFile(configuration)),
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
     ...checkProxy(configuration, endpoint),

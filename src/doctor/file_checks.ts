@@ -1,11 +1,11 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
 import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
-import { gitIgnores, gitTracking, ignoreAdvice, untrackCommand } from "../files/git_tracking.ts";
+import { gitIgnores, gitTracking, ignoreAdvice, mayRunGit, untrackCommand } from "../files/git.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../files/paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
-export function checkEnvFile(configuration: Configuration): Check[] {
+export async function checkEnvFile(configuration: Configuration): Promise<Check[]> {
   const name = ".env";
   const { envFile, settings } = configuration;
   const notes = settings.notes.map((note): Check => ({ name, level: "warn", message: note }));
@@ -17,9 +17,9 @@ export function checkEnvFile(configuration: Configuration): Check[] {
   if (problem) return [...notes, failedCheck(name, problem)];
   if (!settings.file.exists) {
     const message = `${place} is not there yet: the first login creates it`;
-    return [...notes, { name, level: "ok", message }, ...checkGit(envFile)];
+    return [...notes, { name, level: "ok", message }, ...await checkGit(envFile)];
   }
-  return [...notes, checkPrivacy(envFile, Deno.statSync(envFile).mode), ...checkGit(envFile)];
+  return [...notes, checkPrivacy(envFile, Deno.statSync(envFile).mode), ...await checkGit(envFile)];
 }
 
 /** Who can read a `.env` with these permission bits. On Windows they are made up, so nothing is claimed. */
@@ -42,39 +42,36 @@ export function checkPrivacy(
   return { name, level: "ok", message: `${place} is there${who}` };
 }
 
-function checkGit(envFile: string): Check[] {
+async function checkGit(envFile: string): Promise<Check[]> {
   const name = "version control";
-  switch (gitTracking(envFile)) {
-    case "tracked":
-      return [{
-        name,
-        level: "fail",
-        message: "git tracks the .env: the next commit would publish your tokens",
-        fix: `run: ${untrackCommand(envFile)}; ${ignoreAdvice(envFile)}; ` +
-          "and log in anew if it was pushed",
-      }];
-    case "untracked":
-      return [{ name, ...ignored(envFile) }];
-    case "outside":
-      return [];
+  // Both at once: a git that hangs takes a second.
+  const [tracking, ignored] = await Promise.all([gitTracking(envFile, true), gitIgnores(envFile)]);
+  if (tracking === "outside") return [];
+  if (tracking === "tracked") {
+    return [{
+      name,
+      level: "fail",
+      message: "git tracks the .env: the next commit would publish your tokens",
+      fix: `run: ${untrackCommand(envFile)}; ${ignoreAdvice(envFile)}; ` +
+        "and log in anew if it was pushed",
+    }];
   }
-}
-
-function ignored(envFile: string): Omit<Check, "name"> {
-  switch (gitIgnores(envFile)) {
-    case true:
-      return { level: "ok", message: "git ignores the .env" };
-    case false:
-      return {
-        level: "warn",
-        message: "git does not ignore the .env and the temporary file beside it",
-        fix: ignoreAdvice(envFile),
-      };
-    case undefined:
-      return {
-        level: "skip",
-        message: "git was not asked whether it ignores the .env",
-        fix: `run with --allow-run=git; or ${ignoreAdvice(envFile)}`,
-      };
+  if (tracking === "unknown" || ignored === undefined) {
+    const step = mayRunGit()
+      ? "see what git status says in its folder"
+      : "run with --allow-run=git";
+    return [{
+      name,
+      level: "skip",
+      message: "git did not tell whether it tracks or ignores the .env",
+      fix: `${step}; or ${ignoreAdvice(envFile)}`,
+    }];
   }
+  if (ignored) return [{ name, level: "ok", message: "git ignores the .env" }];
+  return [{
+    name,
+    level: "warn",
+    message: "git does not ignore the .env and the temporary file beside it",
+    fix: ignoreAdvice(envFile),
+  }];
 }

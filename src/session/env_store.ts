@@ -1,5 +1,5 @@
 import { grantsOthers, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
-import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git_tracking.ts";
+import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git.ts";
 import { lockBeside } from "../dotenv/lock.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
@@ -112,7 +112,7 @@ export class EnvStore implements SharedStore {
     });
     if (news.kind !== "same") return news;
     this.#seen = { lines: tokenLines(lines), written: tokens };
-    this.#warnIfTracked(path);
+    await this.#warnIfTracked(path, over);
     this.#notices.set(
       "mode",
       grantsOthers(mode)
@@ -130,10 +130,10 @@ export class EnvStore implements SharedStore {
     return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
   }
 
-  #warnIfTracked(path: string): void {
+  async #warnIfTracked(path: string, again: boolean): Promise<void> {
     this.#notices.set(
       "git",
-      gitTracking(path) !== "tracked"
+      await gitTracking(path, again) !== "tracked"
         ? undefined
         : `git tracks ${path}, so the next commit would publish your tokens; ` +
           `run: ${untrackCommand(path)}; and ${ignoreAdvice(path)}`,

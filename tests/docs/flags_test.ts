@@ -35,6 +35,8 @@ Deno.test("no document names a flag with which nothing is tested", () => {
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/cluster with another program.
     "--allow-run=ssh",
+    // Tested in tests/files.
+    "--allow-run=git",
   ]);
   for (const path of DOCUMENTS) {
     for (const [flag] of documentText(path).matchAll(/--allow-[a-z]+(=[^\s`]+)?/g)) {

@@ -1,7 +1,8 @@
 import { mayUseVariable } from "../runtime/environment.ts";
 import { displayPath } from "../files/paths.ts";
 import { isSafeTransport, namesProxy } from "../http/transport.ts";
-import { type Settings, VARIABLES } from "../settings/settings.ts";
+import { VARIABLES } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 
 /** Where the token may go, as the settings say. */

@@ -1,5 +1,5 @@
 import { parseEnvText } from "../dotenv/parser.ts";
-import { VARIABLES } from "../settings/settings.ts";
+import { VARIABLES } from "../settings/options.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 
 /** User name and password are the user's own: a reply brings neither. */

@@ -1,5 +1,4 @@
 import { type Check, failedCheck } from "../display/diagnosis.ts";
-import { timeoutOf } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { AuthError } from "../errors/errors.ts";
@@ -48,7 +47,7 @@ export async function checkTokenCommand(
   const { tokensByCommand } = await import("../session/cluster/token_command.ts");
   try {
     const place = { configuration, notices: new Notices() };
-    const tokens = await tokensByCommand(place, timeoutOf(configuration.settings), signal);
+    const tokens = await tokensByCommand(place, configuration.settings.timeoutMs, signal);
     const left = remainingMs(tokens, configuration.world);
     const span = left === undefined ? "with an unknown expiry" : `good for ${durationText(left)}`;
     return { check: { name, level: "ok", message: `gives a token ${span}` }, tokens };

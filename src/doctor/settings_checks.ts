@@ -3,10 +3,8 @@ import { checkProviderSettings, dialectOf } from "../provider/provider_settings.
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { type SettingName, VARIABLES } from "../settings/settings.ts";
+import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
-
-const NAMES = Object.keys(VARIABLES) as SettingName[];
 
 /** Whether all settings of a login are there, and where each came from. */
 export async function checkSettings(
@@ -24,7 +22,7 @@ export async function checkSettings(
     const [found, ...fix] = message.replace(/^Cannot log in: /, "").split("; ");
     return { name, level, message: found ?? message, fix: fix.join("; ") };
   }
-  const origins = NAMES.flatMap((key) => {
+  const origins = SETTING_NAMES.flatMap((key) => {
     const origin = settings.origin(key);
     return origin === undefined ? [] : [`${VARIABLES[key]} (${origin})`];
   });
@@ -33,7 +31,7 @@ export async function checkSettings(
 
 /** A variable of the environment that wins over another value in the `.env`: often forgotten, so it is told. */
 export function checkShadowing({ settings }: Configuration): Check[] {
-  const shadowed = NAMES.filter((name) => {
+  const shadowed = SETTING_NAMES.filter((name) => {
     const inFile = settings.file.values.get(VARIABLES[name]);
     return settings.origin(name) === "environment" && inFile && inFile !== settings.text(name);
   }).map((name) => VARIABLES[name]);

@@ -4,56 +4,34 @@
  */
 import * as z from "npm:zod@^4/mini";
 import type { Outcome, ProviderAnswer, ProviderRequest } from "./protocol.ts";
-import { isSafeTransport } from "../http/transport.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import { refusalOf } from "./read_refusal.ts";
-import { timeoutIn } from "../settings/settings.ts";
+import {
+  type CheckedSettings,
+  SETTING_NAMES,
+  type SettingName,
+  SETTINGS,
+} from "../settings/options.ts";
 
-const word = z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
-
-/** Never quotes the address: it may hold a password. */
-const endpoint = z.pipe(
-  z.transform((text: string) => URL.parse(text)),
-  z.instanceof(URL, { error: "must be a URL, such as https://<host>.<region>.<domain>" }).check(
-    z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
-    z.refine((url) => url.username + url.password === "", "must not hold a user name or password"),
-    z.refine((url) => url.search + url.hash === "", "must not hold a query or a fragment"),
-  ),
-);
-
-const dialect = z.object({
-  targetHeader: z.string().check(z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name")),
-  service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
-  contentType: z.string().check(
-    z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
-  ),
-}, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }');
-
-const settings = z.object({
-  authUrl: endpoint,
-  provider: dialect,
-  clientId: word,
-  userPoolId: word,
-  refreshSecretHash: z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
-  timeoutMs: z.pipe(
-    z.transform(timeoutIn),
-    z.number("must be a whole number of milliseconds, from 1 to one hour"),
-  ),
-});
-
-/** The checked settings of a request, or what is wrong, by the name of the setting. */
+/**
+ * Checks what a request needs, setting by setting, as their table says.
+ *
+ * @param valueOf What a setting came to: its text, or what was made of several.
+ * @returns The checked values, or what is wrong, by the name of the setting.
+ */
 export function checkValues(
-  values: Readonly<Record<keyof z.input<typeof settings>, unknown>>,
-): z.output<typeof settings> | Map<string, string> {
-  const checked = z.safeParse(settings, values);
-  if (checked.success) return checked.data;
-  const problems = new Map<string, string>();
-  for (const { path, message } of checked.error.issues) {
-    const name = String(path[0]);
-    // The first problem of a setting says most.
-    if (!problems.has(name)) problems.set(name, message);
+  valueOf: (name: SettingName) => unknown,
+): CheckedSettings | Map<SettingName, string> {
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const problems = new Map<SettingName, string>();
+  for (const name of SETTING_NAMES) {
+    const schema = SETTINGS[name].check?.(z);
+    if (schema === undefined) continue;
+    const checked = z.safeParse(schema, valueOf(name));
+    if (checked.success) values[name] = checked.data;
+    else problems.set(name, checked.error.issues[0]?.message ?? "cannot be used");
   }
-  return problems;
+  return problems.size > 0 ? problems : values as CheckedSettings;
 }
 
 /** Names of challenges and their parameters. They are shown even if a password contains one of their words. */

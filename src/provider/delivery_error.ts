@@ -6,7 +6,8 @@ import {
   SessionExpiredError,
 } from "../errors/errors.ts";
 import type { ProviderRequest, Refused } from "./protocol.ts";
-import { type SettingOrigin, VARIABLES } from "../settings/settings.ts";
+import { VARIABLES } from "../settings/options.ts";
+import type { SettingOrigin } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
 
 /** The message of each code: what it means, and what to do next. */

@@ -1,18 +1,14 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
-import type { ProviderWords } from "../settings/options.ts";
+import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
 
 /** What a request to the identity provider needs, checked. */
-export interface ProviderSettings {
+export interface ProviderSettings extends Omit<CheckedSettings, "authUrl" | "provider"> {
   /** The token endpoint (section 4.1). */
   readonly url: URL;
   readonly dialect: ProviderWords;
-  readonly clientId: string;
   /** Absent for a public client: no SECRET_HASH. */
   readonly clientSecret: Secret | undefined;
-  readonly userPoolId: string;
-  readonly refreshSecretHash: "auto" | "send" | "omit";
-  readonly timeoutMs: number;
   /** The command that gives a script its permissions, for the message of one that is missing. */
   command(): string;
 }

@@ -1,14 +1,14 @@
 import { ConfigError } from "../errors/errors.ts";
-import type { ProviderWords, SessionOptions } from "../settings/options.ts";
-import type { ProviderSettings } from "./protocol.ts";
 import {
-  DEFAULT_TIMEOUT_MS,
+  type ProviderWords,
+  type SessionOptions,
+  SETTING_NAMES,
   type SettingName,
-  type SettingOrigin,
-  type Settings,
-  timeoutIn,
+  SETTINGS,
   VARIABLES,
-} from "../settings/settings.ts";
+} from "../settings/options.ts";
+import type { ProviderSettings } from "./protocol.ts";
+import type { SettingOrigin, Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 
@@ -27,11 +27,6 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
     domain: "amazonaws.com",
   },
 };
-
-/** The deadline of one login or refresh in milliseconds; the default where what is set cannot be used. */
-export function timeoutOf(settings: Settings): number {
-  return timeoutIn(settings.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
-}
 
 /** The token endpoint as it is set, unchecked: to be shown and compared. */
 export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
@@ -99,21 +94,18 @@ async function check(
   const endpoint = endpointText(options, settings);
   const command = () => scriptCommand(settings, endpoint);
   const missing: SettingName[] = endpoint === undefined ? ["authUrl"] : [];
-  for (const name of ["clientId", "clientSecret", "userPoolId"] as const) {
-    if (settings.text(name) === undefined) missing.push(name);
+  for (const name of SETTING_NAMES) {
+    if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
   }
   missing.push(...alsoMissing);
   if (missing.length > 0) return { fault: missingSettings(missing, settings, command) };
 
   const checks = await importChecks();
   if (checks === undefined) return { fault: PACKAGE_UNAVAILABLE };
-  const checked = checks.checkValues({
-    authUrl: endpoint,
-    provider: dialectOf(options, settings),
-    clientId: settings.text("clientId"),
-    userPoolId: settings.text("userPoolId"),
-    refreshSecretHash: settings.text("refreshSecretHash") ?? "auto",
-    timeoutMs: settings.text("timeoutMs"),
+  const checked = checks.checkValues((name) => {
+    if (name === "authUrl") return endpoint;
+    if (name === "provider") return dialectOf(options, settings);
+    return settings.text(name);
   });
   if (checked instanceof Map) return { fault: invalidSettings(checked, settings) };
   const { authUrl, provider, ...rest } = checked;
@@ -219,13 +211,14 @@ function missingSettings(
 }
 
 function invalidSettings(
-  problems: ReadonlyMap<string, string>,
+  problems: ReadonlyMap<SettingName, string>,
   settings: Settings,
 ): SettingsFault {
-  const wrong = [...problems].map(([key, problem]): SettingProblem => {
-    const name = key as SettingName;
-    return { name, origin: settings.origin(name), problem };
-  });
+  const wrong = [...problems].map(([name, problem]) => ({
+    name,
+    origin: settings.origin(name),
+    problem,
+  }));
   const told = wrong.map(({ name, origin, problem }) => {
     const from = origin === undefined ? "" : ` (from the ${origin === "file" ? ".env" : origin})`;
     return `${VARIABLES[name]}${from} ${problem}`;

@@ -7,7 +7,7 @@
  */
 import { type World, worldOf } from "../runtime/world.ts";
 import { dialectOf, endpointText } from "../provider/provider_settings.ts";
-import { checkOptions, type SessionOptions } from "../settings/options.ts";
+import { checkOptions, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
@@ -102,16 +102,11 @@ export class Configuration {
 }
 
 function identityOf({ settings, options, isInStore }: Configuration): string {
-  return JSON.stringify([
-    settings.envFile,
-    endpointText(options, settings),
-    dialectOf(options, settings),
-    settings.text("clientId"),
-    settings.text("userPoolId"),
-    settings.text("tokenCommand"),
-    settings.text("store"),
-    settings.text("storeKey"),
-    // A store keeps each account's session under its name.
-    isInStore && settings.text("username"),
-  ]);
+  const texts = SETTING_NAMES.map((name) => {
+    const { identity } = SETTINGS[name];
+    const counts = identity === "yes" || (identity === "in a store" && isInStore);
+    return counts ? settings.text(name) : undefined;
+  });
+  const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
+  return JSON.stringify([settings.envFile, endpoint, texts]);
 }

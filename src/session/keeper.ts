@@ -1,4 +1,3 @@
-import { timeoutOf } from "../provider/provider_settings.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../values/tokens.ts";
 import type { World } from "../runtime/world.ts";
@@ -186,7 +185,7 @@ export class TokenKeeper {
       memory.become(before.holding);
     };
     signal?.addEventListener("abort", undo);
-    const waitMs = timeoutOf(this.configuration.settings) / 2;
+    const waitMs = this.configuration.settings.timeoutMs / 2;
     await memory.whileSaving(() =>
       memory.store.withLock(waitMs, async (lock) => {
         signal?.removeEventListener("abort", undo);
@@ -208,7 +207,7 @@ export class TokenKeeper {
     this.#settled = this.beginLogin();
     this.#replace(signedOut(configuration.isByCommand));
     notices.set("device", undefined);
-    const waitMs = timeoutOf(settings);
+    const waitMs = settings.timeoutMs;
     const waiting = { signal, reachMs: waitMs / 2 };
     const forget = async (lock: StoreLock) => {
       // A login that came since writes for itself.

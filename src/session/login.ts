@@ -11,7 +11,8 @@ import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
-import { resolveSettings, type SettingName, type Settings } from "../settings/settings.ts";
+import type { SettingName } from "../settings/options.ts";
+import { resolveSettings, type Settings } from "../settings/settings.ts";
 import {
   type CredentialOrigins,
   deliveryError,

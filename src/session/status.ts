@@ -3,12 +3,8 @@ import { endpointText } from "../provider/provider_settings.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import { type Ending, type Holding, tokensOf } from "./state.ts";
-import {
-  type SettingName,
-  type SettingOrigin,
-  type Settings,
-  VARIABLES,
-} from "../settings/settings.ts";
+import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
+import type { SettingOrigin, Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import {
   accountOf,
@@ -128,7 +124,7 @@ function endpointOrigin({ options, settings }: Configuration): string | undefine
 
 function originsOf(settings: Settings): Record<string, SettingOrigin> {
   const origins: Record<string, SettingOrigin> = {};
-  for (const name of Object.keys(VARIABLES) as SettingName[]) {
+  for (const name of SETTING_NAMES) {
     const origin = settings.origin(name);
     if (origin !== undefined) origins[VARIABLES[name]] = origin;
   }

@@ -2,11 +2,14 @@
  * The settings live here: options, environment and `.env`, where each came from, and the permissions
  * that follow from them. May import dotenv, runtime and values.
  */
+import type * as zod from "npm:zod@^4/mini";
 import type { Ask } from "../runtime/world.ts";
 import { typeError } from "../errors/errors.ts";
+import { isSafeTransport } from "../http/transport.ts";
+import { VISIBLE_ASCII } from "../values/secret.ts";
 import { closest } from "../values/wording.ts";
 
-/** Header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */
+/** A dialect: header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */
 export interface ProviderWords {
   /** Name of the header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
@@ -83,26 +86,254 @@ export interface SessionOptions {
   random?: () => number;
 }
 
-const TYPES: Record<keyof SessionOptions, readonly string[]> = {
+/** How the types of an option's value are called. */
+type TypeName<Value> = Value extends string ? "string"
+  : Value extends number ? "number"
+  : Value extends false ? "false"
+  : Value extends URL ? "URL"
+  : Value extends readonly string[] ? "array of strings"
+  : Value extends (...args: never) => unknown ? "function"
+  : "object";
+
+/** All that is known of a setting, but for its value. */
+export interface Setting<Type extends string = string> {
+  readonly variable: string;
+  /** Types of the option's value. */
+  readonly types: readonly Type[];
+  /**
+   * Where it may stand beside the option. A `.env` comes along when a project is copied, so it must not run
+   * commands or lead tokens elsewhere. A session that is made beside the default one takes no tokens by
+   * way of the environment.
+   */
+  readonly readFrom:
+    | "environment and file"
+    | "environment"
+    | "environment of the default session";
+  /**
+   * Whether another value means another account: then tokens in memory are dropped. `endpoint`: all
+   * settings that make the endpoint and its dialect are compared as a whole. `in a store`: a store
+   * keeps the session of each account under its name.
+   */
+  readonly identity: "yes" | "no" | "endpoint" | "in a store";
+  /** Must not be shown. */
+  readonly secret?: true;
+  /** When a blank text is a value. Default: it is the same as none. */
+  readonly blank?: "value if empty" | "value as an option";
+  /** Blanks around it count, and any character may stand in it. */
+  readonly verbatim?: true;
+  /** The text of an option that is a list. Default: its parts with commas between them. */
+  readonly listText?: (list: readonly string[]) => string;
+  /** Every request to the provider needs it. */
+  readonly required?: true;
+  /**
+   * What must hold before a request to the provider. Made when it is needed, because a start loads no
+   * package. Other settings are checked where they are used.
+   */
+  readonly check?: (z: typeof zod) => zod.ZodMiniType;
+}
+
+/**
+ * All settings, in the order in which they are listed. What reads, compares or checks settings takes its
+ * rules from here, and tests compare the documents with it.
+ */
+const TABLE = {
+  authUrl: {
+    variable: "AUTH_URL",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "endpoint",
+    // Never quotes the address: it may hold a password.
+    check: (z) =>
+      z.pipe(
+        z.transform((text: string) => URL.parse(text)),
+        z.instanceof(URL, { error: "must be a URL, such as https://<host>.<region>.<domain>" })
+          .check(
+            z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
+            z.refine(
+              (url) => url.username + url.password === "",
+              "must not hold a user name or password",
+            ),
+            z.refine(
+              (url) => url.search + url.hash === "",
+              "must not hold a query or a fragment",
+            ),
+          ),
+      ),
+  },
+  region: {
+    variable: "AUTH_REGION",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "endpoint",
+  },
+  providerHost: {
+    variable: "AUTH_PROVIDER_HOST",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "endpoint",
+  },
+  providerDomain: {
+    variable: "AUTH_PROVIDER_DOMAIN",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "endpoint",
+  },
+  provider: {
+    variable: "AUTH_PROVIDER",
+    types: ["string", "object"],
+    readFrom: "environment and file",
+    identity: "endpoint",
+    check: (z) =>
+      z.object({
+        targetHeader: z.string().check(
+          z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name"),
+        ),
+        service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
+        contentType: z.string().check(
+          z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
+        ),
+      }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
+  },
+  clientId: {
+    variable: "APP_CLIENT_ID",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "yes",
+    required: true,
+    check: visibleWord,
+  },
+  clientSecret: {
+    variable: "APP_CLIENT_SECRET",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "no",
+    secret: true,
+    // A client without a secret.
+    blank: "value if empty",
+    required: true,
+  },
+  userPoolId: {
+    variable: "USER_POOL_ID",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "yes",
+    required: true,
+    check: visibleWord,
+  },
+  username: {
+    variable: "USERNAME",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "in a store",
+  },
+  password: {
+    variable: "PASSWORD",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "no",
+    secret: true,
+    verbatim: true,
+  },
+  refreshSecretHash: {
+    variable: "AUTH_REFRESH_SECRET_HASH",
+    types: ["string"],
+    readFrom: "environment and file",
+    identity: "no",
+    check: (z) =>
+      z._default(
+        z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
+        "auto",
+      ),
+  },
+  apiBaseUrl: {
+    variable: "API_BASE_URL",
+    types: ["string", "URL"],
+    readFrom: "environment and file",
+    identity: "no",
+  },
+  allowedOrigins: {
+    variable: "API_ALLOWED_ORIGINS",
+    types: ["string", "array of strings"],
+    readFrom: "environment and file",
+    identity: "no",
+    // No origin, whatever the environment allows.
+    blank: "value as an option",
+  },
+  timeoutMs: {
+    variable: "AUTH_TIMEOUT_MS",
+    types: ["number"],
+    readFrom: "environment and file",
+    identity: "no",
+    check: (z) =>
+      z.pipe(
+        z.transform(parseTimeout),
+        z.number("must be a whole number of milliseconds, from 1 to one hour"),
+      ),
+  },
+  tokenCommand: {
+    variable: "AUTH_TOKEN_COMMAND",
+    types: ["string", "array of strings"],
+    readFrom: "environment of the default session",
+    identity: "yes",
+    listText: joinCommand,
+  },
+  store: {
+    variable: "AUTH_STORE",
+    types: ["string"],
+    readFrom: "environment of the default session",
+    identity: "yes",
+  },
+  storeKey: {
+    variable: "AUTH_STORE_KEY",
+    types: ["string"],
+    // storeKey alone sends nothing to anybody.
+    readFrom: "environment",
+    identity: "yes",
+    secret: true,
+  },
+} satisfies {
+  readonly [Name in keyof SessionOptions]?: Setting<TypeName<Required<SessionOptions>[Name]>>;
+};
+
+type Table = typeof TABLE;
+
+/** Name of a setting: of an option that has a variable. */
+export type SettingName = keyof Table;
+
+type NamesWith<Rule extends keyof Setting> = {
+  [Name in SettingName]: Table[Name] extends Record<Rule, unknown> ? Name : never;
+}[SettingName];
+
+/** Name of a setting that must not be shown. */
+export type SecretName = NamesWith<"secret">;
+
+/** What the checks make of the settings that have one. */
+export type CheckedSettings = {
+  readonly [Name in NamesWith<"check">]: zod.output<ReturnType<Table[Name]["check"]>>;
+};
+
+/** What is known of each setting. */
+export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
+
+/** The names of all settings, in the order of the table. */
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** The variable of each setting. */
+export const VARIABLES = Object.fromEntries(
+  SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),
+) as Readonly<Record<SettingName, string>>;
+
+/** Names the `.env`, so it cannot stand in one. */
+export const ENV_FILE_VARIABLE = "AUTH_ENV_FILE";
+
+/** Options that are no settings: which `.env`, the mirror in the environment, and the outside world. */
+const OTHER_OPTIONS: {
+  readonly [Name in Exclude<keyof SessionOptions, SettingName>]: readonly TypeName<
+    Required<SessionOptions>[Name]
+  >[];
+} = {
   envFile: ["string", "URL", "false"],
-  authUrl: ["string"],
-  region: ["string"],
-  providerHost: ["string"],
-  providerDomain: ["string"],
-  provider: ["string", "object"],
-  clientId: ["string"],
-  clientSecret: ["string"],
-  userPoolId: ["string"],
-  username: ["string"],
-  password: ["string"],
-  refreshSecretHash: ["string"],
-  apiBaseUrl: ["string", "URL"],
-  allowedOrigins: ["string", "array of strings"],
   exportEnv: ["string"],
-  timeoutMs: ["number"],
-  tokenCommand: ["string", "array of strings"],
-  store: ["string"],
-  storeKey: ["string"],
   fetch: ["function"],
   now: ["function"],
   monotonic: ["function"],
@@ -111,6 +342,48 @@ const TYPES: Record<keyof SessionOptions, readonly string[]> = {
   timeout: ["function"],
   random: ["function"],
 };
+
+/** The types of all options, by name. */
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[name].types])),
+  ...OTHER_OPTIONS,
+};
+
+function visibleWord(z: typeof zod) {
+  return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
+}
+
+/** Deadline of one login or refresh, where none is set. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** The milliseconds of `timeoutMs`: a whole number from 1 to one hour; `undefined` if it is not. */
+export function parseTimeout(text: string | undefined): number | undefined {
+  const ms = text === undefined ? DEFAULT_TIMEOUT_MS : Number(text);
+  return Number.isInteger(ms) && ms >= 1 && ms <= 3_600_000 ? ms : undefined;
+}
+
+/**
+ * Splits a command into program and arguments, without a shell: blanks separate words, single or double
+ * quotes keep blanks together, and nothing else has a meaning. So a backslash in a path stays one.
+ *
+ * @returns `undefined` if a quote is not closed, or there is no program.
+ */
+export function splitCommand(line: string): [string, ...string[]] | undefined {
+  const words: string[] = [];
+  for (const [word] of line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g)) {
+    const parts = [...word.matchAll(/"([^"]*)"|'([^']*)'|([^"']+)|["']/g)];
+    const texts = parts.flatMap(([, double, single, plain]) => double ?? single ?? plain ?? []);
+    if (texts.length < parts.length) return undefined;
+    words.push(texts.join(""));
+  }
+  const [program, ...args] = words;
+  return program ? [program, ...args] : undefined;
+}
+
+/** The line that is split into these words. */
+export function joinCommand(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
+}
 
 /**
  * Checks option names and types: notebook cells are not type-checked.

@@ -1,8 +1,8 @@
 import { foldersOf } from "../dotenv/file.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import { workingFolder } from "../files/paths.ts";
-import { wordsOf } from "./split_command.ts";
-import { type Settings, VARIABLES } from "./settings.ts";
+import { ENV_FILE_VARIABLE, splitCommand, VARIABLES } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /** A permission that a script needs, as the flag that grants it. */
 export interface NeededPermission {
@@ -21,7 +21,7 @@ export function neededPermissions(
   endpoint: string | undefined,
 ): NeededPermission[] {
   const command = settings.text("tokenCommand");
-  const program = wordsOf(command ?? "")?.[0];
+  const program = splitCommand(command ?? "")?.[0];
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const store = settings.text("store");
@@ -47,7 +47,7 @@ export function neededPermissions(
     },
     {
       flag: "--allow-env",
-      granted: [...Object.values(VARIABLES), "AUTH_ENV_FILE"].every(mayUseVariable),
+      granted: [...Object.values(VARIABLES), ENV_FILE_VARIABLE].every(mayUseVariable),
     },
     ...(program === undefined ? [] : [{
       flag: `--allow-run=${program}`,

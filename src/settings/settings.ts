@@ -6,37 +6,19 @@ import {
 } from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { lineOf } from "./split_command.ts";
-import type { SessionOptions } from "./options.ts";
+import {
+  DEFAULT_TIMEOUT_MS,
+  ENV_FILE_VARIABLE,
+  parseTimeout,
+  type SecretName,
+  type SessionOptions,
+  SETTING_NAMES,
+  type SettingName,
+  SETTINGS,
+  VARIABLES,
+} from "./options.ts";
 import { environment } from "../runtime/environment.ts";
 import { Secret } from "../values/secret.ts";
-
-/** The settings that have a variable, by option name. */
-export const VARIABLES = {
-  authUrl: "AUTH_URL",
-  region: "AUTH_REGION",
-  providerHost: "AUTH_PROVIDER_HOST",
-  providerDomain: "AUTH_PROVIDER_DOMAIN",
-  provider: "AUTH_PROVIDER",
-  clientId: "APP_CLIENT_ID",
-  clientSecret: "APP_CLIENT_SECRET",
-  userPoolId: "USER_POOL_ID",
-  username: "USERNAME",
-  password: "PASSWORD",
-  refreshSecretHash: "AUTH_REFRESH_SECRET_HASH",
-  apiBaseUrl: "API_BASE_URL",
-  allowedOrigins: "API_ALLOWED_ORIGINS",
-  timeoutMs: "AUTH_TIMEOUT_MS",
-  tokenCommand: "AUTH_TOKEN_COMMAND",
-  store: "AUTH_STORE",
-  storeKey: "AUTH_STORE_KEY",
-} as const;
-
-/** Name of a setting that has a variable. */
-export type SettingName = keyof typeof VARIABLES;
-
-/** Never read from a `.env`: a project that was copied must not run commands or lead tokens elsewhere. */
-const NOT_FROM_FILE: readonly SettingName[] = ["tokenCommand", "store", "storeKey"];
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
@@ -44,15 +26,6 @@ export type SettingOrigin = "option" | "environment" | "file";
 interface Setting {
   readonly text: Secret;
   readonly origin: SettingOrigin;
-}
-
-/** Deadline of one login or refresh, where none is set. */
-export const DEFAULT_TIMEOUT_MS = 30_000;
-
-/** The milliseconds of `timeoutMs`: a whole number from 1 to one hour; `undefined` if it is not. */
-export function timeoutIn(text: string | undefined): number | undefined {
-  const ms = text === undefined ? DEFAULT_TIMEOUT_MS : Number(text);
-  return Number.isInteger(ms) && ms >= 1 && ms <= 3_600_000 ? ms : undefined;
 }
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
@@ -81,7 +54,8 @@ export class Settings {
     const isBoth = found.has("tokenCommand") && found.has("store");
     this.notes = [
       ...location.notes,
-      ...NOT_FROM_FILE.flatMap((name) => unusedLine(name, file)),
+      ...SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
+        .flatMap((name) => unusedLine(name, file)),
       ...(isBoth
         ? ["AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set; unset one of them"]
         : []),
@@ -94,8 +68,13 @@ export class Settings {
   }
 
   /** The value of a setting that must not be shown. */
-  secret(name: "password" | "clientSecret" | "storeKey"): Secret | undefined {
+  secret(name: SecretName): Secret | undefined {
     return this.#found.get(name)?.text;
+  }
+
+  /** The deadline of one login or refresh in milliseconds; the default where what is set cannot be used. */
+  get timeoutMs(): number {
+    return parseTimeout(this.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
   }
 
   /** Where the value came from; `undefined` if it is not set. */
@@ -122,21 +101,14 @@ export function resolveSettings(
   const found = new Map<SettingName, Setting>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
     if (value === undefined || found.has(name)) return;
-    // Empty counts as not set, but for a client without a secret and an option that allows no origin.
-    const chosenEmpty = (name === "clientSecret" && value === "") ||
-      (name === "allowedOrigins" && origin === "option");
-    if (value.trim() === "" && !chosenEmpty) return;
+    if (value.trim() === "" && !mayBeBlank(name, value, origin)) return;
     found.set(name, { text: new Secret(clean(name, value)), origin });
   };
-  const names = Object.keys(VARIABLES) as SettingName[];
-  for (const name of names) put(name, optionText(options, name), "option");
+  for (const name of SETTING_NAMES) put(name, optionText(options, name), "option");
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
-    for (const name of names) {
-      // Another account beside the default one takes no tokens by way of the environment.
-      if (NOT_FROM_FILE.includes(name) && (origin === "file" || !(ownFile || isKey(name)))) {
-        continue;
-      }
+    for (const name of SETTING_NAMES) {
+      if (!mayStandIn(origin, name, ownFile)) continue;
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
@@ -150,15 +122,28 @@ export function resolveSettings(
  * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile` that is no file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
-  for (const name of Object.keys(VARIABLES) as SettingName[]) {
+  for (const name of SETTING_NAMES) {
     clean(name, optionText(options, name) ?? "");
   }
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
 }
 
-/** A key by itself leads nowhere. */
-function isKey(name: SettingName): boolean {
-  return name === "storeKey";
+/** Whether a setting is read from there. */
+function mayStandIn(
+  origin: "environment" | "file",
+  name: SettingName,
+  isDefault: boolean,
+): boolean {
+  const { readFrom } = SETTINGS[name];
+  if (readFrom === "environment and file") return true;
+  return origin === "environment" && (isDefault || readFrom === "environment");
+}
+
+/** Whether a blank text is a value of a setting. Elsewhere it is the same as none. */
+function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
+  const { blank } = SETTINGS[name];
+  if (blank === "value if empty") return text === "";
+  return blank === "value as an option" && origin === "option";
 }
 
 function unusedLine(name: SettingName, file: EnvSnapshot): string[] {
@@ -173,14 +158,14 @@ function unusedLine(name: SettingName, file: EnvSnapshot): string[] {
 
 type Read = (variable: string) => string | undefined;
 
-function sources(file: EnvSnapshot): [SettingOrigin, Read][] {
+function sources(file: EnvSnapshot): ["environment" | "file", Read][] {
   return [["environment", environment], ["file", (variable) => file.values.get(variable)]];
 }
 
 function locate(options: SessionOptions, ownFile: boolean): EnvLocation {
   if (options.envFile !== undefined) return namedEnvFile(options.envFile);
   if (!ownFile) return namedEnvFile(false);
-  return namedEnvFileOr(environment("AUTH_ENV_FILE"));
+  return namedEnvFileOr(environment(ENV_FILE_VARIABLE));
 }
 
 function namedEnvFileOr(name: string | undefined): EnvLocation {
@@ -206,22 +191,21 @@ function credentialsOf(
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return name === "tokenCommand" ? lineOf(value) : value.join(",");
+  if (Array.isArray(value)) return SETTINGS[name].listText?.(value) ?? value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
   // The object itself is read where the dialect is chosen: here only its origin counts.
-  return name === "provider" && typeof value === "object" ? "an object" : undefined;
+  return "an object";
 }
 
 function clean(name: SettingName, value: string): string {
-  if (name === "password") return value;
+  if (SETTINGS[name].verbatim) return value;
   const trimmed = value.trim();
   // deno-lint-ignore no-control-regex -- a control character must not reach a header or a URL
   if (/[\u0000-\u001f\u007f]/.test(trimmed)) {
     throw new ConfigError(
       "INVALID_SETTING",
-      `Cannot use ${
-        VARIABLES[name]
-      } (${name}): it holds a control character; paste it again as one line`,
+      `Cannot use ${VARIABLES[name]} (${name}): it holds a control character`,
+      "paste it again as one line",
     );
   }
   return trimmed;

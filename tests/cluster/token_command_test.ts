@@ -4,7 +4,7 @@ import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { jwt, portless, rejection, statusOf } from "../support/portless.ts";
-import { lineOf } from "../../src/settings/split_command.ts";
+import { joinCommand } from "../../src/settings/options.ts";
 import { counted, printing, scriptCommand } from "./command.ts";
 
 /** A bare token, as the portal gives it, without the word before it. */
@@ -153,7 +153,7 @@ Deno.test("logout() while the command runs drops what it gives", () =>
 Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
-    const line = lineOf(printing("a".repeat(30)));
+    const line = joinCommand(printing("a".repeat(30)));
     const lines = [`AUTH_TOKEN_COMMAND=${JSON.stringify(line)}`, "AUTH_STORE=redis://127.0.0.1:1"];
     Deno.writeTextFileSync(envFile, lines.map((each) => `${each}\n`).join(""));
     const session = createSession({ envFile });
@@ -178,7 +178,7 @@ Deno.test("the default session takes the command from the environment, if it may
   inFolder(async (folder) => {
     const token = jwt({ exp: 4e9 });
     const [program = "", ...args] = printing(token);
-    const env = { AUTH_TOKEN_COMMAND: lineOf([program, ...args]) };
+    const env = { AUTH_TOKEN_COMMAND: joinCommand([program, ...args]) };
     const flags = ["--allow-env", "--allow-read=.", "--allow-net=127.0.0.1"];
     const run = async (more: string[]) =>
       JSON.parse(

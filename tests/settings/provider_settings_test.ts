@@ -1,6 +1,7 @@
 /** What keeps settings from being used, as data: what is shown is made of it. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { ConfigError, type SessionOptions } from "../../mod.ts";
+import type { SessionOptions } from "../../mod.ts";
+import { ConfigError } from "../../src/errors/errors.ts";
 import { checkProviderSettings, settingsFault } from "../../src/provider/provider_settings.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 

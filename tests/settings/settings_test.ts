@@ -1,29 +1,13 @@
 /** Where each setting comes from, which source wins, and how a wrong one is told. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
+import { VARIABLES } from "../../src/settings/options.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection } from "../support/portless.ts";
 
 /** Variables that the machine running the tests may have set. */
 const UNSET = Object.fromEntries(
-  [
-    "AUTH_URL",
-    "AUTH_REGION",
-    "AUTH_PROVIDER",
-    "AUTH_PROVIDER_HOST",
-    "AUTH_PROVIDER_DOMAIN",
-    "APP_CLIENT_ID",
-    "APP_CLIENT_SECRET",
-    "USER_POOL_ID",
-    "USERNAME",
-    "PASSWORD",
-    "AUTH_REFRESH_SECRET_HASH",
-    "API_BASE_URL",
-    "API_ALLOWED_ORIGINS",
-    "AUTH_TIMEOUT_MS",
-    "ACCESS_TOKEN",
-    "REFRESH_TOKEN",
-  ].map((name) => [name, undefined]),
+  [...Object.values(VARIABLES), "ACCESS_TOKEN", "REFRESH_TOKEN"].map((name) => [name, undefined]),
 );
 
 /** The clocks and the network of a world, with nothing set. */
@@ -228,7 +212,7 @@ Deno.test("a setting that cannot be used is refused before anything is sent", as
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("wire words that cannot be sent are refused, naming the word that is needed", async () => {
+Deno.test("a dialect that cannot be sent is refused, naming the word that is needed", async () => {
   await using world = portless();
   const words = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
   const cases: [Partial<typeof words>, RegExp][] = [

@@ -1,4 +1,3 @@
-import { timeoutOf } from "../../provider/provider_settings.ts";
 import { type AuthError, ConfigError, sentenceOf } from "../../errors/errors.ts";
 import { Secret } from "../../values/secret.ts";
 import { readStored } from "../stored_tokens.ts";
@@ -90,7 +89,7 @@ export class RedisStore implements SharedStore {
   }
 
   async sync(isPatient: boolean): Promise<void> {
-    const limitMs = isPatient ? timeoutOf(this.#configuration().settings) / 4 : GOOD_MS;
+    const limitMs = isPatient ? this.#configuration().settings.timeoutMs / 4 : GOOD_MS;
     // Shared by all callers, so that nobody's signal ends it.
     this.#syncing ??= this.#untilReached({}, limitMs).finally(() => this.#syncing = undefined);
     await this.#syncing;
@@ -127,7 +126,7 @@ export class RedisStore implements SharedStore {
     this.#known = known;
     this.#told = known.tokens;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
-    const limitMs = lock.held ? timeoutOf(this.#configuration().settings) / 4 : ANSWER_MS;
+    const limitMs = lock.held ? this.#configuration().settings.timeoutMs / 4 : ANSWER_MS;
     return await this.#untilReached({}, limitMs) !== undefined;
   }
 

@@ -1,4 +1,4 @@
-import { VARIABLES } from "../../settings/settings.ts";
+import { VARIABLES } from "../../settings/options.ts";
 import { Secret } from "../../values/secret.ts";
 
 /** How a command ended. */

@@ -1,10 +1,10 @@
-import { endpointText, timeoutOf } from "../../provider/provider_settings.ts";
+import { endpointText } from "../../provider/provider_settings.ts";
 import { type AuthError, ConfigError, ProviderError } from "../../errors/errors.ts";
 import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../values/secret.ts";
 import { isGoodFor, makeTokens, readClaims, sameAccess, type Tokens } from "../../values/tokens.ts";
 import { spanText } from "../../values/wording.ts";
-import { wordsOf } from "../../settings/split_command.ts";
+import { splitCommand } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
@@ -22,7 +22,7 @@ export async function renewByCommand(
   reason: Reason,
   { signal }: { readonly signal: AbortSignal },
 ): Promise<Tokens> {
-  const whole = timeoutOf(session.configuration.settings);
+  const whole = session.configuration.settings.timeoutMs;
   const limitMs = reason === "early" ? Math.min(whole, EARLY_DEADLINE_MS) : whole;
   try {
     const tokens = await tokensByCommand(session, limitMs, signal);
@@ -51,7 +51,7 @@ export async function tokensByCommand(
   signal?: AbortSignal,
 ): Promise<Tokens> {
   const { options, settings, world } = configuration;
-  const command = wordsOf(settings.text("tokenCommand") ?? "");
+  const command = splitCommand(settings.text("tokenCommand") ?? "");
   if (command === undefined) {
     throw new ConfigError(
       "INVALID_SETTING",

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { lineOf, wordsOf } from "../../src/settings/split_command.ts";
+import { joinCommand, splitCommand } from "../../src/settings/options.ts";
 
-Deno.test("wordsOf() splits at blanks, keeps what is quoted, and knows no other sign", () => {
+Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no other sign", () => {
   const cases: [string, string[] | undefined][] = [
     ["ssh login-node platform-auth token --json", [
       ...["ssh", "login-node", "platform-auth", "token", "--json"],
@@ -18,14 +18,14 @@ Deno.test("wordsOf() splits at blanks, keeps what is quoted, and knows no other 
     ["  ", undefined],
     ["'' a", undefined],
   ];
-  for (const [line, words] of cases) assertEquals(wordsOf(line), words, line);
+  for (const [line, words] of cases) assertEquals(splitCommand(line), words, line);
 });
 
 Deno.test("an array of words comes back from the line that is made of it", () => {
   const word = fc.string({ unit: fc.constantFrom(..."ab'\" \\$") });
   fc.assert(
     fc.property(fc.array(word), (args) => {
-      assertEquals(wordsOf(lineOf(["program", ...args])), ["program", ...args]);
+      assertEquals(splitCommand(joinCommand(["program", ...args])), ["program", ...args]);
     }),
   );
 });

@@ -1,0 +1,86 @@
+/** What a setting needs in the documents: each test names what a new one lacks. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  ENV_FILE_VARIABLE,
+  SETTING_NAMES,
+  SETTINGS,
+  VARIABLES,
+} from "../../src/settings/options.ts";
+import { documentText } from "../support/documented_flags.ts";
+
+const EVERY_VARIABLE: readonly string[] = [ENV_FILE_VARIABLE, ...Object.values(VARIABLES)];
+
+/** The words in a text that stand between backticks. */
+function quoted(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
+}
+
+/** The rows of the README's table of settings: options, variables, and the remark behind these. */
+function settingRows(): { options: string[]; variables: string[]; remark: string }[] {
+  const [, section = ""] = documentText("README.md").split(/^## Settings$/m);
+  const [table = ""] = section.split(/^## /m);
+  return [...table.matchAll(/^\| (`[^|]*`) +\| ([^|]*) \|/gm)]
+    .map(([, options = "", variables = ""]) => ({
+      options: quoted(options),
+      variables: quoted(variables.replace(/\(.*\)/, "")),
+      remark: /\((.*)\)/.exec(variables)?.[1] ?? "",
+    }));
+}
+
+Deno.test("the README's table has every setting with its variable, and no other", () => {
+  const listed = settingRows().flatMap(({ options, variables }) =>
+    options.map((option, index) => [option, variables[index]])
+  );
+  const wanted = SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]);
+  assertEquals(
+    listed.sort(),
+    [["envFile", ENV_FILE_VARIABLE], ["exportEnv", undefined], ...wanted].sort(),
+  );
+});
+
+Deno.test("the README's table says which settings are never read from a .env", () => {
+  const remarked = settingRows().filter(({ remark }) => /^(never in|environment only)/.test(remark))
+    .flatMap(({ options }) => options);
+  const wanted = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom !== "environment and file");
+  assertEquals(remarked.sort(), ["envFile", ...wanted].sort());
+});
+
+Deno.test(".env.example has a line for every setting that may stand in a .env, and for no other", () => {
+  const lines = [...documentText(".env.example").matchAll(/^#([A-Z_]+)=/gm)]
+    .map(([, name]) => name);
+  const wanted = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom === "environment and file")
+    .map((name) => SETTINGS[name].variable);
+  assertEquals(lines.sort(), wanted.sort());
+});
+
+Deno.test(".env.example names every variable that may not stand in a .env", () => {
+  const text = documentText(".env.example");
+  for (const variable of EVERY_VARIABLE) {
+    assert(new RegExp(`\\b${variable}\\b`).test(text), variable);
+  }
+});
+
+/** What `deno doc` says of the options of a session, by name. */
+async function docsOfOptions(): Promise<Map<string, string>> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", new URL("../../src/settings/options.ts", import.meta.url).href],
+    stderr: "null",
+  }).output();
+  const docs = new Map<string, string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const { name, jsDoc } = value as { name?: unknown; jsDoc?: { doc?: unknown } };
+    if (typeof name === "string" && typeof jsDoc?.doc === "string") docs.set(name, jsDoc.doc);
+    Object.values(value).forEach(visit);
+  };
+  visit(JSON.parse(new TextDecoder().decode(stdout)));
+  return docs;
+}
+
+Deno.test("the description of every option that has a variable names it", async () => {
+  const docs = await docsOfOptions();
+  for (const name of SETTING_NAMES) {
+    const { variable } = SETTINGS[name];
+    assert(docs.get(name)?.includes(`\`${variable}\``), `${name}: ${docs.get(name)}`);
+  }
+});

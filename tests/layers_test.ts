@@ -116,8 +116,6 @@ const PORTAL_FLOORS = ["src/sandbox/portal/", "src/sandbox/records.ts"];
 /** The floors of the demo, from the top; below them are the two public modules that it shows. */
 const DEMO_FLOORS = [
   "src/demo/main.ts",
-  "src/demo/session_steps.ts",
-  "src/demo/sign_in_steps.ts",
   "src/demo/",
   "mod.ts",
   "src/sandbox/mod.ts",
@@ -182,9 +180,9 @@ Deno.test("the demo uses the two public modules only, and nobody uses the demo",
   }
   for (
     const [from, to] of [
-      ["src/demo/step.ts", "src/demo/sign_in_steps.ts"],
-      ["src/demo/step.ts", "src/sandbox/sandbox.ts"],
-      ["src/demo/step.ts", "src/errors/errors.ts"],
+      ["src/demo/transcript.ts", "src/demo/main.ts"],
+      ["src/demo/transcript.ts", "src/sandbox/sandbox.ts"],
+      ["src/demo/transcript.ts", "src/errors/errors.ts"],
     ] as const
   ) {
     assertEquals(upwardIn(planted(from, to), DEMO_FLOORS), [`${from} -> ${to}`]);

@@ -1,3 +1,4 @@
+import { AuthError } from "../../mod.ts";
 import type { Sandbox } from "../sandbox/mod.ts";
 
 /** A check of the demo that failed. */
@@ -18,13 +19,42 @@ const WIDTH = 92;
 
 /** Prints what happens: steps, code, results, checks, and the requests that the servers got. */
 export class Transcript {
-  readonly #explain: (error: unknown) => string;
+  /** The servers whose requests are printed. */
+  sandbox: Sandbox | undefined;
+  #steps = 0;
+  /** What runs, as a failure names it. */
+  #place = "The start";
   #printedRequests = 0;
   #printedCalls = 0;
 
-  /** @param explain Gives the text for an error that a line of code threw. */
-  constructor(explain: (error: unknown) => string) {
-    this.#explain = explain;
+  /** What the provider was sent since the step began. */
+  get requests(): Sandbox["requests"] {
+    return this.sandbox?.requests.slice(this.#printedRequests) ?? [];
+  }
+
+  /** What the API was sent since the step began. */
+  get apiRequests(): Sandbox["apiRequests"] {
+    return this.sandbox?.apiRequests.slice(this.#printedCalls) ?? [];
+  }
+
+  /**
+   * Prints a step, runs it, and prints the requests that the servers got.
+   *
+   * @throws {CheckFailed} If it throws anything.
+   */
+  async step(name: string, title: string, text: string, work: () => Promise<void>): Promise<void> {
+    this.#steps++;
+    this.#place = `Step ${this.#steps} (${name})`;
+    this.heading(`${this.#steps}. ${title}`, `(${name})`);
+    this.text(text);
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof CheckFailed) throw error;
+      throw new CheckFailed(`${title} works`, "no error", errorText(error));
+    } finally {
+      this.#printRequests();
+    }
   }
 
   /** Prints a heading, with a remark in gray. */
@@ -60,7 +90,7 @@ export class Transcript {
     try {
       value = await work();
     } catch (error) {
-      throw new CheckFailed(`${code} succeeds`, "no error", this.#explain(error));
+      throw new CheckFailed(`${code} succeeds`, "no error", errorText(error));
     }
     const shown = await show(value);
     if (shown !== "") console.log(shown.replaceAll(/^/gm, "     "));
@@ -78,30 +108,41 @@ export class Transcript {
     console.log(`   ${paint("green", "✓")} ${claim}`);
   }
 
-  /** Prints the requests that the provider and the API got since the last time. */
-  requests({ requests, apiRequests }: Sandbox): void {
-    const asked = requests.slice(this.#printedRequests)
-      .map((each) =>
-        `${each.operation}${each.authFlow ? ` ${each.authFlow}` : ""} → ${each.status}`
-      );
-    const called = apiRequests.slice(this.#printedCalls)
-      .map((each) => `${each.method} ${each.path} → ${each.status}`);
-    this.#printedRequests = requests.length;
-    this.#printedCalls = apiRequests.length;
+  #printRequests(): void {
+    const asked = this.requests.map((each) =>
+      `${each.operation}${each.authFlow ? ` ${each.authFlow}` : ""} → ${each.status}`
+    );
+    const called = this.apiRequests.map((each) => `${each.method} ${each.path} → ${each.status}`);
+    this.#printedRequests += asked.length;
+    this.#printedCalls += called.length;
     console.log(paint("gray", `   requests to the provider: ${summary(asked)}`));
     console.log(paint("gray", `   requests to the API:      ${summary(called)}`));
   }
 
-  /** Prints that all went well. */
-  success(text: string): void {
-    console.log(`\n${paint("green", text)}`);
+  /** Prints that all went well, and what to do next. */
+  end(next: string): void {
+    console.log(`\n${paint("green", `All ${this.#steps} steps passed.`)}`);
+    this.text(next);
   }
 
   /** Prints a failed check to the error output. */
-  failure(where: string, { message, expected, seen }: CheckFailed): void {
-    console.error(`\n${paint("red", `${where} failed.`, Deno.stderr)}`);
+  failure({ message, expected, seen }: CheckFailed): void {
+    console.error(`\n${paint("red", `${this.#place} failed.`, Deno.stderr)}`);
     console.error(`   check:    ${message}\n   expected: ${expected}\n   seen:     ${seen}`);
   }
+}
+
+/** An error as one line, with its code. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return "something that is not an error was thrown";
+  const code = error instanceof AuthError ? ` ${error.code}` : "";
+  return `${error.name}${code}: ${error.message}`;
+}
+
+/** The answer of the API: its status and the beginning of its text. The body stays readable. */
+export async function answerText(answer: Response): Promise<string> {
+  const text = await answer.clone().text();
+  return `${answer.status} ${text.length > 70 ? `${text.slice(0, 70)}…` : text}`;
 }
 
 /** Colors a text, if it goes to a terminal and NO_COLOR does not forbid it. */

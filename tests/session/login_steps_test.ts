@@ -1,0 +1,135 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { ChallengeError } from "../../mod.ts";
+import { linesOf, rejection } from "../support/portless.ts";
+import { BY_MAIL, NEW_PASSWORD, outcome, worldOf } from "./challenges/cases.ts";
+
+type World = ReturnType<typeof worldOf>;
+
+/** The error of a login that stops at its first step. */
+async function stopped(world: World): Promise<ChallengeError> {
+  const error = await rejection(world.session.login({ strategy: "environment" }));
+  if (!(error instanceof ChallengeError)) throw error;
+  return error;
+}
+
+const right = ({ sandbox }: World) => ({ EMAIL_OTP_CODE: sandbox.codes.at(-1)?.code ?? "" });
+
+/** Whether the `.env` holds tokens. */
+function isKept({ envFile }: World): boolean {
+  try {
+    return "ACCESS_TOKEN" in linesOf(envFile);
+  } catch {
+    return false;
+  }
+}
+
+const HOUR = 3_600;
+
+Deno.test("a logout wins over an answer that is on its way, which leaves nothing behind", async () => {
+  await using world = worldOf(BY_MAIL);
+  const error = await stopped(world);
+  world.clock.jump(2 * HOUR);
+  const held = world.hold();
+  const answered = error.respond(right(world));
+  await held.arrived;
+  await world.session.logout();
+  held.release();
+  assertEquals(await outcome(answered), "none");
+  assertEquals([world.session.status().warnings, isKept(world)], [[], false]);
+  assertEquals(await outcome(error.respond(right(world))), "CHALLENGE_EXPIRED");
+});
+
+Deno.test("a later login wins over an answer that is on its way", async () => {
+  await using world = worldOf(BY_MAIL);
+  const portalToken = await world.sandbox.portalToken();
+  const error = await stopped(world);
+  const held = world.hold();
+  const answered = error.respond(right(world));
+  await held.arrived;
+  await world.session.login({ portalToken });
+  held.release();
+  assertEquals((await answered).source, "portal");
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, portalToken.replace("bearer ", ""));
+});
+
+Deno.test("a login that is aborted while its answer is on its way leaves nothing behind", async () => {
+  await using world = worldOf(BY_MAIL);
+  world.clock.jump(2 * HOUR);
+  const leave = new AbortController();
+  const reason = new Error("left");
+  let held: ReturnType<World["hold"]> | undefined;
+  const login = world.session.login({
+    signal: leave.signal,
+    onChallenge: () => {
+      held = world.hold();
+      held.arrived.then(() => leave.abort(reason));
+      return right(world);
+    },
+  });
+  assertEquals(await rejection(login), reason);
+  held?.release();
+  // The late answer has passed by then.
+  await new Promise((resolve) => setTimeout(resolve));
+  const { state, warnings } = world.session.status();
+  assertEquals([state, warnings, isKept(world)], ["none", [], false]);
+});
+
+Deno.test("a login that fails says nothing of what it learned", async () => {
+  await using world = worldOf(BY_MAIL);
+  world.clock.jump(2 * HOUR);
+  const login = world.session.login({ onChallenge: () => ({ EMAIL_OTP_CODE: "0" }) });
+  assertEquals(await outcome(login), "CODE_REJECTED");
+  assertEquals(await outcome(world.session.login({ password: "Wrong-1" })), "INVALID_CREDENTIALS");
+  assertEquals(world.session.status().warnings, []);
+  const { warnings } = await world.session.login({ onChallenge: () => right(world) });
+  assertMatch(warnings.join(), /clock is 2 h.* ahead/);
+});
+
+Deno.test("an answer is not taken while another is on its way, and is taken after it", async () => {
+  await using world = worldOf(BY_MAIL);
+  const error = await stopped(world);
+  const held = world.hold();
+  const first = error.respond({ EMAIL_OTP_CODE: "0" });
+  await held.arrived;
+  const before = world.sandbox.requests.length;
+  const second = await rejection(error.respond(right(world)));
+  assertEquals([second.code, world.sandbox.requests.length], ["CHALLENGE_EXPIRED", before]);
+  held.release();
+  const refused = await rejection(first);
+  assertEquals(refused.code, "CODE_REJECTED");
+  assertEquals(await outcome((refused as ChallengeError).respond(right(world))), "valid");
+});
+
+Deno.test("what onChallenge throws ends the login as it is, and nothing more is sent", async () => {
+  await using world = worldOf(BY_MAIL);
+  const reason = new Error("no phone at hand");
+  const onChallenge = () => Promise.reject(reason);
+  assertEquals(await rejection(world.session.login({ onChallenge })), reason);
+  assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
+});
+
+Deno.test("an open step has its problem, and as its fix where and how it can be answered", async () => {
+  await using world = worldOf(BY_MAIL);
+  const open = await stopped(world);
+  const mail = "Code that was sent by e-mail to a***@e***";
+  assertEquals(
+    open.problem,
+    `Cannot log in: the provider asks for a further step (EMAIL_OTP: ${mail})`,
+  );
+  assertEquals(
+    open.fix,
+    "run login() where it can ask, in a notebook or a terminal, or answer with onChallenge " +
+      'or with respond({ EMAIL_OTP_CODE: "…" }) of this error',
+  );
+  const again = await rejection(open.respond({ EMAIL_OTP_CODE: "0" })) as ChallengeError;
+  assertMatch(again.problem, /^Cannot log in: the provider rejected the code \([^)]*\)$/);
+  assertEquals(again.fix, open.fix);
+});
+
+Deno.test("a password that is replaced at a later step is said to be old, too", async () => {
+  await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"] });
+  const { warnings } = await world.session.login({
+    onChallenge: ({ name }) => name === "EMAIL_OTP" ? right(world) : { NEW_PASSWORD },
+  });
+  assertMatch(warnings.join(), /new password; what is in the option password is the old one/);
+});

@@ -11,6 +11,7 @@ import { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 import { closest } from "../values/wording.ts";
 import { typeError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 
 /** Something that the answer to a challenge must have. */
 export interface ChallengeAsk {
@@ -45,32 +46,47 @@ export function replacesPassword({ name }: IssuedChallenge): boolean {
   return name === NEW_PASSWORD_REQUIRED;
 }
 
-const PORTAL = 'log in to the portal, choose Copy Token and run login({ strategy: "portal" })';
-const TICKET = "ask the support channel of your subscription";
+/** A step that cannot be answered here. */
+interface AnsweredElsewhere {
+  readonly reason: string;
+  /** What the support channel can do about it. */
+  readonly ticket?: string;
+}
 
-/** What to do about steps that cannot be answered here: they need SRP, a browser, or an administrator. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  [MFA_SETUP]:
-    `no authenticator app can be set up for this account: ${TICKET} to register its phone number or ` +
-    `e-mail address, or ${PORTAL}`,
-  PASSWORD_VERIFIER:
-    `it needs SRP, which this module does not speak: ${TICKET} to allow the flow ` +
-    `${PASSWORD_FLOW} for the app client, or ${PORTAL}`,
-  DEVICE_SRP_AUTH:
-    `it needs SRP with a remembered device, which this module does not speak: ${TICKET} to switch ` +
-    `off remembered devices for the user pool, or ${PORTAL}`,
-  SELECT_CHALLENGE:
-    `the provider lets the user choose how to sign in, which needs a browser: ${TICKET} for a ` +
-    `sign-in by password alone, or ${PORTAL}`,
-  WEB_AUTHN: `a passkey needs a browser: ${PORTAL}`,
+/** Steps that need SRP, a browser, or an administrator. */
+const ELSEWHERE: Readonly<Record<string, AnsweredElsewhere>> = {
+  [MFA_SETUP]: {
+    reason: "no authenticator app can be set up for this account",
+    ticket: "to register its phone number or e-mail address",
+  },
+  PASSWORD_VERIFIER: {
+    reason: "it needs SRP, which this module does not speak",
+    ticket: `to allow the flow ${PASSWORD_FLOW} for the app client`,
+  },
+  DEVICE_SRP_AUTH: {
+    reason: "it needs SRP with a remembered device, which this module does not speak",
+    ticket: "to switch off remembered devices for the user pool",
+  },
+  SELECT_CHALLENGE: {
+    reason: "the provider lets the user choose how to sign in, which needs a browser",
+    ticket: "for a sign-in by password alone",
+  },
+  WEB_AUTHN: { reason: "a passkey needs a browser" },
 };
 
-/** What to do about a step that cannot be answered here. */
-export function elsewhere(name: string): string {
+/** Why a step cannot be answered here, and what to do about it. */
+export function elsewhere(name: string): { readonly reason: string; readonly fix: Fix } {
   const known = name === "DEVICE_PASSWORD_VERIFIER" ? "DEVICE_SRP_AUTH" : name;
-  return Object.hasOwn(ELSEWHERE, known)
-    ? ELSEWHERE[known] ?? PORTAL
-    : `this module does not know that step: ${PORTAL}`;
+  const row = Object.hasOwn(ELSEWHERE, known) ? ELSEWHERE[known] : undefined;
+  const { reason, ticket } = row ?? { reason: "this module does not know that step" };
+  const support = ticket ? `ask the support channel of your subscription ${ticket}, or ` : "";
+  return {
+    reason,
+    fix: [
+      `${support}log in to the portal, choose Copy Token and run `,
+      { call: "login", options: { strategy: "portal" } },
+    ],
+  };
 }
 
 /**

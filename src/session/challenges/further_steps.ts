@@ -357,7 +357,8 @@ const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix
 function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [string, Fix] {
   const { challenge, challenge: { name, asks, authenticator } } = step;
   if (asks.length === 0) {
-    return [`Cannot log in: ${problemOf(step)}, and ${elsewhere(name)}`, ""];
+    const { reason, fix } = elsewhere(name);
+    return [`Cannot log in: ${problemOf(step)}, and ${reason}`, fix];
   }
   const wanted = asks.map((each) =>
     `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`

@@ -199,7 +199,7 @@ const ELSEWHERE: [string, RegExp][] = [
   ],
   ["DEVICE_SRP_AUTH", /needs SRP.*ask the support channel .* to switch off remembered devices/],
   ["DEVICE_PASSWORD_VERIFIER", /needs SRP.*ask the support channel/],
-  ["SELECT_CHALLENGE", /needs a browser: ask the support channel .* sign-in by password alone/],
+  ["SELECT_CHALLENGE", /needs a browser; ask the support channel .* sign-in by password alone/],
   ["WEB_AUTHN", /a passkey needs a browser/],
   ["SOMETHING_NEW", /does not know that step/],
 ];
@@ -212,7 +212,7 @@ for (const [challenge, said] of ELSEWHERE) {
     const error = await rejection(world.session.login({ onChallenge })) as ChallengeError;
     assertEquals([error.code, error.challengeName], ["CHALLENGE_REQUIRED", challenge]);
     assertMatch(error.message, said);
-    assertMatch(error.message, /login\(\{ strategy: "portal" \}\)/);
+    assertMatch(error.fix, /login\(\{ strategy: "portal" \}\)$/);
     assertEquals(error.challenge.asks, []);
     assertEquals(await outcome(error.respond({})), "CHALLENGE_REQUIRED");
     assertEquals(world.sandbox.requests.length, 1);

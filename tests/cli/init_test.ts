@@ -35,7 +35,7 @@ function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
   return parseEnv(Deno.readTextFileSync(envFile));
 }
 
-const FORMS = ["a table", "prose", "JSON", "an e-mail with quote marks"];
+const FORMS = ["a table", "lines", "JSON", "an e-mail with quote marks"];
 
 for (const form of FORMS) {
   Deno.test(`init --from - makes the .env out of ${form}, and a login takes it`, () =>
@@ -106,7 +106,7 @@ testNeeding(
         new Deno.Command("git", { args, cwd: desk.folder, stdout: "piped" }).output();
       await git("init", "--quiet");
       await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
-      const stdin = desk.replies["prose"] ?? "";
+      const stdin = desk.replies["lines"] ?? "";
       const init = await desk.run(["init", "--from", "-"], { stdin });
       assertMatch(init.stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
       const { stdout } = await git("status", "--porcelain", "--untracked-files=all");
@@ -184,7 +184,7 @@ terminalTest(
 
 terminalTest("init replaces a value only if the user says so", () =>
   atDesk(async (desk) => {
-    const pasted = `${PASTE_BEGINS}${desk.replies["prose"]}${PASTE_ENDS}\r\r`;
+    const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
     for (const [answer, pool] of [["n", "old-1_Pool"], ["y", desk.settings.USER_POOL_ID]]) {
       await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
       const seen = await type(desk, [[PASTE, pasted], ["Replace it?", `${answer}\r`]]);

@@ -27,16 +27,26 @@ here is what you asked for in REQ-2026-0000123456.
 | API documentation               | https://docs.example.com/v1 |
 | Flow USER_PASSWORD_AUTH allowed | yes, tokens can be refreshed for 30 days |
 `,
-    "prose": `Dear Ada,\r
+    "lines": `Dear Ada,\r
 \r
-your app client was set up yesterday. Please use ${clientId} as the client id, and the\r
-app client secret is\r
+your app client was set up yesterday:\r
+\r
+ • App client id (APP_CLIENT_ID): ${clientId}\r
+ • App client secret:\r
 ${clientSecret}\r
-Keep the secret safe. REQ-2026-0000123456 will be closed. Your users are in the user pool\r
-“${userPoolId}”. Log in to the portal at https://portal.example.com first. The address of the\r
-token endpoint for your region is ${authUrl}, and the base address of the API is ${apiBaseUrl}.\r
+ • User pool: “${userPoolId}”\r
+ • Token endpoint: ${authUrl}.\r
+ • Base address of the API: ${apiBaseUrl}\r
+ • Portal: https://portal.example.com\r
 \r
 Kind regards\r
+`,
+    "prose": `Dear Ada,
+
+your app client was set up yesterday. Please use ${clientId} as the client id, and the
+app client secret is ${clientSecret}. Your users are in the user pool "${userPoolId}".
+The address of the token endpoint for your region is ${authUrl}, and the base address of the
+API is ${apiBaseUrl}.
 `,
     "JSON": `Please find the configuration below:
 

@@ -67,9 +67,10 @@ export const command = defineCommand({
   synonyms: ["setup", "configure", "config"],
   description:
     `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
-It finds the settings in the reply of your subscription's support channel, in whatever form
-that is. Nothing of the reply is shown, and no value that is there is replaced unasked. In a git
-work tree, .gitignore gets the lines that keep the .env out of it.`,
+It finds the settings in the reply of your subscription's support channel, where that has them in a
+table, in lines such as "Client id: ..." or KEY=value, or as JSON. Nothing of the reply is shown, and
+no value that is there is replaced unasked. In a git work tree, .gitignore gets the lines that keep
+the .env out of it.`,
   options: {
     from: {
       type: "string",

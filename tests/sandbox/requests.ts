@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import "../support/sandbox_key.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
 /** A user as the provider knows it. */

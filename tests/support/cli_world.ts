@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type ChildResult, inFolder, neededVariables } from "./child_deno.ts";
 import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
+import "./sandbox_key.ts";
 import { variablesOf, writeEnv } from "./sandbox_env.ts";
 
 /** Path of the command line's entry point. */

@@ -1,3 +1,4 @@
+import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 

@@ -1,6 +1,7 @@
 /** The settings of a sandbox the way a user keeps them: in a `.env` or in the environment. */
 import type { SandboxSettings } from "../../src/sandbox/mod.ts";
 import { MOD_URL } from "./child_deno.ts";
+import "./sandbox_key.ts";
 
 /** The variables of section 5.4 of the API document and the module's own, by name. */
 export function variablesOf(settings: SandboxSettings): Record<string, string> {

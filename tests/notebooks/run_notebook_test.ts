@@ -1,0 +1,198 @@
+import { assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { withEnvironment } from "../support/environment.ts";
+import { type Notebook, readNotebook, writeNotebook } from "./notebook.ts";
+import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
+import { runNotebook } from "./run_notebook.ts";
+import { formatReport } from "./main.ts";
+
+const COMMAND = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+async function inFile(
+  notebook: Notebook,
+  use: (path: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/01_small.ipynb`;
+    await writeNotebook(path, notebook);
+    await use(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function problemsOf(...cells: Notebook["cells"]): Promise<string[]> {
+  const messages: string[] = [];
+  await inFile(notebookOf(...cells), async (path) => {
+    const { problems } = await runNotebook(path);
+    messages.push(...problems.map(({ cell, message }) => cell ? `[${cell}] ${message}` : message));
+  });
+  return messages;
+}
+
+Deno.test("runNotebook() finds nothing in a notebook that shows what its file holds", async () => {
+  const messages = await problemsOf(
+    { cell_type: "markdown", id: "m", metadata: {}, source: "# Rows" },
+    code("const rows = [1, 2];"),
+    code("console.log('one');\nconsole.log('two');\nrows", [
+      printed("one\n"),
+      printed("two\n"),
+      value({ "text/plain": "[ \u001b[33m1\u001b[39m, \u001b[33m2\u001b[39m ]" }),
+    ]),
+  );
+  assertEquals(messages, []);
+});
+
+Deno.test("runNotebook() finds a cleared output", async () => {
+  const [message = "", ...others] = await problemsOf(code("const rows = 2;"), code("rows;"));
+  assertMatch(message, /^\[2\] shows execute_result \(text\/plain\), the file has nothing/);
+  assertEquals(others, []);
+});
+
+Deno.test("runNotebook() finds an output that the cell does not show any more", async () => {
+  const [message = ""] = await problemsOf(code("const rows = 2;", [printed("2 rows\n")]));
+  assertMatch(message, /^\[1\] shows nothing, the file has stdout/);
+});
+
+Deno.test("runNotebook() finds a changed text, printed or shown", async () => {
+  const messages = await problemsOf(
+    code("console.log('3 rows');", [printed("2 rows\n")]),
+    code("40 + 2;", [value({ "text/plain": "41" })]),
+  );
+  assertEquals(messages.length, 2);
+  assertMatch(messages.join("\n"), /\[1\] shows another text[^]*2 rows[^]*3 rows/);
+  assertMatch(messages.join("\n"), /\[2\] shows another text[^]*41[^]*42/);
+});
+
+Deno.test("runNotebook() compares only the kinds of a cell tagged unstable-output", async () => {
+  const source = "console.log(Math.random());";
+  assertEquals(await problemsOf(code(source, [printed("0.5\n")], ["unstable-output"])), []);
+  const [message = ""] = await problemsOf(
+    code(source, [value({ "text/plain": "0.5" })], ["unstable-output"]),
+  );
+  assertMatch(message, /^\[1\] shows stdout, the file has execute_result/);
+});
+
+Deno.test("runNotebook() wants the same error again from a cell tagged raises-exception", async () => {
+  const source = "throw new RangeError('no such station')";
+  const tags = ["raises-exception"];
+  assertEquals(
+    await problemsOf(code(source, [thrown("RangeError", "no such station")], tags)),
+    [],
+  );
+  const [changed = ""] = await problemsOf(code(source, [thrown("RangeError", "other")], tags));
+  assertMatch(changed, /^\[1\] shows another text/);
+  const [calm = ""] = await problemsOf(code("1;", [value({ "text/plain": "1" })], tags));
+  assertMatch(calm, /^\[1\] is tagged raises-exception and did not fail/);
+});
+
+Deno.test("runNotebook() stops at a cell that fails, also without output", async () => {
+  const messages = await problemsOf(code("const = 3"), code("2;"));
+  assertEquals(messages.length, 1);
+  assertMatch(messages.join(), /^\[1\] failed with Error: Execution failed; it may not parse/);
+});
+
+Deno.test("runNotebook() gives up on a notebook that does not end", async () => {
+  await inFile(
+    notebookOf(code("console.log('started'); await new Promise((r) => setTimeout(r, 600_000));")),
+    async (path) => {
+      const { problems } = await runNotebook(path, { timeoutMs: 3_000 });
+      assertEquals(problems.map(({ cell }) => cell), [1]);
+      assertMatch(problems[0]?.message ?? "", /still running when the limit of 3 s/);
+      assertStringIncludes(problems[0]?.output ?? "", "started");
+    },
+  );
+});
+
+Deno.test("runNotebook() keeps settings of the person who runs it from the notebook", async () => {
+  await withEnvironment({ APP_CLIENT_SECRET: "not for notebooks" }, async () => {
+    const source = "console.log(Deno.env.has('APP_CLIENT_SECRET'), Deno.env.has('PATH'));";
+    assertEquals(await problemsOf(code(source, [printed("false true\n")])), []);
+  });
+});
+
+Deno.test("runNotebook() says when a notebook is for another kernel", async () => {
+  const notebook = notebookOf(code("1;", [value({ "text/plain": "1" })]));
+  await inFile({ ...notebook, metadata: { kernelspec: { name: "python3" } } }, async (path) => {
+    const { problems } = await runNotebook(path);
+    assertMatch(problems.map(({ message }) => message).join(), /kernelspec is not deno/);
+  });
+});
+
+Deno.test("runNotebook() with update writes what the cells show, the same every time", async () => {
+  const timed = {
+    ...code("console.log('hello');\n[1, 2];"),
+    metadata: { execution: { t: "now" } },
+  };
+  const unstable = code("Math.random();", [value({ "text/plain": "0.5" })], ["unstable-output"]);
+  await inFile(notebookOf(timed, unstable), async (path) => {
+    const first = await runNotebook(path, { update: true });
+    assertEquals([first.problems, first.updated], [[], true]);
+    const text = await Deno.readTextFile(path);
+    const second = await runNotebook(path, { update: true });
+    assertEquals([second.problems, second.updated], [[], false]);
+    assertEquals(await Deno.readTextFile(path), text);
+    assertEquals((await runNotebook(path)).problems, []);
+
+    const [cell, other] = (await readNotebook(path)).cells;
+    assertEquals(cell, {
+      cell_type: "code",
+      id: "cell-1",
+      metadata: {},
+      source: "console.log('hello');\n[1, 2];",
+      execution_count: 1,
+      outputs: [printed("hello\n"), value({ "text/plain": "[ 1, 2 ]" })],
+    });
+    assertStringIncludes(JSON.stringify(other), "0.5");
+  });
+});
+
+Deno.test("runNotebook() with update does not write a token, nor show it in its report", async () => {
+  const token = someToken();
+  const half = token.length / 2;
+  const source = `console.log("${token.slice(0, half)}" +\n  "${token.slice(half)}");`;
+  await inFile(notebookOf(code(source)), async (path) => {
+    const before = await Deno.readTextFile(path);
+    const report = await runNotebook(path, { update: true });
+    assertEquals(report.updated, false);
+    assertEquals(await Deno.readTextFile(path), before);
+    const shown = formatReport(report);
+    assertMatch(shown, /cell 1 of the file, output 1: a token \(eyJ…\) of \d+ characters/);
+    assertEquals(shown.includes(token.slice(0, half)), false);
+
+    const checked = formatReport(await runNotebook(path));
+    assertStringIncludes(checked, "stdout: [hidden]");
+    assertEquals(checked.includes(token.slice(0, half)), false);
+  });
+});
+
+Deno.test("the command ends with status 1 and shows the cell, its source and its error", async () => {
+  const notebook = notebookOf(code("console.log('fine');", [printed("fine\n")]), code("nothing()"));
+  await inFile(notebook, async (path) => {
+    const { code: status, stdout } = await command(path);
+    assertMatch(stdout, /^FAILED 01_small\.ipynb 2 cells \d+\.\d s$/m);
+    assertMatch(stdout, /cell \[2\] failed with ReferenceError: nothing is not defined/);
+    assertStringIncludes(stdout, "| nothing()");
+    assertEquals(status, 1);
+  });
+});
+
+Deno.test("the command ends with status 0 when all is well, and 2 on wrong usage", async () => {
+  await inFile(notebookOf(code("1;", [value({ "text/plain": "1" })])), async (path) => {
+    const good = await command(path);
+    assertMatch(good.stdout, /^ok 01_small\.ipynb 1 cells \d+\.\d s\n$/);
+    assertEquals(good.code, 0);
+    assertEquals((await command("--only", "02", path)).code, 1);
+    assertEquals((await command("--updat", path)).code, 2);
+    assertNotEquals((await command(`${path}.missing`)).code, 0);
+  });
+});
+
+async function command(...args: string[]): Promise<{ code: number; stdout: string }> {
+  const { code: status, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", COMMAND, ...args],
+    stderr: "null",
+  }).output();
+  return { code: status, stdout: new TextDecoder().decode(stdout) };
+}

@@ -1,9 +1,8 @@
 /**
- * How a status and a diagnosis are shown lives here; folders from the session down are imported.
+ * Shows a status, a diagnosis or a download as HTML. No other file knows HTML.
  *
- * This file is the only one that knows HTML.
+ * The folder shows values in a notebook and a terminal. It may import `download/` and all below it.
  */
-
 import {
   accessText,
   downloadSize,

@@ -1,4 +1,5 @@
-import { type AuthError, sentenceOf } from "../errors/errors.ts";
+import type { AuthError } from "../errors/errors.ts";
+import { type Fix, fixText } from "../errors/fix.ts";
 
 /** The result of one check. */
 export interface Check {
@@ -20,8 +21,22 @@ export interface Diagnosis {
   checks: Check[];
 }
 
-/** A check that failed with an error. The first part of its sentence is the message, the rest the fix. */
-export function failedCheck(name: string, error: AuthError): Check {
-  const [message = "", ...fix] = sentenceOf(error).split("; ");
-  return { name, level: "fail", message, fix: fix.join("; ") };
+/** The result of one check, while its fix names calls as values. */
+export interface Finding extends Readonly<Omit<Check, "fix">> {
+  readonly fix?: Fix;
+}
+
+/** A check that failed with an error. */
+export function failedCheck(name: string, { problem, fix }: AuthError): Finding {
+  return { name, level: "fail", message: problem, fix };
+}
+
+/** Puts what was found into the words of the front end. */
+export function diagnosisOf(findings: readonly Finding[]): Diagnosis {
+  const checks = findings.map(({ name, level, message, fix }): Check => {
+    const check: Check = { name, level, message };
+    if (fix !== undefined) check.fix = fixText(fix);
+    return check;
+  });
+  return { ok: checks.every(({ level }) => level !== "fail"), checks };
 }

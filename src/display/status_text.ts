@@ -1,4 +1,5 @@
 import type { Download } from "../download/download.ts";
+import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
@@ -26,7 +27,7 @@ const MARKS = {
   rejected: "○",
 } as const;
 
-/** Whether, as whom and where somebody is signed in. */
+/** Whether the user is signed in, as whom and where. */
 export function headline({ state, username, provider }: SessionStatus): string {
   if (state === "rejected") return "The API refused this token; log in again";
   const what = state === "none"
@@ -40,9 +41,10 @@ export function headline({ state, username, provider }: SessionStatus): string {
 
 /** Where the session is kept, or will be. */
 export function placeText(status: SessionStatus): string {
-  const kept = status.state === "none" && !status.canRefresh ? "login() keeps it" : "kept";
-  const { envFile, store } = status;
-  return `${kept} in ${store === undefined ? displayPath(envFile) : `the store at ${store}`}`;
+  const { state, canRefresh, envFile, store } = status;
+  const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
+  const isEmpty = state === "none" && !canRefresh;
+  return fixText(isEmpty ? [{ call: "login" }, ` keeps it in ${place}`] : `kept in ${place}`);
 }
 
 /** How long the access token is still good. */
@@ -60,14 +62,25 @@ export function accessText(status: SessionStatus): string {
 
 /** What happens next, or what to do. */
 export function nextText(status: SessionStatus): string {
+  return fixText(nextStep(status));
+}
+
+const RUN_LOGIN: Fix = ["run ", { call: "login" }];
+
+/** What to do where only a new portal string helps. */
+export const NEW_PORTAL_STRING: Fix = [
+  "copy a new portal string and run ",
+  { call: "login", options: { strategy: "portal" } },
+];
+
+/** What happens next, or what to do, with calls as values. */
+export function nextStep(status: SessionStatus): Fix {
   const { state, canRefresh, refreshableUntil, source } = status;
-  if (state === "none") return canRefresh ? "the next call runs the token command" : "run login()";
+  if (state === "none") return canRefresh ? "the next call runs the token command" : RUN_LOGIN;
   if (source === "command") return "replaced by the token command when it is due";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal
-      ? 'copy a new portal string and run login({ strategy: "portal" })'
-      : "run login()";
+    return isPortal ? NEW_PORTAL_STRING : RUN_LOGIN;
   }
   const until = refreshableUntil
     ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
@@ -77,10 +90,10 @@ export function nextText(status: SessionStatus): string {
       ? `the next call refreshes it, possible ${until}`
       : `refreshed automatically ${until}`;
   }
-  const login = isPortal ? "copy a new portal string" : "run login()";
-  return `cannot be refreshed; ${login} when ${
-    state === "unknown" ? "the API rejects it" : "it expires"
-  }`;
+  const when = state === "unknown" ? " when the API rejects it" : " when it expires";
+  return isPortal
+    ? `cannot be refreshed; copy a new portal string${when}`
+    : ["cannot be refreshed; run ", { call: "login" }, when];
 }
 
 /** What a doctor found, in a line for each check. */

@@ -1,17 +1,17 @@
-import { type Check, failedCheck } from "../display/diagnosis.ts";
+import { failedCheck, type Finding } from "../display/diagnosis.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { AuthError } from "../errors/errors.ts";
 import { remainingMs, type Tokens } from "../values/tokens.ts";
 import { durationText } from "../values/wording.ts";
 
-/** What is found in a store. */
+/** What was found in a store. */
 interface Found {
-  readonly checks: Check[];
+  readonly checks: Finding[];
   readonly tokens?: Tokens | undefined;
 }
 
-/** Asks the store that other machines share, as a session does, and brings it nothing. */
+/** Asks the store that other machines share, as a session does, and writes nothing to it. */
 export async function checkStore(
   configuration: Configuration,
   signal: AbortSignal | undefined,
@@ -26,7 +26,7 @@ export async function checkStore(
     if (problem) return { checks: [failedCheck(name, problem)] };
     const tokens = store.read();
     const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
-    const warnings = notices.warnings.map((text): Check => {
+    const warnings = notices.warnings.map((text): Finding => {
       const [found = text, ...fix] = text.split("; ");
       return { name, level: "warn", message: found, fix: fix.join("; ") };
     });
@@ -42,7 +42,7 @@ export async function checkStore(
 export async function checkTokenCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,
-): Promise<{ check: Check; tokens?: Tokens }> {
+): Promise<{ check: Finding; tokens?: Tokens }> {
   const name = "token command";
   const { tokensByCommand } = await import("../session/cluster/token_command.ts");
   try {

@@ -1,9 +1,10 @@
 /**
- * What a login and a call need is checked here, for `doctor()`. May import all but the session and
- * the command line above it. A check changes nothing and shows no secret.
+ * Checks what a login and a call need, for `doctor()`. A check changes nothing and shows no secret.
+ *
+ * The folder may import `display/` and all below it.
  */
-import { type Check, type Diagnosis, failedCheck } from "../display/diagnosis.ts";
-import { accessText, nextText } from "../display/status_text.ts";
+import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../display/diagnosis.ts";
+import { accessText, nextStep } from "../display/status_text.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -13,6 +14,7 @@ import { holdingOf } from "../session/state.ts";
 import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../errors/errors.ts";
+import { fixText } from "../errors/fix.ts";
 import type { Tokens } from "../values/tokens.ts";
 import { checkStore, checkTokenCommand } from "./cluster_checks.ts";
 import { checkEnvFile } from "./file_checks.ts";
@@ -44,7 +46,7 @@ export async function diagnose(
   const { configuration } = session;
   if (configuration.isByCommand) return await diagnoseCommand(configuration, signal);
   const stored = configuration.isInStore ? await checkStore(configuration, signal) : undefined;
-  // A session that did not ask the store yet holds nothing.
+  // A session that has not asked the store yet holds nothing.
   const found = session.tokens ? undefined : stored?.tokens;
   const tokens = session.tokens ?? found;
   const status = found ? statusOf(configuration, new Notices(), holdingOf(found)) : session.status;
@@ -66,7 +68,7 @@ export async function diagnose(
   return diagnosisOf(checks);
 }
 
-/** Where a command gives the tokens the session needs no provider, and writes no file. */
+/** A session whose tokens come from a command needs no provider and writes no file. */
 async function diagnoseCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,
@@ -82,38 +84,37 @@ async function diagnoseCommand(
   ]);
 }
 
-function diagnosisOf(checks: Check[]): Diagnosis {
-  return { ok: checks.every(({ level }) => level !== "fail"), checks };
-}
-
-/** What can be told where the settings cannot even be read. */
+/** The diagnosis where the settings cannot even be read. */
 export function undiagnosed(error: AuthError): Diagnosis {
-  return { ok: false, checks: [checkRuntime(), failedCheck("settings", error)] };
+  return diagnosisOf([checkRuntime(), failedCheck("settings", error)]);
 }
 
-function checkRuntime(): Check {
+function checkRuntime(): Finding {
+  const name = "runtime";
   const { deno } = Deno.version;
   const [major = 0, minor = 0, patch = 0] = deno.split(/[.-]/).map(Number);
   const recent = major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 1)));
-  const place = inKernel()
-    ? "in a notebook: login() can ask"
+  const [place, ability] = inKernel()
+    ? ["in a notebook", "can ask"]
     : Deno.stdin.isTerminal()
-    ? "in a terminal: login() can ask"
-    : "without a terminal: login() cannot ask";
-  const message = `Deno ${deno} ${place}`;
+    ? ["in a terminal", "can ask"]
+    : ["without a terminal", "cannot ask"];
+  const message = fixText([`Deno ${deno} ${place}: `, { call: "login" }, ` ${ability}`]);
   return recent
-    ? { name: "runtime", level: "ok", message }
-    : { name: "runtime", level: "fail", message, fix: "upgrade to Deno 2.9.1 or later" };
+    ? { name, level: "ok", message }
+    : { name, level: "fail", message, fix: "upgrade to Deno 2.9.1 or later" };
 }
 
-function checkSession(status: SessionStatus): Check {
+function checkSession(status: SessionStatus): Finding {
+  const name = "session";
   const message = accessText(status);
-  const warns = ["none", "expired", "rejected"].includes(status.state);
-  const check: Check = { name: "session", level: warns ? "warn" : "ok", message };
-  return check.level === "ok" ? check : { ...check, fix: nextText(status) };
+  const isOver = ["none", "expired", "rejected"].includes(status.state);
+  return isOver
+    ? { name, level: "warn", message, fix: nextStep(status) }
+    : { name, level: "ok", message };
 }
 
-function checkPermissions({ options, settings }: Configuration): Check {
+function checkPermissions({ options, settings }: Configuration): Finding {
   const name = "permissions";
   const endpoint = endpointText(options, settings);
   const needed = neededPermissions(settings, endpoint);
@@ -127,7 +128,7 @@ function checkPermissions({ options, settings }: Configuration): Check {
 async function tryLogin(
   configuration: Configuration,
   signal: AbortSignal | undefined,
-): Promise<Check> {
+): Promise<Finding> {
   const name = "login";
   try {
     await obtainTokens(configuration, { strategy: "environment" }, signal);

@@ -1,14 +1,14 @@
-import { type Check, failedCheck } from "../display/diagnosis.ts";
+import { failedCheck, type Finding } from "../display/diagnosis.ts";
 import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
 import { gitIgnores, gitTracking, ignoreAdvice, mayRunGit, untrackCommand } from "../files/git.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { displayPath } from "../files/paths.ts";
 
 /** Checks of the `.env`: found, readable, writable, private, and not in version control. */
-export async function checkEnvFile(configuration: Configuration): Promise<Check[]> {
+export async function checkEnvFile(configuration: Configuration): Promise<Finding[]> {
   const name = ".env";
   const { envFile, settings } = configuration;
-  const notes = settings.notes.map((note): Check => ({ name, level: "warn", message: note }));
+  const notes = settings.notes.map((note): Finding => ({ name, level: "warn", message: note }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
   }
@@ -27,7 +27,7 @@ export function checkPrivacy(
   envFile: string,
   mode: number | null,
   windows: boolean = Deno.build.os === "windows",
-): Check {
+): Finding {
   const name = ".env";
   const place = displayPath(envFile);
   if (grantsOthers(mode, windows)) {
@@ -42,7 +42,7 @@ export function checkPrivacy(
   return { name, level: "ok", message: `${place} is there${who}` };
 }
 
-async function checkGit(envFile: string): Promise<Check[]> {
+async function checkGit(envFile: string): Promise<Finding[]> {
   const name = "version control";
   // Both at once: a git that hangs takes a second.
   const [tracking, ignored] = await Promise.all([gitTracking(envFile, true), gitIgnores(envFile)]);

@@ -1,10 +1,12 @@
 import { apiAccessOf } from "../api/api_access.ts";
-import { type Check, failedCheck } from "../display/diagnosis.ts";
+import { failedCheck, type Finding } from "../display/diagnosis.ts";
 import { environment } from "../runtime/environment.ts";
 import { directClient, networkReason } from "../http/transport.ts";
 import type { World } from "../runtime/world.ts";
 import type { Configuration } from "../session/configuration.ts";
+import { NEW_PORTAL_STRING } from "../display/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import { isGoodFor, type Tokens } from "../values/tokens.ts";
 
 const REACH_MS = 5_000;
@@ -15,17 +17,17 @@ export async function checkProvider(
   { world }: Configuration,
   endpoint: URL | null,
   signal: AbortSignal | undefined,
-): Promise<Check[]> {
+): Promise<Finding[]> {
   const name = "provider";
   if (endpoint === null) {
     return [{ name, level: "skip", message: "no address is set" }, checkClock(world, undefined)];
   }
-  const { reached, answer } = await reach(world, endpoint, {}, signal);
+  const { finding, answer } = await reach(name, world, endpoint, {}, signal);
   const date = Date.parse(answer?.headers.get("date") ?? "");
-  return [{ name, ...reached }, checkClock(world, Number.isNaN(date) ? undefined : date)];
+  return [finding, checkClock(world, Number.isNaN(date) ? undefined : date)];
 }
 
-function checkClock(world: World, date: number | undefined): Check {
+function checkClock(world: World, date: number | undefined): Finding {
   const name = "clock";
   if (date === undefined) {
     return { name, level: "skip", message: "the provider told no time to compare with" };
@@ -44,7 +46,7 @@ export async function checkApi(
   { settings, world }: Configuration,
   tokens: Tokens | undefined,
   signal: AbortSignal | undefined,
-): Promise<Check[]> {
+): Promise<Finding[]> {
   const name = "API";
   let base: URL | undefined;
   try {
@@ -59,52 +61,58 @@ export async function checkApi(
       name,
       level: "warn",
       message: "API_BASE_URL is not set",
-      fix: "set it, so that authFetch() takes paths and may send the token there",
+      fix: [
+        "set it, so that ",
+        { inProgram: "authFetch()", inTerminal: "platform-auth fetch" },
+        " takes paths and may send the token there",
+      ],
     }];
   }
-  const { reached, answer } = await reach(world, base, {}, signal);
-  const api: Check = { name, ...reached };
-  if (answer === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) return [api];
+  const { finding, answer } = await reach(name, world, base, {}, signal);
+  if (answer === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) {
+    return [finding];
+  }
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
-  const withToken = await reach(world, base, headers, signal);
-  return [api, { name: "token", ...judged(tokens, answer.status, withToken) }];
+  const withToken = await reach("token", world, base, headers, signal);
+  return [finding, tokenFinding(tokens, answer.status, withToken)];
 }
 
-/** What the answers without and with the token say of it. If they are alike, the address asks for no token. */
-function judged(
+/** What two answers, one without and one with the token, say of it. Where they are alike, the address needs no token. */
+function tokenFinding(
   { source }: Tokens,
   statusWithout: number,
-  { reached, answer }: Reached,
+  { finding, answer }: Reached,
 ): Finding {
-  if (answer === undefined) return reached;
-  const told = `(status ${answer.status})`;
-  if (answer.status === 401) {
-    const fix = source === "portal"
-      ? 'copy a new portal string and run login({ strategy: "portal" })'
-      : "run login({ force: true })";
-    return { level: "fail", message: `the API rejects the token ${told}`, fix };
+  if (answer === undefined) return finding;
+  const { name } = finding;
+  const { status } = answer;
+  if (status === 401) {
+    const message = `the API rejects the token (status ${status})`;
+    const login: Fix = ["run ", { call: "login", options: { force: true } }];
+    return { name, level: "fail", message, fix: source === "portal" ? NEW_PORTAL_STRING : login };
   }
-  return answer.status === statusWithout || answer.status >= 500
-    ? { level: "skip", message: `API_BASE_URL does not tell whether the token is good ${told}` }
-    : { level: "ok", message: `the API takes the token ${told}` };
+  if (status === statusWithout || status >= 500) {
+    const message = `API_BASE_URL does not tell whether the token is good (status ${status})`;
+    return { name, level: "skip", message };
+  }
+  return { name, level: "ok", message: `the API takes the token (status ${status})` };
 }
 
-type Finding = Omit<Check, "name">;
-
 interface Reached {
-  readonly reached: Finding;
+  readonly finding: Finding;
   /** Its body is dropped. */
   readonly answer?: Response;
 }
 
-/** One GET. Nothing of its headers is told. */
+/** Sends one GET, and tells nothing of its headers. */
 async function reach(
+  name: string,
   world: World,
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
 ): Promise<Reached> {
-  const limit = AbortSignal.timeout(REACH_MS);
+  const limit = world.timeout(REACH_MS);
   const client = world.fetch === undefined ? directClient(url) : undefined;
   try {
     const answer = await (world.fetch ?? fetch)(url, {
@@ -117,16 +125,20 @@ async function reach(
     });
     await answer.body?.cancel();
     const message = `${url.host} answers (status ${answer.status})`;
-    return { reached: { level: "ok", message }, answer };
+    return { finding: { name, level: "ok", message }, answer };
   } catch (error) {
     signal?.throwIfAborted();
-    return { reached: { level: "fail", ...failure(error, url, limit.aborted) } };
+    return { finding: { name, level: "fail", ...whyUnreached(error, url, limit.aborted) } };
   } finally {
     client?.close();
   }
 }
 
-function failure(error: unknown, { host }: URL, timedOut: boolean): Omit<Finding, "level"> {
+function whyUnreached(
+  error: unknown,
+  { host }: URL,
+  timedOut: boolean,
+): { message: string; fix: string } {
   if (error instanceof Deno.errors.NotCapable) {
     return { message: `${host} may not be reached`, fix: `run with --allow-net=${host}` };
   }
@@ -137,7 +149,7 @@ function failure(error: unknown, { host }: URL, timedOut: boolean): Omit<Finding
 }
 
 /** Which requests go through a proxy. Its address is not shown: it may hold a password. */
-export function checkProxy({ settings }: Configuration, endpoint: URL | null): Check[] {
+export function checkProxy({ settings }: Configuration, endpoint: URL | null): Finding[] {
   const ways = [endpoint, URL.parse(settings.text("apiBaseUrl") ?? "")].flatMap((url) => {
     const variable = url === null ? undefined : proxyVariable(url);
     return url === null || variable === undefined ? [] : [{ variable, host: url.hostname }];

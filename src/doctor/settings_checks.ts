@@ -1,27 +1,21 @@
-import type { Check } from "../display/diagnosis.ts";
-import { checkProviderSettings, dialectOf } from "../provider/provider_settings.ts";
+import type { Finding } from "../display/diagnosis.ts";
+import { dialectOf, settingsFault } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
-import { AuthError, sentenceOf } from "../errors/errors.ts";
 
 /** Whether all settings of a login are there, and where each came from. */
 export async function checkSettings(
   { settings, options }: Configuration,
   status: SessionStatus,
-): Promise<Check> {
+): Promise<Finding> {
   const name = "settings";
   // A portal token needs none of them while it lasts.
   const usable = status.state === "valid" || status.state === "unknown";
   const level = usable && !status.canRefresh ? "warn" : "fail";
-  try {
-    await checkProviderSettings("log in", options, settings);
-  } catch (error) {
-    const message = error instanceof AuthError ? sentenceOf(error) : "cannot be read";
-    const [found, ...fix] = message.replace(/^Cannot log in: /, "").split("; ");
-    return { name, level, message: found ?? message, fix: fix.join("; ") };
-  }
+  const fault = await settingsFault(options, settings);
+  if (fault) return { name, level, message: fault.problem, fix: fault.fix };
   const origins = SETTING_NAMES.flatMap((key) => {
     const origin = settings.origin(key);
     return origin === undefined ? [] : [`${VARIABLES[key]} (${origin})`];
@@ -29,8 +23,8 @@ export async function checkSettings(
   return { name, level: "ok", message: origins.join(", ") };
 }
 
-/** A variable of the environment that wins over another value in the `.env`: often forgotten, so it is told. */
-export function checkShadowing({ settings }: Configuration): Check[] {
+/** Names the variables of the environment that win over another value in the `.env`: often they are forgotten. */
+export function checkShadowing({ settings }: Configuration): Finding[] {
   const shadowed = SETTING_NAMES.filter((name) => {
     const inFile = settings.file.values.get(VARIABLES[name]);
     return settings.origin(name) === "environment" && inFile && inFile !== settings.text(name);
@@ -44,11 +38,11 @@ export function checkShadowing({ settings }: Configuration): Check[] {
   }];
 }
 
-/** Whether the wire words fit the host. */
+/** Whether the dialect fits the host. */
 export function checkDialect(
   { options, settings }: Configuration,
   endpoint: URL | null,
-): Check {
+): Finding {
   const name = "wire words";
   const dialect = dialectOf(options, settings);
   if (!dialect || !endpoint) return { name, level: "skip", message: "no provider is set" };
@@ -61,7 +55,7 @@ export function checkDialect(
 }
 
 /** Section 5.3 of the API document, compared with a value that another implementation computed. */
-export async function checkSecretHash(): Promise<Check> {
+export async function checkSecretHash(): Promise<Finding> {
   const name = "SECRET_HASH";
   const right = await computeSecretHash("user", "client", "key") ===
     "YwFvZ4loYJ8AoBhNXIih/Y38DF2IP6/Lq768LwhOvJ0=";

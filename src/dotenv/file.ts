@@ -38,7 +38,8 @@ export function readEnvFile(path: string): EnvSnapshot {
       values: NOTHING,
       problem: new ConfigError(
         "PERMISSION",
-        `Cannot read ${path}: the permission is missing; run with --allow-read=${flagPath(path)}`,
+        `Cannot read ${path}: the permission is missing`,
+        `run with --allow-read=${flagPath(path)}`,
       ),
     };
   }
@@ -80,7 +81,8 @@ export async function updateEnvFile(
       if (edited === undefined) {
         throw new ConfigError(
           "ENV_FILE",
-          `Cannot write ${path}: no edit of it reads back as wanted; check its quotes, or move it away`,
+          `Cannot write ${path}: no edit of it reads back as wanted`,
+          "check its quotes, or move it away",
         );
       }
       if (edited === text) {
@@ -162,7 +164,8 @@ function decode(path: string, bytes: Uint8Array): string {
   } catch {
     throw new ConfigError(
       "ENV_FILE",
-      `Cannot use ${path}: it is not UTF-8 text; save it as UTF-8 in an editor`,
+      `Cannot use ${path}: it is not UTF-8 text`,
+      "save it as UTF-8 in an editor",
     );
   }
 }
@@ -172,7 +175,7 @@ function asConfigError(verb: string, path: string, error: unknown): ConfigError 
   const next = isInUse(error)
     ? "close it there, or allow writing to it"
     : "check the path and its owner, or name another file in AUTH_ENV_FILE";
-  return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}; ${next}`);
+  return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}`, next, error);
 }
 
 function reason(error: unknown): string {

@@ -33,7 +33,7 @@ export function regularFile(path: string): Deno.FileInfo | undefined {
 }
 
 function refused(path: string, why: string): ConfigError {
-  return new ConfigError("ENV_FILE", `Cannot use ${path}: ${why}; ${NEXT_STEP}`);
+  return new ConfigError("ENV_FILE", `Cannot use ${path}: ${why}`, NEXT_STEP);
 }
 
 /** Whether a file, or a link on the way to it, belongs to another user. */

@@ -221,15 +221,15 @@ export class ConfigError extends AuthError {
 /** What is known of the provider's answer behind a {@linkcode ProviderError}. */
 export interface ProviderErrorDetails {
   /** HTTP status, when there was an answer. */
-  status?: number;
+  status?: number | undefined;
   /** The provider's own name for the error, such as `NotAuthorizedException`. */
-  providerCode?: string;
+  providerCode?: string | undefined;
   /** The provider's id of the request, for its support. */
-  requestId?: string;
+  requestId?: string | undefined;
   /** How many requests were sent. */
   attempts?: number;
   /** Seconds the provider asked to wait, when it said so. */
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
   /** The error behind it: its class and system code are kept. */
   cause?: unknown;
 }

@@ -5,7 +5,7 @@
 import * as z from "npm:zod@^4/mini";
 import type { Outcome, ProviderAnswer, ProviderRequest } from "./protocol.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
-import { refusalOf } from "./read_refusal.ts";
+import { readRefusal } from "./read_refusal.ts";
 import {
   type CheckedSettings,
   SETTING_NAMES,
@@ -88,17 +88,17 @@ export function readAnswer(
   const json = parsed(answer.text);
   if (answer.status < 200 || answer.status > 299) {
     const { Session } = z.safeParse(refusedStep, json).data ?? {};
-    return { ...refusalOf(sent, answer, json), ...(Session && { session: new Secret(Session) }) };
+    return { ...readRefusal(sent, answer, json), ...(Session && { session: new Secret(Session) }) };
   }
   if (sent.flow === "device" || sent.flow === "sign-out") {
     const isDone = answer.text.trim() === "" || z.safeParse(anyObject, json).success;
-    return isDone ? { kind: "done" } : refusalOf(sent, answer, json);
+    return isDone ? { kind: "done" } : readRefusal(sent, answer, json);
   }
   const checked = z.safeParse(answered, json);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const place = issue?.path.join(".");
-    return refusalOf(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
+    return readRefusal(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
   }
   const { AuthenticationResult: result, ChallengeName, ChallengeParameters } = checked.data;
   const { SecretCode, Session, Status } = checked.data;
@@ -133,7 +133,7 @@ export function readAnswer(
         session,
       };
     }
-    return refusalOf(sent, answer, json, "neither tokens nor a challenge");
+    return readRefusal(sent, answer, json, "neither tokens nor a challenge");
   }
   const quote = (text: string) => redact(text, sent.secrets, 1_000);
   const quoteName = (name: string) => WELL_KNOWN.has(name) ? name : quote(name);

@@ -1,4 +1,5 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
 
@@ -74,25 +75,36 @@ export interface IssuedChallenge {
   readonly session: Secret | undefined;
 }
 
-/** A request that brought neither tokens nor a challenge. */
+/** What a refusal means, for people. */
+export interface Meaning {
+  readonly problem: string;
+  /** How the sentence goes on after what was seen. */
+  readonly detail?: string;
+  readonly fix: Fix;
+}
+
+/** The codes of what can be refused. */
+export type RefusalCode = ProviderErrorCode | ChallengeErrorCode | "REFRESH_REJECTED";
+
+/** A request that did not bring what it asks for. */
 export interface Refused {
   readonly kind: "refused";
-  readonly code: ProviderErrorCode | ChallengeErrorCode | "REFRESH_REJECTED";
+  readonly code: RefusalCode;
   /** Whether the same request may be sent again a little later. */
   readonly repeatable: boolean;
   /** Whether the provider said that this refresh token will never work again. */
   readonly isFinal: boolean;
-  /** Whether the refresh token was used before, and somebody else has the one that came after it. */
-  readonly reused?: boolean;
   /** What was seen or said; holds no secret. */
   readonly seen: string;
+  /** What this refusal means, where it is not what its code means elsewhere. */
+  readonly words?: Partial<Meaning> | undefined;
   /** The error of the network, where there was no answer. */
   readonly cause?: unknown;
   readonly status?: number;
   readonly providerCode?: string | undefined;
   readonly requestId?: string | undefined;
   /** The provider's own message, if it can be shown. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** Whether the code was right but is used up: only the next one helps. */
   readonly codeAlreadyUsed?: boolean;
   /** What the next answer to the same step must carry, if the provider says so. */

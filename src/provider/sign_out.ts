@@ -2,7 +2,6 @@ import { send, type Waiters } from "./send.ts";
 import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
-import { whyNotEnded } from "./read_refusal.ts";
 import { requestRefresh } from "./token_request.ts";
 import type { World } from "../runtime/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
@@ -20,43 +19,51 @@ export interface Account {
   readonly world: World;
 }
 
-/** How the provider is told of a logout. */
-interface Telling {
-  readonly provider: ProviderSettings;
-  /** The name in the settings. */
-  readonly username: string | undefined;
-  readonly world: World;
-  readonly waiters: Waiters;
-  /** How long it may still take, in milliseconds. */
-  leftMs(): number;
+/** How far a logout went. */
+export interface SignOutResult {
+  /** Where the session ended: only here, also at the provider, or there on all devices. */
+  readonly ended: "here" | "provider" | "everywhere";
+  /** Why it did not end further away, for people. */
+  readonly problem?: string;
+}
+
+const ACCESS_TOKEN_STAYS = "an access token is good until it expires";
+
+/** How far a logout went, as the end of a sentence; `undefined`: there is nothing to say. */
+export function signOutText({ ended, problem }: SignOutResult): string | undefined {
+  if (ended === "everywhere") return "also at the provider, on all devices";
+  if (ended === "here") return problem;
+  return problem === undefined ? "also at the provider" : `${problem}; also at the provider`;
 }
 
 /**
- * Ends sessions at the provider, as far as it lets. They are forgotten here already, so a failure is
- * only told.
+ * Ends sessions at the provider, as far as the provider lets. They are forgotten here already, so a
+ * failure is a part of the result and not an error.
  *
  * @param held What the session held, then what another process saved last, if that differs.
  * @param everywhere Whether the account is signed out on all devices.
- * @returns What came of it, as the end of a sentence; `undefined`: there is nothing to tell.
+ * @throws The signal's reason, if it is aborted.
  */
 export async function endAtProvider(
   { options, settings, world }: Account,
   held: readonly (Tokens | undefined)[],
   everywhere: boolean,
   signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  const ended = newestOfEach(held);
-  if (ended.length === 0) {
-    return everywhere ? "not on other devices: there was no session to do that with" : undefined;
+): Promise<SignOutResult> {
+  const sessions = newestOfEach(held);
+  if (sessions.length === 0) {
+    return everywhere
+      ? { ended: "here", problem: "not on other devices: there was no session to do that with" }
+      : { ended: "here" };
   }
-  if (!everywhere && !ended.some(isRenewable)) {
-    return "nothing to end at the provider: an access token is good until it expires";
+  if (!everywhere && !sessions.some(isRenewable)) {
+    return { ended: "here", problem: `nothing to end at the provider: ${ACCESS_TOKEN_STAYS}` };
   }
   try {
     const provider = await checkProviderSettings("tell the provider", options, settings);
     const started = world.monotonic();
     const totalMs = Math.min(PATIENCE_MS, provider.timeoutMs);
-    const telling: Telling = {
+    const request: SignOut = {
       provider,
       username: settings.text("username"),
       world,
@@ -64,13 +71,23 @@ export async function endAtProvider(
       leftMs: () => totalMs - (world.monotonic() - started),
     };
     const end = everywhere ? endEverywhere : endHere;
-    const told = await Promise.all(ended.map((tokens) => end(telling, tokens)));
-    return [...new Set(told)].join("; ");
+    return together(await Promise.all(sessions.map((tokens) => end(request, tokens))));
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
-    return `not at the provider: ${sentenceOf(error)}`;
+    return { ended: "here", problem: `not at the provider: ${sentenceOf(error)}` };
   }
+}
+
+/** How the provider is told of a logout. */
+interface SignOut {
+  readonly provider: ProviderSettings;
+  /** The name in the settings. */
+  readonly username: string | undefined;
+  readonly world: World;
+  readonly waiters: Waiters;
+  /** How long it may still take, in milliseconds. */
+  leftMs(): number;
 }
 
 /** Of one login only the newest tokens: where refresh tokens rotate, the provider ends it by no other. */
@@ -82,33 +99,58 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
   return [...byLogin.values()];
 }
 
-async function endHere(telling: Telling, tokens: Tokens): Promise<string> {
-  if (!isRenewable(tokens)) return "an access token is good until it expires";
-  const whyNot = await ask(telling, revokeRequest(telling.provider, tokens.refreshToken));
-  return whyNot === undefined ? "also at the provider" : `not at the provider: ${whyNot}`;
+/** The result of all sessions: that of the one that ended least far away, and all problems. */
+function together(results: readonly SignOutResult[]): SignOutResult {
+  const ended =
+    (["here", "provider"] as const).find((each) =>
+      results.some((result) => result.ended === each)
+    ) ?? "everywhere";
+  const problems = new Set(results.flatMap(({ problem }) => problem === undefined ? [] : problem));
+  return problems.size === 0 ? { ended } : { ended, problem: [...problems].join("; ") };
+}
+
+async function endHere(request: SignOut, tokens: Tokens): Promise<SignOutResult> {
+  if (!isRenewable(tokens)) return { ended: "here", problem: ACCESS_TOKEN_STAYS };
+  const whyNot = await ask(request, revokeRequest(request.provider, tokens.refreshToken));
+  return whyNot === undefined
+    ? { ended: "provider" }
+    : { ended: "here", problem: `not at the provider: ${whyNot}` };
 }
 
 /** Where the provider does not sign out all devices, this session ends all the same. */
-async function endEverywhere(telling: Telling, tokens: Tokens): Promise<string> {
-  const current = await withGoodAccess(telling, tokens);
-  const whyNot = await ask(telling, globalSignOutRequest(telling.provider, current.accessToken));
-  if (whyNot === undefined) return "also at the provider, on all devices";
-  return `not on other devices: ${whyNot}; ${await endHere(telling, current)}`;
+async function endEverywhere(request: SignOut, tokens: Tokens): Promise<SignOutResult> {
+  const current = await withGoodAccess(request, tokens);
+  const whyNot = await ask(request, globalSignOutRequest(request.provider, current.accessToken));
+  if (whyNot === undefined) return { ended: "everywhere" };
+  const { ended, problem } = await endHere(request, current);
+  const problems = [`not on other devices: ${whyNot}`, ...(problem === undefined ? [] : [problem])];
+  return { ended, problem: problems.join("; ") };
 }
 
 /** The provider takes the wish for all devices only from an access token that is good. */
-async function withGoodAccess(telling: Telling, tokens: Tokens): Promise<Tokens> {
-  const { provider, username, world, waiters, leftMs } = telling;
+async function withGoodAccess(request: SignOut, tokens: Tokens): Promise<Tokens> {
+  const { provider, username, world, waiters, leftMs } = request;
   if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
   const { loginName = username, refreshVariant } = tokens.learned;
   const refreshed = await requestRefresh(
-    ...[provider, tokens, loginName, refreshVariant, world, leftMs(), waiters] as const,
+    provider,
+    tokens,
+    loginName,
+    refreshVariant,
+    world,
+    leftMs(),
+    waiters,
   );
   return refreshed.tokens ?? tokens;
 }
 
-/** @returns Why the provider did not do it. */
-async function ask(telling: Telling, request: ProviderRequest): Promise<string | undefined> {
-  const { outcome } = await send(request, telling.world, telling.leftMs(), telling.waiters);
-  return outcome.kind === "refused" ? whyNotEnded(outcome) : undefined;
+/** @returns Why the provider did not do it, for people. */
+async function ask(
+  { world, waiters, leftMs }: SignOut,
+  sent: ProviderRequest,
+): Promise<string | undefined> {
+  const { outcome } = await send(sent, world, leftMs(), waiters);
+  if (outcome.kind !== "refused") return undefined;
+  const { words, seen } = outcome;
+  return words?.problem === undefined ? seen : `${words.problem} (${seen})`;
 }

@@ -225,8 +225,8 @@ export class TokenKeeper {
       if (remote !== "keep") {
         // Loaded on demand: few processes log out.
         told = await import("../provider/sign_out.ts").then(
-          ({ endAtProvider }) =>
-            endAtProvider(configuration, ended, remote === "everywhere", signal),
+          async ({ endAtProvider, signOutText }) =>
+            signOutText(await endAtProvider(configuration, ended, remote === "everywhere", signal)),
           () => "not at the provider: a file of this module could not be loaded",
         );
       }

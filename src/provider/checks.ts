@@ -3,6 +3,7 @@
  * Loaded before anything is sent, because the schema library may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
+import { isQuotableStepWord } from "./challenges.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest } from "./protocol.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
@@ -34,17 +35,7 @@ export function checkValues(
   return problems.size > 0 ? problems : values as CheckedSettings;
 }
 
-/** Names of challenges and their parameters. They are shown even if a password contains one of their words. */
-const WELL_KNOWN: ReadonlySet<string> = new Set([
-  ...["NEW_PASSWORD_REQUIRED", "SMS_MFA", "EMAIL_OTP", "SMS_OTP", "SOFTWARE_TOKEN_MFA"],
-  ...["SELECT_MFA_TYPE", "MFA_SETUP", "CUSTOM_CHALLENGE", "DEVICE_SRP_AUTH", "SELECT_CHALLENGE"],
-  ...["DEVICE_PASSWORD_VERIFIER", "PASSWORD_VERIFIER", "WEB_AUTHN"],
-  ...["requiredAttributes", "userAttributes", "MFAS_CAN_CHOOSE", "MFAS_CAN_SETUP"],
-  ...["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION", "FRIENDLY_DEVICE_NAME"],
-  ...["USERNAME", "USER_ID_FOR_SRP"],
-]);
-
-/** Attributes of a user, which are shown likewise (OpenID Connect Core, 5.1). */
+/** Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of them. */
 const ATTRIBUTE =
   /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
 
@@ -136,7 +127,7 @@ export function readAnswer(
     return readRefusal(sent, answer, json, "neither tokens nor a challenge");
   }
   const quote = (text: string) => redact(text, sent.secrets, 1_000);
-  const quoteName = (name: string) => WELL_KNOWN.has(name) ? name : quote(name);
+  const quoteName = (name: string) => isQuotableStepWord(name) ? name : quote(name);
   const parameters = Object.entries(ChallengeParameters ?? {}).map(([name, value]) => [
     quoteName(name),
     listsKnown(value) ? value : quote(typeof value === "string" ? value : JSON.stringify(value)),
@@ -159,7 +150,8 @@ export function readAnswer(
 /** Whether a parameter is a list of well-known names only. Such a list is read and answered, so it stays whole. */
 function listsKnown(value: unknown): value is string {
   const list = typeof value === "string" ? parsed(value) : undefined;
-  return Array.isArray(list) && list.every((each) => WELL_KNOWN.has(each) || ATTRIBUTE.test(each));
+  return Array.isArray(list) &&
+    list.every((each) => isQuotableStepWord(each) || ATTRIBUTE.test(each));
 }
 
 function parsed(text: string): unknown {

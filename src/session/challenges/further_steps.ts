@@ -10,6 +10,7 @@ import {
   ChallengeError,
   keyText,
 } from "./challenge.ts";
+import { requestAnswer, requestKey, requestVerification } from "../../provider/answer_challenge.ts";
 import {
   afterUsedCode,
   asksOf,
@@ -17,9 +18,6 @@ import {
   elsewhere,
   needsKey,
   replacesPassword,
-  requestAnswer,
-  requestKey,
-  requestVerification,
   tidyAnswer,
 } from "../../provider/challenges.ts";
 import type { AuthError, ChallengeErrorCode } from "../../errors/errors.ts";
@@ -258,7 +256,7 @@ export async function driveLogin(
       if (asks.length === 0) throw openStep(login, step, support);
       let answers: Answers | null | undefined;
       if (onChallenge) {
-        answers = checkAnswers(await onChallenge(step.challenge), asks, "onChallenge");
+        answers = checkAnswers(await onChallenge(step.challenge), asks, "onChallenge must give");
         await untilHeard(signal);
       } else if (asksPerson) {
         // A notebook keeps what a question says; what is displayed can be taken out again.
@@ -337,7 +335,7 @@ function openStep(
       if (!isWanted) throw expired(first, "a later login or logout counts");
       const { asks } = open.challenge;
       if (asks.length === 0) throw errorOf(open);
-      const answers = checkAnswers(given, asks, "respond()");
+      const answers = checkAnswers(given, asks, "respond() takes");
       open = undefined;
       const next = await login.next({ answers, signal });
       if (next.done) return next.value;

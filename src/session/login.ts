@@ -48,7 +48,7 @@ export interface LoginOptions {
   force?: boolean;
   /** Ends the wait; nothing is changed then. */
   signal?: AbortSignal;
-  /** Answers the further steps that the provider wants, such as a one-time code; again after a refusal, up to three times a step. Default: a notebook and a terminal ask, elsewhere a `ChallengeError` tells. */
+  /** Answers the further steps that the provider wants, such as a one-time code; again after a refusal, up to three times a step. Default: a notebook and a terminal ask; elsewhere `login()` throws a `ChallengeError`. */
   onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;
 }
 
@@ -96,11 +96,11 @@ export async function obtainTokens(
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;
-  const kept = configuration.isInStore ? configuration.settings.text("username") : undefined;
-  if (username !== undefined && kept !== undefined && username !== kept) {
+  const storeUser = configuration.isInStore ? configuration.settings.text("username") : undefined;
+  if (username !== undefined && storeUser !== undefined && username !== storeUser) {
     throw new ConfigError(
       "INVALID_SETTING",
-      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this is another name`,
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${storeUser}, and this is another name`,
       [
         "set USERNAME (username) to it",
         { inProgram: ", or make a session for it with createSession()" },
@@ -222,8 +222,14 @@ async function* passwordLogin(
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
       known === undefined;
     if (first && mistyped && !failures.nextLocks) continue;
-    const error = [undefined, failures.advice, origins] as const;
-    throw deliveryError("login", delivery, world.now(), ...error);
+    throw deliveryError(
+      "login",
+      delivery,
+      world.now(),
+      undefined,
+      failures.advice,
+      origins,
+    );
   }
 }
 

@@ -8,7 +8,12 @@ import { displayPath } from "../files/paths.ts";
 export async function checkEnvFile(configuration: Configuration): Promise<Finding[]> {
   const name = ".env";
   const { envFile, settings } = configuration;
-  const notes = settings.notes.map((note): Finding => ({ name, level: "warn", message: note }));
+  const notes = settings.notes.map(({ problem, fix }): Finding => ({
+    name,
+    level: "warn",
+    message: problem,
+    fix,
+  }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
   }

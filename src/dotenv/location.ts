@@ -7,7 +7,13 @@ export interface EnvLocation {
   /** Absolute path; `undefined`: memory only. */
   readonly path: string | undefined;
   /** What the user should know about the choice. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Advice[];
+}
+
+/** Something that the user should know, and what to do about it. */
+export interface Advice {
+  readonly problem: string;
+  readonly fix: string;
 }
 
 /**
@@ -93,10 +99,11 @@ export function nearestEnvFile(): EnvLocation {
   return { path: ignored.includes(path) ? undefined : path, notes: notesOn(ignored) };
 }
 
-function notesOn(ignored: readonly string[]): string[] {
-  return ignored.map((path) =>
-    `${path} belongs to another user and is ignored; name the file to use in AUTH_ENV_FILE`
-  );
+function notesOn(ignored: readonly string[]): Advice[] {
+  return ignored.map((path) => ({
+    problem: `${path} belongs to another user and is ignored`,
+    fix: "name the file to use in AUTH_ENV_FILE",
+  }));
 }
 
 function workingFolderUrl(): URL {

@@ -185,8 +185,8 @@ function joined(problem: string, fix: string): string {
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Problem and fix of an error, to be part of another text. */
-export function sentenceOf({ problem, fix }: AuthError): string {
+/** Problem and fix of an error or a note, to be part of another text. */
+export function sentenceOf({ problem, fix }: Pick<AuthError, "problem" | "fix">): string {
   return joined(problem, fix);
 }
 

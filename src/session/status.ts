@@ -5,6 +5,7 @@ import type { Notices } from "./notices.ts";
 import { type Ending, type Holding, tokensOf } from "./state.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin, Settings } from "../settings/settings.ts";
+import { sentenceOf } from "../errors/errors.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import {
   accountOf,
@@ -137,7 +138,7 @@ function warningsOf(
   holding: Holding,
 ): string[] {
   const tokens = tokensOf(holding);
-  const warnings = [...settings.notes, ...notices.warnings];
+  const warnings = [...settings.notes.map(sentenceOf), ...notices.warnings];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
     warnings.push("the environment could not be read; to use it, run with --allow-env");
   }

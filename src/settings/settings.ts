@@ -1,4 +1,5 @@
 import {
+  type Advice,
   checkEnvFileName,
   type EnvLocation,
   namedEnvFile,
@@ -37,7 +38,7 @@ export class Settings {
   /** The `.env` as it was read. */
   readonly file: EnvSnapshot;
   /** What the user should know about how they were found. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Advice[];
   /** Where the `.env` is, and what is to be said of its place. */
   readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Setting>;
@@ -51,15 +52,7 @@ export class Settings {
     this.file = file;
     this.location = location;
     this.#found = found;
-    const isBoth = found.has("tokenCommand") && found.has("store");
-    this.notes = [
-      ...location.notes,
-      ...SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
-        .flatMap((name) => unusedLine(name, file)),
-      ...(isBoth
-        ? ["AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set; unset one of them"]
-        : []),
-    ];
+    this.notes = [...location.notes, ...unusedLines(file), ...unusedStore(found)];
   }
 
   /** The value as text; `undefined` if it is not set. */
@@ -146,14 +139,23 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
   return blank === "value as an option" && origin === "option";
 }
 
-function unusedLine(name: SettingName, file: EnvSnapshot): string[] {
-  const variable = VARIABLES[name];
-  return file.values.get(variable)
-    ? [
-      `${variable} in the .env is not used, because a project that was copied must not decide it; ` +
-      "set it in the environment or as an option, and remove the line",
-    ]
-    : [];
+function unusedLines(file: EnvSnapshot): Advice[] {
+  return SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
+    .map((name) => VARIABLES[name])
+    .filter((variable) => file.values.get(variable))
+    .map((variable) => ({
+      problem:
+        `${variable} in the .env is not used, because a project that was copied must not decide it`,
+      fix: "set it in the environment or as an option, and remove the line",
+    }));
+}
+
+function unusedStore(found: ReadonlyMap<SettingName, unknown>): Advice[] {
+  if (!found.has("tokenCommand") || !found.has("store")) return [];
+  return [{
+    problem: "AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set",
+    fix: "unset one of them",
+  }];
 }
 
 type Read = (variable: string) => string | undefined;

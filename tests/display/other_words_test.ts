@@ -1,0 +1,48 @@
+/** What a user should call next is a value: a front end with other words shows those everywhere. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+
+const FIX_PATH = new URL(import.meta.resolve("../../src/errors/fix.ts")).pathname;
+
+Deno.test("a status, a diagnosis and errors name calls in the words of the front end", () =>
+  inFolder(async (cwd) => {
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_PATH)};
+      import { speakIn } from ${JSON.stringify(FIX_PATH)};
+      speakIn({
+        call: ({ call, options }) => ["<" + call, ...Object.keys(options ?? {})].join(" ") + ">",
+        inProgram: ({ inTerminal = "" }) => inTerminal,
+      });
+      const session = createSession({
+        envFile: false,
+        apiBaseUrl: "https://api.example",
+        fetch: (_, init) => {
+          const isCall = new Headers(init.headers).has("authorization");
+          return Promise.resolve(new Response(null, { status: isCall ? 401 : 404 }));
+        },
+      });
+      const fixes = async () =>
+        Object.fromEntries((await session.doctor()).checks.map(({ name, fix }) => [name, fix]));
+      const before = { status: Deno.inspect(session.status()), fixes: await fixes() };
+      const { checks } = await createSession({ envFile: false }).doctor();
+      await session.login({ portalToken: "bearer opaque-token" });
+      const after = { fixes: await fixes() };
+      const refused = await session.fetchJson("/v1/x").catch(({ problem, fix }) => ({ problem, fix }));
+      const there = await session.download("/v1/x", Deno.args[0]).catch(({ fix }) => fix);
+      const { message } = checks.find(({ name }) => name === "runtime");
+      const { fix } = checks.find(({ name }) => name === "API");
+      console.log(JSON.stringify({ before, after, refused, there, message, fix }));`;
+    await Deno.writeTextFile(`${cwd}/there.csv`, "mine");
+    const flags = ["--allow-read", "--allow-write", "--allow-env", "--allow-net"];
+    const { stdout, stderr } = await runScript(script, { cwd, flags, args: ["there.csv"] });
+    assertEquals(stderr, "");
+    const { before, after, refused, there, message, fix } = JSON.parse(stdout);
+    assertMatch(before.status, /no access token · run <login>\n {2}<login> keeps it in /);
+    assertEquals(before.fixes.session, "run <login>");
+    assertEquals(after.fixes.token, "copy a new portal string and run <login strategy>");
+    assertEquals(refused.fix, "run <login force>, then try again");
+    assertMatch(refused.problem, /^Cannot GET https:\/\/api\.example\/v1\/x: the API answered 401/);
+    assertEquals(there, "name another file");
+    assertMatch(message, /: <login> can/);
+    assertMatch(fix, /^set it, so that platform-auth fetch takes paths/);
+  }));

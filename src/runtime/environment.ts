@@ -1,7 +1,8 @@
 /**
- * What Deno and the machine give: environment, paths, transport, prompts, Stop. May import values.
+ * What Deno and the machine give: environment, clocks, prompts, signals and Stop. May import errors
+ * and values.
  *
- * The environment is read only where no permission prompt would come up.
+ * This file reads the environment, and only where no permission prompt would come up.
  */
 
 /** A variable of the process environment; `undefined` if unset, or if reading it needs a permission prompt. */

@@ -57,7 +57,8 @@ function listenForStop(doing: string, stop: AbortController): () => void {
     stop.abort(
       new AuthError(
         "INTERRUPTED",
-        `Stopped ${doing}: Stop was pressed, and nothing is sent after that; run the cell again`,
+        `Stopped ${doing}: Stop was pressed, and nothing is sent after that`,
+        "run the cell again",
       ),
     );
   };
@@ -72,8 +73,8 @@ function listenForStop(doing: string, stop: AbortController): () => void {
 /**
  * As `cancellable`, for an answer. In a notebook Stop also ends the reading of its body.
  *
- * The listener is there while somebody reads and not while a body is unread: a body that nobody reads
- * may stay in a variable for hours, and Stop would not end the kernel's other work.
+ * The listener exists only while the body is read. An unread body may stay in a variable for hours,
+ * and with a listener Stop would not end the kernel's other work.
  */
 export async function cancellableAnswer(
   doing: string,
@@ -87,7 +88,7 @@ export async function cancellableAnswer(
 
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
-/** The same object, with readers that heed Stop in place of those it inherits. */
+/** Puts readers that end at Stop in place of those that the object inherits. */
 function stoppable(doing: string, response: Response, stop: AbortController): Response {
   if (response.body === null) return response;
   const readers = READERS.map((name) => {
@@ -109,10 +110,10 @@ function stoppable(doing: string, response: Response, stop: AbortController): Re
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** A reader that asks for the next piece within this time is still reading. */
+/** How long after a piece the next read still belongs to the same reading. */
 const BETWEEN_PIECES_MS = 1_000;
 
-/** Takes hold of the body when the first piece is read: until then `text()` and the others can. */
+/** Locks the body at the first read; until then `text()` and the others work. */
 function stoppableStream(
   doing: string,
   body: () => Body,

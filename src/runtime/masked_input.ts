@@ -14,9 +14,9 @@ const BROKEN = "\ufffd";
 const MAX_STARS = 24;
 
 /**
- * Reads a secret from the terminal. Nothing of it is shown but a few stars; a pasted text of several
- * lines is taken whole; backspace takes back the last character, Ctrl-U all of them. However the
- * script ends meanwhile, the terminal is left as it was.
+ * Reads a secret from the terminal, and shows a few stars in place of it. A pasted text of several
+ * lines is read as one answer. Backspace deletes the last character, Ctrl-U deletes all. The terminal
+ * is reset, however the script ends.
  *
  * @param options.lines Whether it may have several lines. It then ends with an empty one. Default `false`.
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
@@ -40,8 +40,8 @@ export async function readMasked(
   if (!text?.includes(BROKEN)) return text;
   throw new ConfigError(
     "PROMPT_UNAVAILABLE",
-    "Cannot read the answer: the terminal does not send UTF-8, so letters beyond a to z arrive " +
-      'broken; on Windows run "chcp 65001" first, or set USERNAME and PASSWORD',
+    "Cannot read the answer: the terminal does not send UTF-8, so letters beyond a to z arrive broken",
+    'on Windows run "chcp 65001" first, or set USERNAME and PASSWORD',
   );
 }
 

@@ -35,7 +35,7 @@ const DELIVERY_MS = 50;
  *
  * @throws The signal's reason, if it is aborted before or after the answer.
  */
-export async function ask(
+export async function askUser(
   world: World,
   message: string,
   secret: boolean,
@@ -93,14 +93,14 @@ type KernelPrompt = (
  * @throws {ConfigError} `PROMPT_UNAVAILABLE` if nothing was entered.
  * @throws The signal's reason, if it is aborted before or after the answer.
  */
-export async function askFor(
+export async function askUserFor(
   world: World,
   message: string,
   secret: boolean,
   next: Fix,
   signal?: AbortSignal,
 ): Promise<string> {
-  const answer = canAsk(world) ? await ask(world, message, secret, signal) : null;
+  const answer = canAsk(world) ? await askUser(world, message, secret, signal) : null;
   if (answer !== null && answer.trim() !== "") return answer;
   const why = answer === null
     ? "this front end cannot ask, or the question was canceled"

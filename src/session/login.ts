@@ -5,7 +5,7 @@ import type { Fix } from "../errors/fix.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
-import { ask, askFor, canAsk } from "../runtime/prompt.ts";
+import { askUser, askUserFor, canAsk } from "../runtime/prompt.ts";
 import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
@@ -126,7 +126,7 @@ export async function obtainTokens(
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && canAsk(world)) {
-    const answer = await ask(world, FIRST_QUESTION, true, signal);
+    const answer = await askUser(world, FIRST_QUESTION, true, signal);
     if (answer !== null && answer.trim() !== "") {
       return fromPortal(pastedToken(answer, FIRST_ADVICE));
     }
@@ -161,7 +161,7 @@ function pastedToken(answer: string, advice: Fix): string {
 }
 
 async function askPortalToken(world: World, signal: AbortSignal | undefined): Promise<string> {
-  const answer = await askFor(
+  const answer = await askUserFor(
     world,
     'Paste the portal\'s "Copy Token" string:',
     true,
@@ -183,7 +183,7 @@ async function* passwordLogin(
   if (!asksPerson && !settings.text("password")) alsoMissing.push("password");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
-    (await askFor(world, "User name:", false, "set USERNAME", signal)).trim();
+    (await askUserFor(world, "User name:", false, "set USERNAME", signal)).trim();
   const origins: CredentialOrigins = {
     username: settings.origin("username") ?? "typed",
     password: settings.origin("password") ?? "typed",
@@ -206,7 +206,7 @@ async function* passwordLogin(
   for (let first = true;; first = false) {
     const message = first ? question : `That password was rejected. ${question}`;
     const password = known ??
-      new Secret(await askFor(world, printable(message), true, "set PASSWORD", signal));
+      new Secret(await askUserFor(world, printable(message), true, "set PASSWORD", signal));
     signal?.throwIfAborted();
     const answer = await requestLogin(provider, username, password, world, signal);
     const { delivery, tokens } = answer;

@@ -25,7 +25,7 @@ import type { Fix } from "../../errors/fix.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery, Waiters } from "../../provider/send.ts";
-import { ask, inKernel, untilHeard } from "../../runtime/prompt.ts";
+import { askUser, inKernel, untilHeard } from "../../runtime/prompt.ts";
 import type { World } from "../../runtime/world.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Tokens } from "../../values/tokens.ts";
@@ -296,7 +296,7 @@ async function askPerson(
       const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
       const line = printable(`${lead}${each.prompt}${options}`);
       const question = key === undefined ? line : `${keyText(key)}\n${line}`;
-      const answer = await ask(world, question, each.secret, signal);
+      const answer = await askUser(world, question, each.secret, signal);
       if (answer === null) return undefined;
       if (answer.trim() === "" || tries > MAX_ATTEMPTS) return null;
       const chosen = each.choices
@@ -310,7 +310,7 @@ async function askPerson(
       } else if (each.name !== "NEW_PASSWORD") {
         answers[each.name] = chosen;
       } else {
-        const second = await ask(world, "The same new password again:", true, signal);
+        const second = await askUser(world, "The same new password again:", true, signal);
         if (!second) return null;
         if (second === answer) answers[each.name] = chosen;
         else lead = "These two differ. ";

@@ -48,7 +48,8 @@ export function configure(options: SessionOptions): void {
  * Gets tokens (section 5.2 of the API document): from a portal string, from user name and password,
  * or by asking. A session that is good is kept, unless an option asks for something else. The tokens
  * are kept in the `.env`. Further steps that the provider wants, such as a new password or a code, are
- * asked for, or answered by `onChallenge`.
+ * asked for, or answered by `onChallenge`. Without an account the sandbox takes the place of the
+ * platform: {@linkcode configure} has an example.
  *
  * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
  * `.env`, and `--allow-env` for settings in the environment.
@@ -61,13 +62,10 @@ export function configure(options: SessionOptions): void {
  *
  * @example
  * ```ts
- * import { configure, login } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { login } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
- * const status = await login();
- * console.log(status.state); // valid
+ * const { state } = await login(); // settings from .env and the environment
+ * console.log(state); // valid
  * ```
  */
 export function login(options?: LoginOptions): Promise<SessionStatus> {
@@ -84,11 +82,8 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
  *
  * @example
  * ```ts
- * import { configure, login, refresh } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { login, refresh } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * console.log((await refresh()).source); // refresh
  * ```
@@ -110,11 +105,8 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  *
  * @example
  * ```ts
- * import { authFetch, configure, login } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { authFetch, login } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * const answer = await authFetch("/v1/stations");
  * console.log(answer.status, (await answer.json()).length);
@@ -125,9 +117,9 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 }
 
 /**
- * As {@linkcode authFetch}, and gives the parsed body. Anything but 2xx and JSON is an error here, and
- * not three cells later. A GET or HEAD that is answered 429 or 503 is sent again, after what
- * `Retry-After` asks for, at most `retries` times (3) within `retryWithinMs` (60 000). Nothing else is.
+ * As {@linkcode authFetch}, and parses the body. Any other answer than 2xx with JSON is an error. A GET
+ * or HEAD that is answered 429 or 503 is repeated after the time that `Retry-After` asks for, at most
+ * `retries` times (3) within `retryWithinMs` (60 000). Nothing else is repeated.
  *
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
@@ -135,11 +127,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  *
  * @example
  * ```ts
- * import { configure, fetchJson, login } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { fetchJson, login } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * const stations = await fetchJson<{ name: string }[]>("/v1/stations");
  * console.log(stations.length); // 6
@@ -153,10 +142,10 @@ export function fetchJson<T = unknown>(
 }
 
 /**
- * Saves an answer as a file. The file has its name only when it is whole: its length, and its digest
- * where the API gives one, are checked. Until then it is a private part file beside it. A transfer
- * that breaks goes on where it was, also after the end of a token or of a presigned address, and in a
- * later process: run the same call again. How far it is shows in the notebook or the terminal.
+ * Saves an answer as a file. Until the file is whole, it is a private part file beside the target; its
+ * length, and its digest where the API gives one, are checked. A transfer that breaks resumes where it
+ * stopped, also when the token or a presigned address expired. A later process resumes it, too: run
+ * the same call again. The notebook or the terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
@@ -169,11 +158,8 @@ export function fetchJson<T = unknown>(
  *
  * @example
  * ```ts
- * import { configure, download, login } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { download, login } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * const file = `${await Deno.makeTempDir()}/observations.csv`;
  * const saved = await download("/v1/stations/gull-harbor/observations.csv", file);
@@ -198,11 +184,8 @@ export function download(
  *
  * @example
  * ```ts
- * import { accessToken, configure, login } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { accessToken, login } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * const token = await accessToken({ minValidSeconds: 60 });
  * console.log(token.split(".").length); // 3
@@ -233,15 +216,13 @@ export function status(): SessionStatus {
 /**
  * Checks everything that a login and a call need: settings and where they came from, the `.env`, the
  * clock, the provider, the API, whether the API takes the access token, proxies, permissions. Sends the
- * token to `API_BASE_URL` only. Changes nothing and shows nothing secret.
+ * token to `API_BASE_URL` only. Changes nothing and shows nothing secret. Where the process may run git
+ * (`--allow-run=git`), it also checks that git ignores the `.env`.
  *
  * @example
  * ```ts
- * import { configure, doctor } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { doctor } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * console.log((await doctor()).ok); // true
  * ```
  */
@@ -250,10 +231,10 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 }
 
 /**
- * Forgets the tokens in memory, in the process environment and in the `.env`, then has the provider
- * revoke the refresh token, if it can within three seconds. The document shows no way to: the request
- * is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other processes on the same
- * `.env` notice at their next refresh. An access token is good until it expires.
+ * Forgets the tokens in memory, in the process environment and in the `.env`. Then it asks the provider
+ * to revoke the refresh token, and waits for at most three seconds. The API document does not describe
+ * revocation: the request is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other
+ * processes on the same `.env` notice at their next refresh. An access token is good until it expires.
  *
  * @returns The status; one of its `notes` says what happened here and at the provider. It is no error if
  * the provider does not help.
@@ -262,11 +243,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  *
  * @example
  * ```ts
- * import { configure, login, logout, status } from "@platform-auth/platform-auth";
- * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
+ * import { login, logout, status } from "@platform-auth/platform-auth";
  *
- * await using sandbox = await startSandbox();
- * configure(sandbox.settings);
  * await login();
  * const { notes } = await logout();
  * console.log(status().state, notes?.join()); // none signed out: …; also at the provider

@@ -1,11 +1,8 @@
-/**
- * The `.env` as a file that belongs to the user: found, locked, read, edited in place and replaced.
- * May import runtime and values.
- */
 import { folderOf, workingFolder } from "../files/paths.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { parseEnvText } from "./parser.ts";
-import { mayRead, realPath, regularFile } from "../files/regular_file.ts";
+import { mayRead, realPath } from "../files/look.ts";
+import { regularFile } from "./location.ts";
 import { isInUse, replaceFile } from "../files/replace_file.ts";
 import { editEnvText } from "./text.ts";
 

@@ -1,6 +1,14 @@
+/**
+ * The `.env` of the user: which one is used (here), its syntax (`parser.ts`), an edit that leaves all
+ * other lines as they are (`text.ts`), the lock beside it (`lock.ts`), reading and saving (`file.ts`).
+ * May import files, http, runtime, errors and values.
+ */
 import { filePath, fileUrl, workingFolder } from "../files/paths.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { isForeign, lookAt, mayRead } from "../files/regular_file.ts";
+import { hasForeignLink, isForeign, lookAt, mayRead, unlessMissing } from "../files/look.ts";
+
+/** How large a `.env` may be, in bytes. Each start reads it whole; no person writes one this long. */
+const MAX_BYTES = 1_048_576;
 
 /** Which `.env` is used: the one that is named, else the nearest. Where it is, or will be created. */
 export interface EnvLocation {
@@ -63,16 +71,16 @@ function pathOfUrl(text: string): string {
 function notAFile(name: string): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
-    `Cannot use envFile: ${name} names no file on this computer; give a path, a file URL like ` +
-      "file:///home/me/.env, or false for memory only",
+    `Cannot use envFile: ${name} names no file on this computer`,
+    "give a path, a file URL like file:///home/me/.env, or false for memory only",
   );
 }
 
 function folderGone(): ConfigError {
   return new ConfigError(
     "ENV_FILE",
-    "Cannot look for the .env: the working folder was removed; change to another one, or name the " +
-      "file with its whole path in AUTH_ENV_FILE (envFile)",
+    "Cannot look for the .env: the working folder was removed",
+    "change to another one, or name the file with its whole path in AUTH_ENV_FILE (envFile)",
   );
 }
 
@@ -130,4 +138,35 @@ function* foldersUpToRoot(here: URL): Generator<URL> {
 
 function exists(url: URL): boolean {
   return lookAt(filePath(url)) !== undefined;
+}
+
+/**
+ * Judges what is at the path of a `.env`, before it is opened: opening a pipe can block forever, a
+ * save would replace a device by a file, and a link of another user can lead to any file.
+ *
+ * @returns The file behind any links; `undefined` if there is none yet.
+ * @throws {ConfigError} `ENV_FILE` if it is not a regular file, too large, or behind a link of another user.
+ */
+export function regularFile(path: string): Deno.FileInfo | undefined {
+  const entry = unlessMissing(() => Deno.lstatSync(path));
+  const info = entry?.isSymlink ? unlessMissing(() => Deno.statSync(path)) : entry;
+  if (entry?.isSymlink && hasForeignLink(path, info)) {
+    throw refused(path, "it is a link that belongs to another user, who can make it lead anywhere");
+  }
+  if (info === undefined) return undefined;
+  if (info.isDirectory) throw refused(path, "it is a folder");
+  if (!info.isFile) throw refused(path, "it is a device, pipe or socket, not a regular file");
+  if (info.size > MAX_BYTES) {
+    throw refused(path, `it is too large: ${info.size} bytes, where ${MAX_BYTES} are the limit`);
+  }
+  return info;
+}
+
+function refused(path: string, why: string): ConfigError {
+  return new ConfigError(
+    "ENV_FILE",
+    `Cannot use ${path}: ${why}`,
+    "name another file in envFile (AUTH_ENV_FILE), or keep the session in memory only with " +
+      "envFile: false (AUTH_ENV_FILE=false)",
+  );
 }

@@ -1,6 +1,7 @@
 import type { World } from "../runtime/world.ts";
 import { missingWritePermission } from "./file.ts";
-import { lookAt, realPath, regularFile } from "../files/regular_file.ts";
+import { lookAt, realPath } from "../files/look.ts";
+import { regularFile } from "./location.ts";
 import { giveTo, removeLeftovers } from "../files/replace_file.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { nodeModule } from "../runtime/environment.ts";
 
-// There are two ways to read a `.env`. A plain text, as nearly all are, is read line by line: that also
-// tells where each assignment is, which an edit needs. Any other text goes to `parseEnv` of `node:util`,
-// the runtime's own parser; it decides what such a text means. It does not read the plain ones, too,
-// because loading it makes a start 10 to 13 ms longer.
+// There are two ways to read a `.env`. Nearly all are plain text, which is read line by line: that also
+// tells where each assignment is, which an edit needs. For any other text `parseEnv` of `node:util`, the
+// runtime's own parser, decides what it means. It does not read the plain ones, too, because loading it
+// makes a start 10 to 13 ms longer.
 
 /** The byte order mark that some editors put before a text. */
 export const BOM = "\ufeff";

@@ -20,7 +20,7 @@ export function editEnvText(
   return editPlain(text, changes) ?? editAny(text, changes);
 }
 
-/** Edits a plain text: no line has a bearing on another, so only the lines of these keys are read back. */
+/** Edits a plain text: no line changes the meaning of another, so only the lines of these keys are read back. */
 function editPlain(
   text: string,
   changes: ReadonlyMap<string, string | undefined>,
@@ -57,7 +57,7 @@ function editAny(
     if (found.length > MAX_TRIALS) continue;
     // A line like one of ours may stand inside another key's quoted value: that one is left alone.
     const assignments = found.filter((one) => isReal(text, one, found, before));
-    // A line of ours that this reading does not see would get a second one beside it at each save.
+    // A key that this reading overlooks would get a second line at each save.
     if (keys.some((key) => before.has(key) && !assignments.some((it) => it.key === key))) continue;
     for (const place of ["end", "start"] as const) {
       const edited = apply(text, changes, assignments, place);
@@ -161,7 +161,7 @@ function apply(
   return edited.startsWith(BOM) ? BOM + added + edited.slice(1) : added + edited;
 }
 
-/** Whether the parser takes these lines for an assignment of that key and for nothing else: tries it out. */
+/** Whether the parser reads these lines as an assignment of that key and as nothing else: tries it out. */
 function isReal(
   text: string,
   one: Assignment,

@@ -2,7 +2,7 @@ import { type Digest, isRepresentation, type Representation } from "./representa
 import { ConfigError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
-import { isForeign, lookAt, realPath } from "../files/regular_file.ts";
+import { isForeign, lookAt, realPath } from "../files/look.ts";
 import { renameOver } from "../files/replace_file.ts";
 
 /** Where the bytes of a download go while it is not whole. */

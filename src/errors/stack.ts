@@ -1,5 +1,6 @@
 /**
- * The errors of this module, and what their stacks show. May import values.
+ * What this module throws: classes and codes (`errors.ts`), what to do next (`fix.ts`), what is known of
+ * the cause (`cause.ts`), and what a stack shows. May import values.
  *
  * This file makes the stack of an error list the caller's own frames only.
  */

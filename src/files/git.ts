@@ -1,10 +1,6 @@
-/**
- * Files in general: judged before they are opened, replaced atomically, and what git does with them.
- * May import http, runtime, errors and values.
- */
 import { environment } from "../runtime/environment.ts";
 import { filePath, fileUrl, folderOf } from "./paths.ts";
-import { lookAt, realPath } from "./regular_file.ts";
+import { lookAt, realPath } from "./look.ts";
 
 /** What git does with a file. `outside`: it is in no work tree. `unknown`: git could not be asked. */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";

@@ -1,7 +1,7 @@
 import { nodeModule } from "../runtime/environment.ts";
 import { folderOf } from "./paths.ts";
 
-/** What the name of a temporary file adds to that of the `.env`: a fixed name, or one of its own. */
+/** What a temporary file adds to the name of the file: always the same, or a random part. */
 const TEMPORARY = /^(\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\.tmp$/;
 
 /** A temporary file that is older was left by a killed process: writing one takes milliseconds. */
@@ -104,8 +104,9 @@ export function isInUse(error: unknown, windows: boolean = SYSTEM.windows): bool
 }
 
 /**
- * Gives a file that this process made to the owner of the `.env`, so that what root writes for a
- * user stays theirs. Others than root may not, and Windows has no such owners: then nothing happens.
+ * Gives a file that this process made to the owner of the file that it replaces or stands beside, so
+ * that what root writes for a user stays theirs. Only root may do that, and Windows has no such owners:
+ * elsewhere nothing happens.
  */
 export function giveTo(owner: Deno.FileInfo, path: string, made: Deno.FileInfo): void {
   const { uid, gid } = owner;
@@ -118,13 +119,13 @@ export function giveTo(owner: Deno.FileInfo, path: string, made: Deno.FileInfo):
   }
 }
 
-/** Removes the temporary files that killed processes left beside a `.env`; for the holder of the lock. */
+/** Removes the temporary files that killed processes left beside a file; for the holder of its lock. */
 export function removeLeftovers(path: string): void {
   remove(`${path}.tmp`);
   removeAbandoned(path);
 }
 
-/** Removes temporary files that are too old to be in use. They hold all that the `.env` held. */
+/** Removes temporary files that are too old to be in use. They hold all that the file held. */
 function removeAbandoned(path: string): void {
   const folder = folderOf(path);
   const name = path.slice(folder.length);

@@ -1,3 +1,7 @@
+/**
+ * Plain HTTP, whoever is asked: which transport is safe and how to get past a proxy (here), pauses
+ * between tries (`backoff.ts`). May import runtime, errors and values.
+ */
 import { environment, mayUseVariable } from "../runtime/environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];

@@ -1,3 +1,7 @@
+/**
+ * Values: secrets (here), tokens (`tokens.ts`), and numbers and texts as people read them
+ * (`wording.ts`). May import nothing of this project.
+ */
 import { printable } from "./wording.ts";
 
 /**

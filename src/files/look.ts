@@ -1,40 +1,12 @@
+/**
+ * General file work, for the `.env` and for downloads: paths (`paths.ts`), what is there before a file
+ * is opened (here), atomic replacement (`replace_file.ts`), and what git does with a file (`git.ts`).
+ * May import http, runtime, errors and values.
+ */
 import { filePath, fileUrl, folderOf } from "./paths.ts";
-import { ConfigError } from "../errors/errors.ts";
-
-/** How large a `.env` may be, in bytes. Each start reads it whole; no person writes one this long. */
-const MAX_BYTES = 1_048_576;
 
 /** The kernel, too, gives up after so many links. */
 const MAX_LINKS = 40;
-
-const NEXT_STEP = "name another file in envFile (AUTH_ENV_FILE), or keep the session in memory " +
-  "only with envFile: false (AUTH_ENV_FILE=false)";
-
-/**
- * Judges what is at the path of a `.env`, before it is opened: opening a pipe can block forever, a
- * save would replace a device by a file, and a link of another user can lead to any file.
- *
- * @returns The file behind any links; `undefined` if there is none yet.
- * @throws {ConfigError} `ENV_FILE` if it is not a regular file, too large, or behind a link of another user.
- */
-export function regularFile(path: string): Deno.FileInfo | undefined {
-  const entry = unlessMissing(() => Deno.lstatSync(path));
-  const info = entry?.isSymlink ? unlessMissing(() => Deno.statSync(path)) : entry;
-  if (entry?.isSymlink && hasForeignLink(path, info)) {
-    throw refused(path, "it is a link that belongs to another user, who can make it lead anywhere");
-  }
-  if (info === undefined) return undefined;
-  if (info.isDirectory) throw refused(path, "it is a folder");
-  if (!info.isFile) throw refused(path, "it is a device, pipe or socket, not a regular file");
-  if (info.size > MAX_BYTES) {
-    throw refused(path, `it is too large: ${info.size} bytes, where ${MAX_BYTES} are the limit`);
-  }
-  return info;
-}
-
-function refused(path: string, why: string): ConfigError {
-  return new ConfigError("ENV_FILE", `Cannot use ${path}: ${why}`, NEXT_STEP);
-}
 
 /** Whether a file, or a link on the way to it, belongs to another user. */
 export function isForeign(path: string, info: Deno.FileInfo | undefined): boolean {
@@ -43,10 +15,10 @@ export function isForeign(path: string, info: Deno.FileInfo | undefined): boolea
 }
 
 /**
- * Whether a link on the way to a file belongs to somebody who has no business there: neither this
- * user, nor root, nor the owner of the file.
+ * Whether a link on the way to a file belongs to another user than this one, root, and the owner of the
+ * file.
  */
-function hasForeignLink(path: string, info: Deno.FileInfo | undefined): boolean {
+export function hasForeignLink(path: string, info: Deno.FileInfo | undefined): boolean {
   let at: string | undefined = path;
   for (let count = 0; count < MAX_LINKS && at !== undefined && mayRead(at); count++) {
     const link = lookAt(at, Deno.lstatSync);
@@ -102,7 +74,8 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-function unlessMissing<T>(look: () => T): T | undefined {
+/** What a look gives; `undefined` if nothing is there. */
+export function unlessMissing<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch (error) {

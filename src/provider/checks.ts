@@ -9,10 +9,24 @@ import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
 import {
   type CheckedSettings,
+  type Schemas,
   SETTING_NAMES,
   type SettingName,
   SETTINGS,
 } from "../settings/options.ts";
+
+const SCHEMAS: Schemas = {
+  _default: z._default,
+  enum: z.enum,
+  instanceof: z.instanceof,
+  number: z.number,
+  object: z.object,
+  pipe: z.pipe,
+  refine: z.refine,
+  regex: z.regex,
+  string: z.string,
+  transform: z.transform,
+};
 
 /**
  * Checks what a request needs, setting by setting, as their table says.
@@ -26,7 +40,7 @@ export function checkValues(
   const values: Partial<Record<SettingName, unknown>> = {};
   const problems = new Map<SettingName, string>();
   for (const name of SETTING_NAMES) {
-    const schema = SETTINGS[name].check?.(z);
+    const schema = SETTINGS[name].check?.(SCHEMAS);
     if (schema === undefined) continue;
     const checked = z.safeParse(schema, valueOf(name));
     if (checked.success) values[name] = checked.data;

@@ -95,6 +95,21 @@ type TypeName<Value> = Value extends string ? "string"
   : Value extends (...args: never) => unknown ? "function"
   : "object";
 
+/** What checks are made of. Named one by one: else a released file would hold the whole package. */
+export type Schemas = Pick<
+  typeof zod,
+  | "_default"
+  | "enum"
+  | "instanceof"
+  | "number"
+  | "object"
+  | "pipe"
+  | "refine"
+  | "regex"
+  | "string"
+  | "transform"
+>;
+
 /** All that is known of a setting, but for its value. */
 export interface Setting<Type extends string = string> {
   readonly variable: string;
@@ -129,7 +144,7 @@ export interface Setting<Type extends string = string> {
    * What must hold before a request to the provider. Made when it is needed, because a start loads no
    * package. Other settings are checked where they are used.
    */
-  readonly check?: (z: typeof zod) => zod.ZodMiniType;
+  readonly check?: (z: Schemas) => zod.ZodMiniType;
 }
 
 /**
@@ -349,7 +364,7 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
   ...OTHER_OPTIONS,
 };
 
-function visibleWord(z: typeof zod) {
+function visibleWord(z: Schemas) {
   return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
 }
 

@@ -15,7 +15,13 @@ import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
 import { causeOf, type ErrorCause } from "../errors/cause.ts";
-import { AuthError, ConfigError, shownToCaller, typeError } from "../errors/errors.ts";
+import {
+  AuthError,
+  ConfigError,
+  missingPermission,
+  shownToCaller,
+  typeError,
+} from "../errors/errors.ts";
 import { hideOwnFrames } from "../errors/stack.ts";
 import type { Tokens } from "../values/tokens.ts";
 import { printable } from "../values/wording.ts";
@@ -279,11 +285,8 @@ function explained(
   }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    return new ConfigError(
-      "PERMISSION",
-      `Cannot reach the API at ${url.host}: the permission is missing`,
-      `run: ${scriptCommand(settings, endpointText(configuration.options, settings))}`,
-    );
+    const command = scriptCommand(settings, endpointText(configuration.options, settings));
+    return missingPermission(`reach the API at ${url.host}`, { command });
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";

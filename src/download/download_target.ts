@@ -1,5 +1,5 @@
 import { type Digest, isRepresentation, type Representation } from "./representation.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, missingPermission } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
 import { isForeign, lookAt, realPath } from "../files/look.ts";
@@ -391,11 +391,8 @@ export function reasonOf(path: string, error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
-    return new ConfigError(
-      "PERMISSION",
-      `Cannot save ${path}: the permission is missing`,
-      `run with --allow-read=${folder} --allow-write=${folder}`,
-    );
+    const flags = `--allow-read=${folder} --allow-write=${folder}`;
+    return missingPermission(`save ${path}`, { flags });
   }
   // The code, too: Windows words its errors in the user's language.
   const { code = "" } = error as { code?: string };

@@ -218,6 +218,29 @@ export class ConfigError extends AuthError {
   }
 }
 
+/**
+ * The error of a permission that is missing.
+ *
+ * @param doing What was tried, such as "save data.csv".
+ * @param run What grants the permission: the whole command, or the flags. `otherwise`: what else helps.
+ * @param to What the permission is for, where `doing` does not tell.
+ */
+export function missingPermission(
+  doing: string,
+  run: ({ readonly command: string } | { readonly flags: string }) & {
+    readonly otherwise?: string;
+  },
+  to?: string,
+): ConfigError {
+  const permission = to === undefined ? "the permission" : `the permission to ${to}`;
+  const next = "command" in run ? `run: ${run.command}` : `run with ${run.flags}`;
+  return new ConfigError(
+    "PERMISSION",
+    `Cannot ${doing}: ${permission} is missing`,
+    run.otherwise === undefined ? next : `${next}; or ${run.otherwise}`,
+  );
+}
+
 /** What is known of the provider's answer behind a {@linkcode ProviderError}. */
 export interface ProviderErrorDetails {
   /** HTTP status, when there was an answer. */

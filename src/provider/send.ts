@@ -1,7 +1,7 @@
 import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
 import { directClient, networkReason } from "../http/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
-import { ConfigError, isTransient } from "../errors/errors.ts";
+import { isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import { unlessAborted } from "../runtime/abort.ts";
 import type { World } from "../runtime/world.ts";
@@ -204,11 +204,9 @@ async function readText(response: Response): Promise<string> {
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) {
-    throw new ConfigError(
-      "PERMISSION",
-      `Cannot reach the identity provider at ${host}: the permission is missing`,
-      `run: ${request.command()}`,
-    );
+    throw missingPermission(`reach the identity provider at ${host}`, {
+      command: request.command(),
+    });
   }
   if (timedOut) {
     return {

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { defineCommand } from "../command.ts";
 import { OK, print, printJson, UsageError } from "../output.ts";
 import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { ConfigError, missingPermission } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
@@ -57,8 +57,7 @@ function unwritable(file: string, error: unknown): ConfigError {
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
     const flags = `--allow-read=${folder} --allow-write=${folder}`;
-    const problem = `${cannot}: the permission is missing`;
-    return new ConfigError("PERMISSION", problem, `run with ${flags}`);
+    return missingPermission(`write ${file}`, { flags });
   }
   const [why, fix] = error instanceof Deno.errors.AlreadyExists
     ? [": it is there already, and is left as it is", "give another name"]

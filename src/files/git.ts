@@ -97,7 +97,7 @@ async function askGit(
     const stop = () => {
       kill(child);
       // A program that git started can hold the pipe open for longer.
-      output.cancel();
+      output.cancel().catch(() => {});
     };
     limit.addEventListener("abort", stop);
     let text = "";

@@ -304,6 +304,26 @@ Deno.test(needing(noGit, "without the permission to run git nobody is asked"), a
   });
 });
 
+Deno.test(
+  needing(noGit, "without that permission doctor() skips the check, and says so"),
+  async () => {
+    await withRepository(async (root) => {
+      const script = `import { createSession } from ${JSON.stringify(MOD_PATH)};
+      const { checks } = await createSession({ envFile: ${
+        JSON.stringify(`${root}/.env`)
+      } }).doctor();
+      const { level, fix } = checks.find(({ name }) => name === "version control");
+      console.log(level, fix);`;
+      const { stdout, stderr } = await runScript(script, {
+        cwd: root,
+        flags: ["--allow-read=.", "--allow-write=."],
+      });
+      assertEquals(stderr, "");
+      assertMatch(stdout, /^skip run with --allow-run=git; or add the lines .* to \.gitignore\n$/);
+    });
+  },
+);
+
 Deno.test(needing(noGit, "git that cannot read its index says unknown"), async () => {
   await withRepository(async (root) => {
     await Deno.writeTextFile(`${root}/.git/index`, "no index");

@@ -2,7 +2,7 @@
  * The documents keep what they promise: commands and examples run, flags are enough, links lead
  * somewhere.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { inFolder } from "../support/child_deno.ts";
 import { denoConfig, documentText } from "../support/documented_flags.ts";
@@ -10,6 +10,7 @@ import { commandsIn } from "./readme_commands.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const PAGE = documentText("CONTRIBUTING.md");
+const LOCK = "--lock=tests/deno.lock";
 
 function folders(path: string): string[] {
   return [...Deno.readDirSync(new URL(path, ROOT))].filter(({ isDirectory }) => isDirectory)
@@ -45,6 +46,8 @@ Deno.test("CONTRIBUTING.md tells of each folder of tests that src/ does not have
 
 for (const command of commandsIn(PAGE).filter((line) => line.startsWith("deno test "))) {
   Deno.test(`CONTRIBUTING.md: ${command}`, async () => {
+    // As the tasks: else the versions of packages are others than in the check of a change.
+    assertStringIncludes(command, LOCK);
     const [, task = "", ...args] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, a, b]) =>
       a ?? b ?? ""
     );
@@ -58,6 +61,6 @@ Deno.test("the test that CONTRIBUTING.md shows runs", async () => {
     const path = `${folder}/example_test.ts`;
     await Deno.writeTextFile(path, example.replaceAll('"./', `"${ROOT.href}`));
     const config = fileURLToPath(new URL("deno.json", ROOT));
-    await runDeno("test", "-A", "--no-lock", "--config", config, path);
+    await runDeno("test", "-A", LOCK, "--config", config, path);
   });
 });

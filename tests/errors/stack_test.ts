@@ -7,7 +7,7 @@ import { AuthError, type AuthErrorCode } from "../../mod.ts";
 import { ConfigError, typeError } from "../../src/errors/errors.ts";
 
 const SOURCE = new URL("../../src/", import.meta.url);
-/** `portal_token.ts` and all that it imports, in an order in which they can be one file. */
+/** `portal_token.ts` and all that it imports. `deno task test:released` has the module as one file. */
 const FILES = [
   "values/wording.ts",
   "errors/cause.ts",
@@ -71,18 +71,6 @@ Deno.test("it does so where the module was loaded from a server", async () => {
   const url = `http://127.0.0.1:${port}/v1/src/session/portal_token.ts`;
   const flags = [`--allow-import=127.0.0.1:${port}`, "--reload"];
   assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE, flags));
-});
-
-Deno.test("it does so where the module is one file", async () => {
-  await inFolder(async (folder) => {
-    const texts = FILES.map((path) => Deno.readTextFileSync(new URL(path, SOURCE)));
-    const one = texts.join("\n").replaceAll(/^(import|export type) .* from .*$/gm, "");
-    await Deno.writeTextFile(`${folder}/platform-auth.ts`, one);
-    const imported = `import { parsePortalToken } from "${
-      pathToFileURL(`${folder}/platform-auth.ts`)
-    }";`;
-    assertTwoLines(await uncaught(imported, PARSE));
-  });
 });
 
 /** The frames below an error's name and message. */

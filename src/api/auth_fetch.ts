@@ -292,7 +292,7 @@ function explained(
   const cause = error.cause instanceof Error ? error.cause.message : "";
   const text = `${error.message} ${cause}`;
   const { words, isKnown } = networkReason(error);
-  // Misuse, such as a body that was read before, is told in the runtime's own words.
+  // The runtime's own error explains misuse, such as a body that was read before.
   if (!isKnown && !/header|url|:\/\//i.test(text)) return error;
   return new NetworkError(url, words, error);
 }

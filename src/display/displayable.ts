@@ -22,7 +22,7 @@ export function displayableDownload(download: Download): Download {
   return shown(download, () => downloadText(download), (card) => card.downloadCard(download));
 }
 
-/** In a notebook the value is shown asynchronously and with a delay: one sent after the cell's end can be lost. */
+/** Makes a value show as text and, in a notebook, as HTML. */
 function shown<T extends object>(
   value: T,
   text: () => string,
@@ -40,7 +40,7 @@ function shown<T extends object>(
   });
 }
 
-/** What a notebook shows, so late that it is not lost. */
+/** Gives a notebook what it shows, with a delay: see {@linkcode delayNextSteps}. */
 export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
   const made = await bundle();
   await new Promise((resolve) => setTimeout(resolve, 0));
@@ -50,8 +50,8 @@ export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
 
 /**
  * The kernel passes a cell's value to another thread, which sends it, and then reports the end of the
- * cell. On a busy machine the report can arrive first. Which of the next steps is between the two is
- * not known here, so each step is delayed a little.
+ * cell. On a busy machine the report can arrive first, and the front end drops the value. It is not
+ * known here which of the next steps is between the two, so each of them is delayed a little.
  */
 async function delayNextSteps(): Promise<void> {
   const never = new Int32Array(new SharedArrayBuffer(4));

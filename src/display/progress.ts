@@ -2,20 +2,20 @@ import type { DownloadProgress } from "../download/download.ts";
 import { inKernel } from "../runtime/prompt.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
 
-/** A notebook keeps the line, so that of a download that is over sooner is not shown. */
+/** A notebook keeps the line for good, so a download that ends sooner shows none. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
 
-/** A line that tells how far a download is, and is written over. */
+/** A line that shows how far a download is. Each `show()` replaces it. */
 export interface ProgressLine {
   show(progress: DownloadProgress): void;
-  /** Nothing more comes. */
+  /** Shows the last state for good, or removes the line. */
   end(): void;
 }
 
 /**
- * The line for whoever looks: under the cell of a notebook, or on the terminal. `undefined` where
- * nobody does.
+ * The progress line under the cell of a notebook, or on the terminal; `undefined` where there is
+ * neither.
  *
  * @param name What is saved.
  * @param monotonic Milliseconds.
@@ -49,7 +49,11 @@ export function progressLine(name: string, monotonic: () => number): ProgressLin
   };
 }
 
-/** Bar, bytes, rate and time left. */
+/**
+ * Bar, bytes, rate and time left.
+ *
+ * @param fetched Bytes of this call, without those of an earlier one.
+ */
 export function progressText(
   { bytes, total }: DownloadProgress,
   fetched: number,
@@ -58,7 +62,7 @@ export function progressText(
   const rate = fetched / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  // An API may send more than it announced: the download then ends with an error of its own.
+  // An API may send more than it announced, which the download reports as an error.
   const share = Math.min(bytes / total, 1);
   const filled = Math.floor(share * BAR_CHARACTERS);
   const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
@@ -73,7 +77,7 @@ function cellWriter(name: string): (line: string) => void {
   let kind = "display_data";
   return (line) => {
     const data = { "text/plain": `${printable(name)}  ${line}` };
-    // Typed as a promise, and in some versions none. What cannot be shown does not end a download.
+    // Typed as a promise, and in some versions none. A line that cannot be shown must not end a download.
     Promise.resolve(Deno.jupyter.broadcast(kind, { data, metadata: {}, transient })).catch(
       () => {},
     );
@@ -81,7 +85,7 @@ function cellWriter(name: string): (line: string) => void {
   };
 }
 
-/** One line, which is gone at the end. */
+/** One line, which is removed at the end. */
 function terminalWriter(): (line: string, isEnd: boolean) => void {
   return (line, isEnd) => {
     const text = `\r\u001b[K${isEnd ? "" : line}`;

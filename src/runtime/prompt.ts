@@ -17,7 +17,7 @@ function hasKernel(): boolean {
   }
 }
 
-/** Whether there may be somebody to ask: a replaced prompt, a notebook, or a terminal. */
+/** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */
 export function canAsk(world: World): boolean {
   return world.ask !== undefined || inKernel() ||
     (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
@@ -27,12 +27,12 @@ export function canAsk(world: World): boolean {
 const DELIVERY_MS = 50;
 
 /**
- * Asks the user; secrets are masked. Only the last line of the message is the question. `null`: nobody
- * can be asked, or the question was canceled.
+ * Asks the user; secrets are masked. Only the last line of the message is the question.
  *
- * A kernel's prompt blocks everything, so a Stop that is pressed meanwhile aborts the signal only
- * afterwards. The answer is given to the caller when that had its time.
+ * A kernel's prompt blocks the thread, so a Stop during the question aborts the signal only after it.
+ * The answer is returned when the signal had time to abort.
  *
+ * @returns `null` where a user cannot be asked, or canceled the question.
  * @throws The signal's reason, if it is aborted before or after the answer.
  */
 export async function askUser(
@@ -48,7 +48,7 @@ export async function askUser(
 }
 
 /**
- * Waits until a Stop that was pressed at an open prompt had its time to abort the signal.
+ * Waits until a Stop that was pressed at an open prompt had time to abort the signal.
  *
  * @throws The signal's reason, if it is aborted.
  */

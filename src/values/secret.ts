@@ -1,12 +1,15 @@
 /**
  * Values: secrets (here), tokens (`tokens.ts`), and numbers and texts as people read them
  * (`wording.ts`). May import nothing of this project.
+ *
+ * This file holds what is never shown: texts in a {@linkcode Secret}, and foreign text that repeats
+ * one ({@linkcode redact}).
  */
 import { printable } from "./wording.ts";
 
 /**
- * A string that no inspection, serialization or template shows. Tokens and passwords travel in it
- * from where they come in to the one place that sends or stores them.
+ * A string that no inspection, serialization or template shows. It holds tokens and passwords from
+ * where they are read to the one place that sends or stores them.
  */
 export class Secret {
   readonly #text: string;

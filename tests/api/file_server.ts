@@ -52,7 +52,11 @@ export function startFileServer(options: FileServerOptions): FileServer {
       const [path = "", query = ""] = (request.requestLine.split(" ")[1] ?? "").split("?");
       const range = headerOf(request, "range");
       const each: Asked = {
-        ...{ path, query, range, ifRange: headerOf(request, "if-range"), sent: 0 },
+        path,
+        query,
+        range,
+        ifRange: headerOf(request, "if-range"),
+        sent: 0,
         authorization: headerOf(request, "authorization"),
         acceptEncoding: headerOf(request, "accept-encoding"),
       };

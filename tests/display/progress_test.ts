@@ -82,7 +82,8 @@ terminalTest(
       // Nothing but the last line stays: it was written over, and there is no line end before it.
       assertMatch(screen, /^(«[^\r\n]+)+«the end\r\n$/);
       const { stderr } = await new Deno.Command(Deno.execPath(), {
-        ...{ args: ["run", "-A", "--no-lock", "-q", "--no-check", "script.ts"], cwd },
+        args: ["run", "-A", "--no-lock", "-q", "--no-check", "script.ts"],
+        cwd,
         env: { NO_COLOR: "1" },
       }).output();
       assertMatch(new TextDecoder().decode(stderr), /data\.bin: it is there already/);
@@ -94,7 +95,8 @@ Deno.test("a saved file shows as a card and as a line, without anything secret",
   const sandbox = createSandbox();
   await inFolder(async (folder) => {
     const session = createSession({
-      ...{ ...sandbox.settings, envFile: false },
+      ...sandbox.settings,
+      envFile: false,
       fetch: async (input, init) => {
         const request = new Request(input, init);
         if (!request.url.includes("/files")) return await sandbox.handle(request);

@@ -22,7 +22,8 @@ export const there = (): Response =>
 export async function diagnosisOf(options: SessionOptions, login = false): Promise<Diagnosis> {
   return await withEnvironment(NO_VARIABLES, async () => {
     const diagnosis = await createSession({
-      ...{ fetch: cannedFetch(there).fetch, envFile: false },
+      fetch: cannedFetch(there).fetch,
+      envFile: false,
       ...options,
     }).doctor({ login });
     await assertHides(diagnosis, "a diagnosis");

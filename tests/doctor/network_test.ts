@@ -29,7 +29,9 @@ Deno.test("proxy: said where requests go through one, without its password", asy
   const look = (variables: Record<string, string>) =>
     withEnvironment({ ...NO_VARIABLES, ...variables }, async () => {
       const session = createSession({
-        ...{ ...SETTINGS, envFile: false, fetch: cannedFetch(there).fetch },
+        ...SETTINGS,
+        envFile: false,
+        fetch: cannedFetch(there).fetch,
       });
       const diagnosis = await session.doctor();
       await assertHides(diagnosis, "a diagnosis");
@@ -227,7 +229,8 @@ Deno.test("runtime: an older Deno is a failure; in a notebook login() can ask", 
   const described = Object.getOwnPropertyDescriptor(Deno, "version") ?? {};
   for (const [version, level] of [["2.9.0", "fail"], ["1.46.3", "fail"], ["3.0.0", "ok"]]) {
     Object.defineProperty(Deno, "version", {
-      ...{ configurable: true, value: { ...others, deno: version } },
+      configurable: true,
+      value: { ...others, deno: version },
     });
     try {
       assertEquals(checkNamed("runtime", await diagnosisOf(SETTINGS)).level, level);

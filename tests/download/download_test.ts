@@ -44,7 +44,9 @@ async function inWorld(
   await inFolder(async (folder) => {
     const pauses: number[] = [];
     const session = createSession({
-      ...{ ...sandbox.settings, envFile: false, apiBaseUrl: server.origin },
+      ...sandbox.settings,
+      envFile: false,
+      apiBaseUrl: server.origin,
       sleep: (ms) => {
         pauses.push(ms);
         return Promise.resolve();
@@ -334,7 +336,9 @@ Deno.test("a login page in place of the file is not saved, and what is there is 
     const { content } = server.options;
     const page = '\n<!DOCTYPE html><title>Company</title><input type="password">';
     const captive = {
-      ...{ content: new TextEncoder().encode(page), etag: "", dropAfter: Infinity },
+      content: new TextEncoder().encode(page),
+      etag: "",
+      dropAfter: Infinity,
       headers: { "content-type": "text/html; charset=utf-8" },
     };
     server.options.beforeDrop = () => Promise.resolve(void Object.assign(server.options, captive));
@@ -456,7 +460,9 @@ Deno.test("the next call finds the file free, however long the one before takes 
     }, { highWaterMark: 0 });
     const headers = { etag: `"one"`, "content-length": "300000" };
     const session = createSession({
-      ...{ ...sandbox.settings, envFile: false, apiBaseUrl: server.origin },
+      ...sandbox.settings,
+      envFile: false,
+      apiBaseUrl: server.origin,
       // Heeds no signal.
       fetch: (input, init) =>
         init?.signal && !deaf.locked && `${input}`.includes("files")

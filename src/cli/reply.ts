@@ -6,58 +6,36 @@ import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 const SETTINGS: readonly string[] = Object.values(VARIABLES)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** What a setting is called in a reply, and what its value looks like. */
-interface Expected {
-  /** English and German, in lower case and without what stands between words. */
-  readonly labels: readonly string[];
-  readonly shape: RegExp;
-}
+const ADDRESS = /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i;
 
-const EXPECTED: Readonly<Record<string, Expected>> = {
+/**
+ * What each setting is called in a reply, in English and in German, in lower case and without what
+ * stands between the words; and what its value looks like.
+ */
+const EXPECTED: Readonly<Record<string, { readonly label: RegExp; readonly shape: RegExp }>> = {
   AUTH_URL: {
-    labels: [
-      ...[
-        "authurl",
-        "authenticationurl",
-        "authendpoint",
-        "identityprovider",
-        "identityproviderurl",
-      ],
-      ...["tokenendpoint", "tokenendpointurl", "tokenurl", "tokenaddress"],
-      ...["addressofthetokenendpoint", "endpointfortokens", "initiateauth", "initiateauthendpoint"],
-      ...["tokenendpunkt", "adressedestokenendpunkts", "endpunktfürtokens"],
-    ],
-    shape: /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i,
+    label:
+      /^(?:(?:auth|token)(?:url|address|endpoint(?:url)?)|addressofthetokenendpoint|(?:adressedes)?tokenendpunkts?|initiateauth|identityprovider)$/,
+    shape: ADDRESS,
   },
   APP_CLIENT_ID: {
-    labels: ["appclientid", "applicationclientid", "clientid", "clientidentifier", "appid"],
+    label: /^(?:app(?:lication)?)?clientid(?:entifier)?$/,
     shape: /^(?=.*\d)[\w.:+-]{4,}$/,
   },
   APP_CLIENT_SECRET: {
-    labels: [
-      ...["appclientsecret", "applicationclientsecret", "clientsecret", "secret"],
-      ...["clientgeheimnis", "appclientgeheimnis", "geheimnis"],
-    ],
+    label: /^(?:(?:app(?:lication)?)?client)?(?:secret|geheimnis)$/,
     // Dates, ticket numbers and words, which may stand in its place, are shorter or hold no digit.
     // No word is as long as one that holds none.
     shape: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
   },
   USER_POOL_ID: {
-    labels: ["userpoolid", "userpool", "poolid", "pool", "benutzerpoolid", "benutzerpool"],
+    label: /^(?:user|benutzer)?pool(?:id)?$/,
     shape: /^(?=.*\d)[\w-]{4,}$/,
   },
   API_BASE_URL: {
-    labels: [
-      ...["api", "apiurl", "apiaddress", "apiendpoint", "apibaseurl", "apibaseaddress", "baseurl"],
-      ...[
-        "baseaddress",
-        "baseaddressoftheapi",
-        "dataplatformapi",
-        "baseaddressofthedataplatformapi",
-      ],
-      ...["basisadresse", "basisadressederapi", "apiadresse", "adressederapi"],
-    ],
-    shape: /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i,
+    label:
+      /^(?:dataplatform)?api(?:base)?(?:url|address|endpoint)?$|^(?:base(?:url|address)|basisadresse)(?:(?:of|der)(?:the)?(?:dataplatform)?api)?$/,
+    shape: ADDRESS,
   },
 };
 
@@ -97,9 +75,9 @@ type Pair = readonly [labels: readonly string[], value: string];
 function settingOf(labels: readonly string[], text: string): [string, string] | undefined {
   for (const label of labels) {
     const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^\p{L}]/gu, "");
-    const inBrackets = /\(([A-Z_]+)\)/.exec(label)?.[1] ?? label.trim();
+    const exact = /\(([A-Z_]+)\)/.exec(label)?.[1] ?? bare(label);
     const [name, expected] = Object.entries(EXPECTED)
-      .find(([name, it]) => name === inBrackets || it.labels.includes(plain)) ?? [];
+      .find(([name, it]) => name === exact || it.label.test(plain)) ?? [];
     if (name === undefined || expected === undefined) continue;
     const value = bare(text.replace(/ \([^()]*\)$/, ""));
     if (name === "APP_CLIENT_SECRET" && value.toLowerCase() === "none") return [name, ""];

@@ -12,7 +12,7 @@ import type { SettingOrigin, Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 
-/** The names that the two known deployments of the protocol use (section 4.1). */
+/** The dialects of the two known deployments of the protocol (section 4.1). */
 const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
   vendor: {
     targetHeader: "X-Vendor-Target",
@@ -27,6 +27,20 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
     domain: "amazonaws.com",
   },
 };
+
+/** The dialect that is set, else the one that fits the host; `undefined` for an unknown name. */
+export function dialectOf(
+  options: SessionOptions,
+  settings: Settings,
+): ProviderWords | undefined {
+  if (typeof options.provider === "object") return options.provider;
+  const name = settings.text("provider");
+  if (name === "vendor" || name === "aws") return DIALECTS[name];
+  if (name !== undefined) return undefined;
+  const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
+    settings.text("providerDomain") ?? "";
+  return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
+}
 
 /** The token endpoint as it is set, unchecked: to be shown and compared. */
 export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
@@ -147,20 +161,6 @@ const PACKAGE_UNAVAILABLE: SettingsFault = {
 
 function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigError {
   return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
-}
-
-/** The dialect that is set, else the one that fits the host; `undefined` for an unknown name. */
-export function dialectOf(
-  options: SessionOptions,
-  settings: Settings,
-): ProviderWords | undefined {
-  if (typeof options.provider === "object") return options.provider;
-  const name = settings.text("provider");
-  if (name === "vendor" || name === "aws") return DIALECTS[name];
-  if (name !== undefined) return undefined;
-  const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
-    settings.text("providerDomain") ?? "";
-  return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
 }
 
 function missingSettings(

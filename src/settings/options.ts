@@ -238,6 +238,7 @@ const TABLE = {
   username: {
     variable: "USERNAME",
     types: ["string"],
+    // From the environment only together with the password, as that one with it.
     readFrom: "environment and file",
     identity: "in a store",
   },

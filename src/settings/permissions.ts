@@ -21,39 +21,47 @@ export function neededPermissions(
   endpoint: string | undefined,
 ): NeededPermission[] {
   const command = settings.text("tokenCommand");
-  const program = splitCommand(command ?? "")?.[0];
-  const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
-  const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const store = settings.text("store");
+  const needed: NeededPermission[] = [];
+
+  const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
+  for (const name of ["read", "write"] as const) {
+    if (folders.length === 0) continue;
+    // Where a command or a store has the tokens nothing is written.
+    if (name === "write" && (command ?? store) !== undefined) continue;
+    needed.push({
+      flag: `--allow-${name}=${folders.map(shortPath).join()}`,
+      granted: folders.every((path) => isGranted({ name, path })),
+    });
+  }
+
   // A command has the tokens by itself.
-  const source = command === undefined ? [endpoint, store] : [];
-  const urls = [...source, settings.text("apiBaseUrl"), ...allowed]
+  const sources = command === undefined ? [endpoint, store] : [];
+  const allowed = (settings.text("allowedOrigins") ?? "").split(",");
+  const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
     // An address such as localhost:8000 parses, and has none.
     .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
-  return [
-    ...(["read", "write"] as const).flatMap((name) =>
-      // Where a command or a store has the tokens nothing is written.
-      folders.length === 0 || (name === "write" && (command ?? store) !== undefined) ? [] : [{
-        flag: `--allow-${name}=${folders.map(shortPath).join()}`,
-        granted: folders.every((path) => isGranted({ name, path })),
-      }]
-    ),
-    {
-      flag: hosts.size === 0 ? "--allow-net" : `--allow-net=${[...hosts.keys()].join()}`,
-      // Where no host is known, none is known to be missing.
-      granted: [...hosts.values()].every((host) => isGranted({ name: "net", host })),
-    },
-    {
-      flag: "--allow-env",
-      granted: [...Object.values(VARIABLES), ENV_FILE_VARIABLE].every(mayUseVariable),
-    },
-    ...(program === undefined ? [] : [{
+  needed.push({
+    flag: hosts.size === 0 ? "--allow-net" : `--allow-net=${[...hosts.keys()].join()}`,
+    // Where no host is known, none is known to be missing.
+    granted: [...hosts.values()].every((host) => isGranted({ name: "net", host })),
+  });
+
+  needed.push({
+    flag: "--allow-env",
+    granted: [...Object.values(VARIABLES), ENV_FILE_VARIABLE].every(mayUseVariable),
+  });
+
+  const program = splitCommand(command ?? "")?.[0];
+  if (program !== undefined) {
+    needed.push({
       flag: `--allow-run=${program}`,
       granted: isGranted({ name: "run", command: program }),
-    }]),
-  ];
+    });
+  }
+  return needed;
 }
 
 /** The command that gives a script all of its permissions, to be pasted. */

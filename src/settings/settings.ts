@@ -24,7 +24,8 @@ import { Secret } from "../values/secret.ts";
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
 
-interface Setting {
+/** A value that was found. */
+interface Found {
   readonly text: Secret;
   readonly origin: SettingOrigin;
 }
@@ -39,14 +40,14 @@ export class Settings {
   readonly file: EnvSnapshot;
   /** What the user should know about how they were found. */
   readonly notes: readonly Advice[];
-  /** Where the `.env` is, and what is to be said of its place. */
+  /** Where the `.env` is, and what the user should know about its place. */
   readonly location: EnvLocation;
-  readonly #found: ReadonlyMap<SettingName, Setting>;
+  readonly #found: ReadonlyMap<SettingName, Found>;
 
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
-    found: ReadonlyMap<SettingName, Setting>,
+    found: ReadonlyMap<SettingName, Found>,
   ) {
     this.envFile = location.path;
     this.file = file;
@@ -91,7 +92,7 @@ export function resolveSettings(
 ): Settings {
   const location = earlier ? earlier.location : locate(options, ownFile);
   const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
-  const found = new Map<SettingName, Setting>();
+  const found = new Map<SettingName, Found>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
     if (value === undefined || found.has(name)) return;
     if (value.trim() === "" && !mayBeBlank(name, value, origin)) return;
@@ -115,13 +116,11 @@ export function resolveSettings(
  * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile` that is no file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
-  for (const name of SETTING_NAMES) {
-    clean(name, optionText(options, name) ?? "");
-  }
+  for (const name of SETTING_NAMES) clean(name, optionText(options, name) ?? "");
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
 }
 
-/** Whether a setting is read from there. */
+/** Whether a setting is read from the environment, or from the file. */
 function mayStandIn(
   origin: "environment" | "file",
   name: SettingName,
@@ -139,6 +138,7 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
   return blank === "value as an option" && origin === "option";
 }
 
+/** Lines of the file that are not read, because a project that was copied brings them along. */
 function unusedLines(file: EnvSnapshot): Advice[] {
   return SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
     .map((name) => VARIABLES[name])
@@ -150,6 +150,7 @@ function unusedLines(file: EnvSnapshot): Advice[] {
     }));
 }
 
+/** A command has the tokens by itself. */
 function unusedStore(found: ReadonlyMap<SettingName, unknown>): Advice[] {
   if (!found.has("tokenCommand") || !found.has("store")) return [];
   return [{
@@ -167,11 +168,8 @@ function sources(file: EnvSnapshot): ["environment" | "file", Read][] {
 function locate(options: SessionOptions, ownFile: boolean): EnvLocation {
   if (options.envFile !== undefined) return namedEnvFile(options.envFile);
   if (!ownFile) return namedEnvFile(false);
-  return namedEnvFileOr(environment(ENV_FILE_VARIABLE));
-}
-
-function namedEnvFileOr(name: string | undefined): EnvLocation {
-  return name === undefined || name === "" ? nearestEnvFile() : namedEnvFile(name);
+  const name = environment(ENV_FILE_VARIABLE) ?? "";
+  return name === "" ? nearestEnvFile() : namedEnvFile(name);
 }
 
 /**
@@ -190,6 +188,7 @@ function credentialsOf(
   return { username, password };
 }
 
+/** An option as text, the form in which it stands in the environment. */
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
@@ -199,6 +198,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
   return "an object";
 }
 
+/** @throws {ConfigError} `INVALID_SETTING` if it holds a control character. */
 function clean(name: SettingName, value: string): string {
   if (SETTINGS[name].verbatim) return value;
   const trimmed = value.trim();

@@ -4,7 +4,7 @@
  * The folder shows values in a notebook and a terminal. It may import `download/` and all below it.
  */
 import {
-  accessText,
+  accessWords,
   downloadSize,
   headline,
   nextText,
@@ -21,6 +21,27 @@ import { printable, timeText } from "../values/wording.ts";
 /** Seen on light and on dark pages alike, as lines and marks. Words keep the page's color. */
 const COLORS = { good: "#1f9d63", amber: "#c98500", red: "#d64545", none: "#7d8590" };
 type Tone = keyof typeof COLORS;
+
+/** A token that cannot be refreshed makes the card amber when it ends this soon. */
+const ENDS_SOON_SECONDS = 300;
+
+/** The color of a card's frame and of the bar in it. */
+function toneOf(status: SessionStatus): Tone {
+  const { state, canRefresh, source, warnings } = status;
+  if (state === "none") return "none";
+  if (state === "expired" || state === "rejected") return "red";
+  // A portal token can never be refreshed: no reason for amber until it is about to expire.
+  const expected = source === "portal" ? 1 : 0;
+  if (state === "refreshable" || warnings.length > expected) return "amber";
+  return !canRefresh && state === "valid" && secondsLeft(status) < ENDS_SOON_SECONDS
+    ? "amber"
+    : "good";
+}
+
+function secondsLeft(status: SessionStatus): number {
+  const { accessTokenExpiresAt: end, asOf } = status;
+  return end === undefined ? 0 : Math.max(0, (end.getTime() - asOf.getTime()) / 1_000);
+}
 
 /** A line of a card. The value is HTML; a tone marks the name. */
 interface Row {
@@ -129,24 +150,9 @@ function tableRow({ name, value, tone }: Row): string {
     `<td style="${CELL};overflow-wrap:anywhere">${value}</td></tr>`;
 }
 
-function toneOf(status: SessionStatus): Tone {
-  const { state, canRefresh, source, warnings } = status;
-  if (state === "none") return "none";
-  if (state === "expired" || state === "rejected") return "red";
-  // A portal token can never be refreshed: no reason for amber until it is about to expire.
-  const expected = source === "portal" ? 1 : 0;
-  if (state === "refreshable" || warnings.length > expected) return "amber";
-  return !canRefresh && state === "valid" && secondsLeft(status) < 300 ? "amber" : "good";
-}
-
-function secondsLeft(status: SessionStatus): number {
-  const { accessTokenExpiresAt: end, asOf } = status;
-  return end === undefined ? 0 : Math.max(0, (end.getTime() - asOf.getTime()) / 1_000);
-}
-
 /** The words for the access token and, where its lifetime is known, the part that is left as a bar. */
 function bar(status: SessionStatus, tone: Tone): string {
-  const words = escape(accessText(status).replace(/^access token /, ""));
+  const words = escape(accessWords(status).words);
   const seconds = secondsLeft(status);
   const { state, accessTokenLifetimeSeconds: lifetime } = status;
   if (state !== "valid" || seconds === 0 || !lifetime) return words;

@@ -49,15 +49,25 @@ export function placeText(status: SessionStatus): string {
 
 /** How long the access token is still good. */
 export function accessText(status: SessionStatus): string {
+  const { isThere, words } = accessWords(status);
+  return isThere ? `access token ${words}` : words;
+}
+
+/** The same in two parts, for a line whose name is "access token". */
+export function accessWords(status: SessionStatus): { isThere: boolean; words: string } {
+  const there = (words: string) => ({ isThere: true, words });
   const { state, accessTokenExpiresAt: end, asOf } = status;
-  if (state === "none") return "no access token";
-  if (state === "rejected") return "access token refused by the API";
-  if (state === "unknown") return "access token has an unknown expiry";
-  if (end === undefined) return `no access token ${state === "expired" ? "any more" : "yet"}`;
+  if (state === "none") return { isThere: false, words: "no access token" };
+  if (state === "rejected") return there("refused by the API");
+  if (state === "unknown") return there("has an unknown expiry");
+  if (end === undefined) {
+    const words = `no access token ${state === "expired" ? "any more" : "yet"}`;
+    return { isThere: false, words };
+  }
   const left = end.getTime() - asOf.getTime();
   return left > 0
-    ? `access token good for ${durationText(left)}, until ${timeText(end)}`
-    : `access token expired ${durationText(-left)} ago`;
+    ? there(`good for ${durationText(left)}, until ${timeText(end)}`)
+    : there(`expired ${durationText(-left)} ago`);
 }
 
 /** What happens next, or what to do. */

@@ -4,7 +4,13 @@
  */
 import * as z from "npm:zod@^4/mini";
 import { isQuotableStepWord } from "./challenges.ts";
-import type { Outcome, ProviderAnswer, ProviderRequest } from "./protocol.ts";
+import type {
+  IssuedChallenge,
+  IssuedTokens,
+  Outcome,
+  ProviderAnswer,
+  ProviderRequest,
+} from "./protocol.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
 import {
@@ -64,16 +70,17 @@ const seconds = z.pipe(
   z.number().check(z.positive(), z.maximum(1e9)),
 );
 const stepSession = optional(token);
+const authenticationResult = z.object({
+  AccessToken: token,
+  RefreshToken: z.nullish(token),
+  ExpiresIn: z.catch(z.optional(seconds), undefined),
+  NewDeviceMetadata: z.catch(
+    z.nullish(z.object({ DeviceKey: token, DeviceGroupKey: z.catch(z.string(), "") })),
+    undefined,
+  ),
+}, "expected an object");
 const answered = z.object({
-  AuthenticationResult: z.nullish(z.object({
-    AccessToken: token,
-    RefreshToken: z.nullish(token),
-    ExpiresIn: z.catch(z.optional(seconds), undefined),
-    NewDeviceMetadata: z.catch(
-      z.nullish(z.object({ DeviceKey: token, DeviceGroupKey: z.catch(z.string(), "") })),
-      undefined,
-    ),
-  }, "expected an object")),
+  AuthenticationResult: z.nullish(authenticationResult),
   ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
   ChallengeParameters: optional(anyObject),
   Session: stepSession,
@@ -82,18 +89,18 @@ const answered = z.object({
 });
 const refusedStep = z.object({ Session: stepSession });
 
+type Sent = Pick<ProviderRequest, "flow" | "secrets">;
+
 /**
  * Reads an answer of the token endpoint (section 2.2). Members that are not needed may be missing or
- * odd, unknown ones are ignored. An answer that cannot be used becomes a refusal that says why.
+ * of another type, unknown ones are ignored. An answer that cannot be used becomes a refusal that says
+ * why.
  */
-export function readAnswer(
-  sent: Pick<ProviderRequest, "flow" | "secrets">,
-  answer: ProviderAnswer,
-): Outcome {
+export function readAnswer(sent: Sent, answer: ProviderAnswer): Outcome {
   const json = parsed(answer.text);
   if (answer.status < 200 || answer.status > 299) {
     const { Session } = z.safeParse(refusedStep, json).data ?? {};
-    return { ...readRefusal(sent, answer, json), ...(Session && { session: new Secret(Session) }) };
+    return { ...readRefusal(sent, answer, json), session: secretOf(Session) };
   }
   if (sent.flow === "device" || sent.flow === "sign-out") {
     const isDone = answer.text.trim() === "" || z.safeParse(anyObject, json).success;
@@ -105,63 +112,77 @@ export function readAnswer(
     const place = issue?.path.join(".");
     return readRefusal(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
   }
-  const { AuthenticationResult: result, ChallengeName, ChallengeParameters } = checked.data;
-  const { SecretCode, Session, Status } = checked.data;
-  const session = Session ? new Secret(Session) : undefined;
-  if (result) {
-    const { NewDeviceMetadata: device } = result;
-    const tokens = {
-      accessToken: new Secret(result.AccessToken),
-      refreshToken: result.RefreshToken ? new Secret(result.RefreshToken) : undefined,
-      expiresIn: result.ExpiresIn,
-      device: device
-        ? { key: new Secret(device.DeviceKey), groupKey: new Secret(device.DeviceGroupKey) }
-        : undefined,
+  const { AuthenticationResult, ChallengeName, SecretCode, Status } = checked.data;
+  const session = secretOf(checked.data.Session);
+  if (AuthenticationResult) return { kind: "tokens", tokens: tokensIn(AuthenticationResult) };
+  if (ChallengeName) {
+    const parameters = checked.data.ChallengeParameters ?? {};
+    return { ...challengeIn(sent, ChallengeName, parameters), session };
+  }
+  if (sent.flow === "challenge" && SecretCode) {
+    return { kind: "key", key: new Secret(SecretCode), session };
+  }
+  if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
+  if (sent.flow === "challenge" && Status === "ERROR") {
+    const message = "Status: ERROR";
+    return {
+      kind: "refused",
+      code: "CODE_REJECTED",
+      repeatable: false,
+      isFinal: false,
+      seen: message,
+      message,
+      status: answer.status,
+      session,
     };
-    return { kind: "tokens", tokens };
   }
-  if (!ChallengeName) {
-    if (sent.flow === "challenge" && SecretCode) {
-      return { kind: "key", key: new Secret(SecretCode), session };
-    }
-    if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
-    if (sent.flow === "challenge" && Status === "ERROR") {
-      const message = "Status: ERROR";
-      return {
-        kind: "refused",
-        code: "CODE_REJECTED",
-        repeatable: false,
-        isFinal: false,
-        seen: message,
-        message,
-        status: answer.status,
-        session,
-      };
-    }
-    return readRefusal(sent, answer, json, "neither tokens nor a challenge");
-  }
-  const quote = (text: string) => redact(text, sent.secrets, 1_000);
-  const quoteName = (name: string) => isQuotableStepWord(name) ? name : quote(name);
-  const parameters = Object.entries(ChallengeParameters ?? {}).map(([name, value]) => [
-    quoteName(name),
-    listsKnown(value) ? value : quote(typeof value === "string" ? value : JSON.stringify(value)),
-  ]);
-  // What is computed from them is read as it was sent: a password may contain a part of it.
-  const { USERNAME, USER_ID_FOR_SRP, userAttributes } = ChallengeParameters ?? {};
-  const known = z.safeParse(anyObject, parsed(String(userAttributes))).data ?? {};
+  return readRefusal(sent, answer, json, "neither tokens nor a challenge");
+}
+
+function secretOf(text: string | null | undefined): Secret | undefined {
+  return text ? new Secret(text) : undefined;
+}
+
+function tokensIn(result: z.output<typeof authenticationResult>): IssuedTokens {
+  const { AccessToken, RefreshToken, ExpiresIn, NewDeviceMetadata: device } = result;
   return {
-    kind: "challenge",
-    name: quoteName(ChallengeName),
-    parameters: Object.fromEntries(parameters),
-    attributes: Object.keys(known).filter((each) => known[each]),
-    username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
-      typeof each === "string" && each !== ""
-    ),
-    session,
+    accessToken: new Secret(AccessToken),
+    refreshToken: secretOf(RefreshToken),
+    expiresIn: ExpiresIn,
+    device: device
+      ? { key: new Secret(device.DeviceKey), groupKey: new Secret(device.DeviceGroupKey) }
+      : undefined,
   };
 }
 
-/** Whether a parameter is a list of well-known names only. Such a list is read and answered, so it stays whole. */
+function challengeIn(
+  { secrets }: Sent,
+  name: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Omit<IssuedChallenge, "session"> {
+  const quote = (text: string) => redact(text, secrets, 1_000);
+  const quoteName = (text: string) => isQuotableStepWord(text) ? text : quote(text);
+  const quoteValue = (value: unknown) =>
+    listsKnown(value) ? value : quote(typeof value === "string" ? value : JSON.stringify(value));
+  const shown = Object.entries(parameters).map(([each, value]) => [
+    quoteName(each),
+    quoteValue(value),
+  ]);
+  // What is computed from them is read as it was sent: a password may contain a part of it.
+  const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
+  const attributes = z.safeParse(anyObject, parsed(String(userAttributes))).data ?? {};
+  return {
+    kind: "challenge",
+    name: quoteName(name),
+    parameters: Object.fromEntries(shown),
+    attributes: Object.keys(attributes).filter((each) => attributes[each]),
+    username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
+      typeof each === "string" && each !== ""
+    ),
+  };
+}
+
+/** Whether a parameter is a list of known names only. Such a list is read and answered, so it stays whole. */
 function listsKnown(value: unknown): value is string {
   const list = typeof value === "string" ? parsed(value) : undefined;
   return Array.isArray(list) &&

@@ -39,16 +39,18 @@ export function countFailures(
   const known = before && at - before.last < LONGEST_LOCK_MS ? before.count : 0;
   const count = rejected ? known + 1 : known;
   if (rejected) failures.set(key, { count, last: at });
-  const isTold = count >= 2 && (rejected || outcome.code === "LOCKED_OUT");
+  const matters = count >= 2 && (rejected || outcome.code === "LOCKED_OUT");
   return {
-    advice: isTold ? adviceFor(count) : undefined,
+    advice: matters ? adviceFor(count) : undefined,
     nextLocks: count >= FREE_FAILURES - 1,
   };
 }
 
 function adviceFor(count: number): string {
-  const told = `${count} passwords in a row were rejected for this name`;
-  if (count < FREE_FAILURES) return `${told}, and after about ${FREE_FAILURES} it is locked`;
+  const advice = `${count} passwords in a row were rejected for this name`;
+  if (count < FREE_FAILURES) return `${advice}, and after about ${FREE_FAILURES} it is locked`;
   const lock = Math.min(1_000 * 2 ** (count - FREE_FAILURES), LONGEST_LOCK_MS);
-  return `${told}, so it is locked for about ${durationText(lock)}: wait that long before the next`;
+  return `${advice}, so it is locked for about ${
+    durationText(lock)
+  }: wait that long before the next`;
 }

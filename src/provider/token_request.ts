@@ -8,7 +8,7 @@ import {
 import { type Delivery, send, type Waiters } from "./send.ts";
 import { ConfigError, isTransient } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
-import type { ProviderSettings } from "./protocol.ts";
+import type { Meaning, ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
@@ -21,7 +21,7 @@ export interface TokenDelivery {
   readonly delivery: Delivery;
   readonly tokens: Tokens | undefined;
   /** What the user should know beside it. */
-  readonly warning?: string | undefined;
+  readonly warning?: Pick<Meaning, "problem" | "fix">;
 }
 
 /** How long a login waits at most for its device to be confirmed: it has its tokens. */
@@ -47,7 +47,7 @@ export async function loginTokens(
   world: World,
   signal: AbortSignal | undefined,
 ): Promise<TokenDelivery> {
-  const tokens = tokensOf(delivery, "password", delivery.sentAt, undefined, world);
+  const tokens = tokensOfDelivery(delivery, "password", delivery.sentAt, undefined, world);
   const device = delivery.outcome.kind === "tokens" ? delivery.outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return { delivery, tokens };
   const spentMs = world.monotonic() - delivery.sentAtMonotonic;
@@ -58,9 +58,14 @@ export async function loginTokens(
       confirmDevice(provider, tokens.accessToken, device, world, leftMs, signal),
     () => "a file of this module could not be loaded",
   );
-  const warning = failure && `the provider did not confirm this device (${failure}), so it may ` +
-      "refuse to refresh the session; if it does, run login({ force: true })";
-  return { delivery, tokens: { ...tokens, learned: { deviceKey: device.key } }, warning };
+  const withDevice: Tokens = { ...tokens, learned: { deviceKey: device.key } };
+  if (failure === undefined) return { delivery, tokens: withDevice };
+  const warning = {
+    problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
+      "the session",
+    fix: ["if it does, run ", { call: "login", options: { force: true } }],
+  } as const;
+  return { delivery, tokens: withDevice, warning };
 }
 
 /**
@@ -95,11 +100,11 @@ export async function requestRefresh(
       : await refreshRequest(provider, held, variant === "omit" ? undefined : names[variant]);
     const delivery = await send(request, world, left, waiters);
     attempts += delivery.attempts;
-    const tokens = tokensOf(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
+    const tokens = tokensOfDelivery(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
     const { outcome } = delivery;
-    const unknown = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED" &&
+    const isUnknown = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED" &&
       !isTransient(outcome.code);
-    if (variant === "rotating" && unknown && last !== undefined) {
+    if (variant === "rotating" && isUnknown && last !== undefined) {
       // The service does not know this operation: its answer to the documented one counts.
       last = { ...last, delivery: { ...last.delivery, attempts } };
       break;
@@ -108,13 +113,16 @@ export async function requestRefresh(
     if (outcome.kind !== "refused") break;
     if (outcome.code === "FLOW_DISABLED" && variant !== "rotating") {
       variants.splice(0, variants.length, "rotating");
-    } else if (outcome.code !== "SECRET_HASH_REJECTED") break;
+    } else if (outcome.code !== "SECRET_HASH_REJECTED") {
+      break;
+    }
   }
   if (last === undefined) {
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
-        "USERNAME has one; set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
+        "USERNAME has one",
+      "set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
     );
   }
   return last;
@@ -139,7 +147,7 @@ function variantsFor(
 }
 
 /** A refresh keeps the old refresh token when the answer has none. */
-function tokensOf(
+function tokensOfDelivery(
   delivery: Delivery,
   source: "password" | "refresh",
   authenticatedAt: number | undefined,

@@ -1,0 +1,88 @@
+/** The table of further steps: what each asks for, and where the documents name it. */
+import { assertEquals } from "@std/assert";
+import { fixText } from "../../src/errors/fix.ts";
+import {
+  asksOf,
+  elsewhere,
+  isQuotableStepWord,
+  STEP_NAMES,
+} from "../../src/provider/challenges.ts";
+import { documentText } from "../support/documented_flags.ts";
+
+/** The names of what a step asks for. */
+function asked(name: string, parameters: Readonly<Record<string, string>> = {}): string[] {
+  const issued = {
+    kind: "challenge",
+    name,
+    parameters,
+    attributes: ["name"],
+    username: undefined,
+    session: undefined,
+  } as const;
+  return asksOf(issued, "ada").map((ask) => ask.name);
+}
+
+const ASKED: [step: string, names: string[], parameters?: Record<string, string>][] = [
+  ["NEW_PASSWORD_REQUIRED", ["NEW_PASSWORD"]],
+  ["NEW_PASSWORD_REQUIRED", ["NEW_PASSWORD", "userAttributes.email"], {
+    requiredAttributes: '["userAttributes.name","userAttributes.email"]',
+  }],
+  ["SMS_MFA", ["SMS_MFA_CODE"]],
+  ["SMS_OTP", ["SMS_OTP_CODE"]],
+  ["EMAIL_OTP", ["EMAIL_OTP_CODE"]],
+  ["SOFTWARE_TOKEN_MFA", ["SOFTWARE_TOKEN_MFA_CODE"]],
+  ["SELECT_MFA_TYPE", ["ANSWER"]],
+  ["MFA_SETUP", ["SOFTWARE_TOKEN_MFA_CODE"]],
+  ["MFA_SETUP", ["SOFTWARE_TOKEN_MFA_CODE"], {
+    MFAS_CAN_SETUP: '["SMS_MFA","SOFTWARE_TOKEN_MFA"]',
+  }],
+  ["MFA_SETUP", [], { MFAS_CAN_SETUP: '["SMS_MFA"]' }],
+  ["CUSTOM_CHALLENGE", ["ANSWER"]],
+  ["PASSWORD_VERIFIER", []],
+  ["DEVICE_SRP_AUTH", []],
+  ["DEVICE_PASSWORD_VERIFIER", []],
+  ["SELECT_CHALLENGE", []],
+  ["WEB_AUTHN", []],
+  ["SOMETHING_NEW", []],
+  ["constructor", []],
+];
+
+Deno.test("each further step asks for what its answer must have", () => {
+  for (const [step, names, parameters] of ASKED) assertEquals(asked(step, parameters), names, step);
+  const untested = STEP_NAMES.filter((name) => ASKED.every(([step]) => step !== name));
+  assertEquals(untested, [], "steps without an example");
+});
+
+Deno.test("a step that cannot be answered here says why, and leads to the portal", () => {
+  const unknown = elsewhere("SOMETHING_NEW").reason;
+  for (const [step, names] of ASKED.filter(([, names]) => names.length === 0)) {
+    const { reason, fix } = elsewhere(step);
+    assertEquals(reason === unknown, !STEP_NAMES.includes(step), step);
+    assertEquals(fixText(fix).endsWith('run login({ strategy: "portal" })'), true, step);
+    assertEquals(names, []);
+  }
+});
+
+Deno.test("names of steps and of what they say are quoted also if a password contains them", () => {
+  const words = [
+    ...STEP_NAMES,
+    "requiredAttributes",
+    "userAttributes",
+    "MFAS_CAN_CHOOSE",
+    "MFAS_CAN_SETUP",
+    "CODE_DELIVERY_DELIVERY_MEDIUM",
+    "CODE_DELIVERY_DESTINATION",
+    "FRIENDLY_DEVICE_NAME",
+    "USERNAME",
+    "USER_ID_FOR_SRP",
+  ];
+  assertEquals(words.filter((word) => !isQuotableStepWord(word)), []);
+  assertEquals(["SOMETHING_NEW", "hint", "constructor"].filter(isQuotableStepWord), []);
+});
+
+Deno.test("troubleshooting names each further step", () => {
+  const text = documentText("docs/troubleshooting.md");
+  const [, section = ""] = /^## CHALLENGE_REQUIRED$([^]*?)^## /m.exec(text) ?? [];
+  const missing = STEP_NAMES.filter((name) => !section.includes(`\`${name}\``));
+  assertEquals(missing, [], "say it in docs/troubleshooting.md, under CHALLENGE_REQUIRED");
+});

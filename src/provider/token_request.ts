@@ -100,7 +100,13 @@ export async function requestRefresh(
       : await refreshRequest(provider, held, variant === "omit" ? undefined : names[variant]);
     const delivery = await send(request, world, left, waiters);
     attempts += delivery.attempts;
-    const tokens = tokensOfDelivery(delivery, "refresh", held.authenticatedAt, held.refreshToken, world);
+    const tokens = tokensOfDelivery(
+      delivery,
+      "refresh",
+      held.authenticatedAt,
+      held.refreshToken,
+      world,
+    );
     const { outcome } = delivery;
     const isUnknown = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED" &&
       !isTransient(outcome.code);

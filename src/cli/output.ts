@@ -46,7 +46,7 @@ export async function printStatus(found: SessionStatus, json: boolean): Promise<
   if (json) await printJson(found);
   else {
     const { statusText } = await import("../display/status_text.ts");
-    await print(colored(asCommands(statusText(found))));
+    await print(asCommands(statusText(found, inColor)));
   }
   const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
   return over ? LOGIN_NEEDED : OK;
@@ -122,20 +122,29 @@ export function asCommands(text: string): string {
     );
 }
 
-/** Colors the marks at the line starts, on a terminal only. */
-export function colored(text: string): string {
-  if (Deno.noColor || !Deno.stdout.isTerminal()) return text;
-  const codes: Record<string, number> = { "●": 32, "✓": 32, "◐": 33, "!": 33, "○": 31, "✗": 31 };
-  return text.replace(
-    /^(\s*)([●✓◐!○✗])/gm,
-    (_, space, mark) => `${space}\u001b[${codes[mark]}m${mark}\u001b[0m`,
-  );
+const GREEN = 32;
+const YELLOW = 33;
+const RED = 31;
+const COLORS: Readonly<Record<string, number>> = {
+  "●": GREEN,
+  "✓": GREEN,
+  "◐": YELLOW,
+  "!": YELLOW,
+  "○": RED,
+  "✗": RED,
+};
+
+/** A mark in its color, on a terminal only. */
+function inColor(mark: string): string {
+  const color = COLORS[mark];
+  const isPlain = color === undefined || Deno.noColor || !Deno.stdout.isTerminal();
+  return isPlain ? mark : `\u001b[${color}m${mark}\u001b[0m`;
 }
 
 /** Prints what a doctor found. */
 export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
   const { diagnosisText } = await import("../display/status_text.ts");
-  await print(colored(asCommands(diagnosisText(diagnosis))));
+  await print(asCommands(diagnosisText(diagnosis, inColor)));
 }
 
 /** Says what the user should know. Standard output belongs to the answer. */

@@ -5,17 +5,21 @@ import type { SessionStatus } from "../session/status.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
+/** How a mark before a line is shown, such as in a color. */
+export type Paint = (mark: string) => string;
+
+const plain: Paint = (mark) => mark;
+
 /** A status for people, in three lines, with a further line for each warning and note. */
-export function statusText(status: SessionStatus): string {
+export function statusText(status: SessionStatus, paint: Paint = plain): string {
   const { warnings, notes = [] } = status;
-  const lines = [
-    `${MARKS[status.state]} ${headline(status)}`,
-    `  ${accessText(status)} · ${nextText(status)}`,
-    `  ${placeText(status)} · as of ${timeText(status.asOf)}`,
-    ...warnings.map((warning) => `  ! ${warning}`),
-    ...notes.map((note) => `  - ${note}`),
-  ];
-  return lines.map(printable).join("\n");
+  return [
+    `${paint(MARKS[status.state])} ${printable(headline(status))}`,
+    `  ${printable(`${accessText(status)} · ${nextText(status)}`)}`,
+    `  ${printable(`${placeText(status)} · as of ${timeText(status.asOf)}`)}`,
+    ...warnings.map((warning) => `  ${paint("!")} ${printable(warning)}`),
+    ...notes.map((note) => `  - ${printable(note)}`),
+  ].join("\n");
 }
 
 const MARKS = {
@@ -107,11 +111,12 @@ export function nextStep(status: SessionStatus): Fix {
 }
 
 /** What a doctor found, in a line for each check. */
-export function diagnosisText(diagnosis: Diagnosis): string {
+export function diagnosisText(diagnosis: Diagnosis, paint: Paint = plain): string {
   const marks = { ok: "✓", warn: "!", fail: "✗", skip: "-" };
-  return diagnosis.checks.map(({ name, level, message, fix }) =>
-    printable(`${marks[level]} ${name}: ${message}${fix ? ` → ${fix}` : ""}`)
-  ).join("\n");
+  return diagnosis.checks.map(({ name, level, message, fix }) => {
+    const found = `${name}: ${message}${fix ? ` → ${fix}` : ""}`;
+    return `${paint(marks[level])} ${printable(found)}`;
+  }).join("\n");
 }
 
 /** A file that was saved, in a line. */

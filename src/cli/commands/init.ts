@@ -128,8 +128,8 @@ async function writeSettings(
   }
   if (!asks) refuseWithout(missing, file);
   const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
-  const [passwordHost, tokenHost] = ["AUTH_URL", "API_BASE_URL"]
-    .map((name) => URL.parse(changes.get(name) ?? "")?.host);
+  const passwordHost = URL.parse(changes.get("AUTH_URL") ?? "")?.host;
+  const tokenHost = URL.parse(changes.get("API_BASE_URL") ?? "")?.host;
   return { file, written: [...changes.keys()], kept, missing, ignored, passwordHost, tokenHost };
 }
 
@@ -139,7 +139,7 @@ async function printOutcome(outcome: Outcome): Promise<void> {
   await print(
     written.length === 0 ? `${place} is as it was` : `Wrote ${place}: ${written.join(", ")}`,
   );
-  // Whoever wrote the reply chose them.
+  // The writer of the reply chose these hosts.
   if (passwordHost) {
     await print(`The password will go to ${passwordHost}: make sure that it is right`);
   }
@@ -207,15 +207,12 @@ function wordProblem(answer: string): string | undefined {
 function refuseWithout(missing: readonly string[], file: string): void {
   const needed = missing.filter((name) => NEEDED.some((it) => it.name === name && !it.optional));
   if (needed.length === 0) return;
+  const names = needed.join(", ");
+  const lines = needed.map((name) => `${name}=…`).join(", ");
   const were = needed.length > 1 ? "were" : "was";
   throw new ConfigError(
     "MISSING_SETTINGS",
-    `Cannot write ${displayPath(file)}: ${
-      needed.join(", ")
-    } ${were} not found, and nobody can be ` +
-      "asked here",
-    `run platform-auth init in a terminal, or add ${
-      needed.map((name) => `${name}=…`).join(", ")
-    } to the reply, one a line`,
+    `Cannot write ${displayPath(file)}: ${names} ${were} not found, and nobody can be asked here`,
+    `run platform-auth init in a terminal, or add ${lines} to the reply, one a line`,
   );
 }

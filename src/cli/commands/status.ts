@@ -17,11 +17,12 @@ export const command = defineCommand({
   },
 });
 
-/** What a store holds nobody knows before it was asked, as a call does. Whether there is a session the status tells. */
+/** Asks the store, as a call does: only then it is known what the store holds. */
 async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
+    // The status tells whether there is a session.
     if (error instanceof ConfigError) throw error;
   }
 }

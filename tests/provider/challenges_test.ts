@@ -1,5 +1,6 @@
 /** The table of further steps: what each asks for, and where the documents name it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { AuthError } from "../../mod.ts";
 import { fixText } from "../../src/errors/fix.ts";
 import {
   asksOf,
@@ -7,19 +8,25 @@ import {
   isQuotableStepWord,
   STEP_NAMES,
 } from "../../src/provider/challenges.ts";
+import type { IssuedChallenge } from "../../src/provider/protocol.ts";
+import { errorAnswer, jsonAnswer } from "../support/canned_fetch.ts";
 import { documentText } from "../support/documented_flags.ts";
+import { cannedSession } from "./canned_session.ts";
 
-/** The names of what a step asks for. */
-function asked(name: string, parameters: Readonly<Record<string, string>> = {}): string[] {
-  const issued = {
+function issued(name: string, parameters: Readonly<Record<string, string>>): IssuedChallenge {
+  return {
     kind: "challenge",
     name,
     parameters,
     attributes: ["name"],
     username: undefined,
     session: undefined,
-  } as const;
-  return asksOf(issued, "ada").map((ask) => ask.name);
+  };
+}
+
+/** The names of what a step asks for. */
+function asked(name: string, parameters: Readonly<Record<string, string>> = {}): string[] {
+  return asksOf(issued(name, parameters), "ada").map((ask) => ask.name);
 }
 
 const ASKED: [step: string, names: string[], parameters?: Record<string, string>][] = [
@@ -51,6 +58,33 @@ Deno.test("each further step asks for what its answer must have", () => {
   for (const [step, names, parameters] of ASKED) assertEquals(asked(step, parameters), names, step);
   const untested = STEP_NAMES.filter((name) => ASKED.every(([step]) => step !== name));
   assertEquals(untested, [], "steps without an example");
+});
+
+Deno.test("a choice has its choices, also if there is only one; without a list it is open", () => {
+  const choicesOf = (MFAS_CAN_CHOOSE?: string) => {
+    const [ask] = asksOf(
+      issued("SELECT_MFA_TYPE", MFAS_CAN_CHOOSE ? { MFAS_CAN_CHOOSE } : {}),
+      "ada",
+    );
+    return ask?.choices;
+  };
+  assertEquals(choicesOf('["SMS_MFA","SOFTWARE_TOKEN_MFA"]'), ["SMS_MFA", "SOFTWARE_TOKEN_MFA"]);
+  assertEquals(choicesOf('["SMS_MFA"]'), ["SMS_MFA"]);
+  for (const none of [undefined, "[]", "not JSON", "7"]) assertEquals(choicesOf(none), undefined);
+});
+
+/** What a message shows of a refusal that repeats the answer. */
+async function shownOf(answer: string): Promise<string> {
+  const step = jsonAnswer({ ChallengeName: "CUSTOM_CHALLENGE", Session: "a-session-of-the-test" });
+  const refused = errorAnswer("OtherException", `we got ${answer}`);
+  const { session } = cannedSession({ prompt: () => null }, step, refused);
+  const onChallenge = () => ({ ANSWER: answer });
+  return (await assertRejects(() => session.login({ onChallenge }), AuthError)).message;
+}
+
+Deno.test("an answer that is repeated is withheld, unless it is so short that any text has it", async () => {
+  assertStringIncludes(await shownOf("wxyz"), "[withheld: it repeats a secret]");
+  assertStringIncludes(await shownOf("wxy"), "we got wxy");
 });
 
 Deno.test("a step that cannot be answered here says why, and leads to the portal", () => {

@@ -1,5 +1,5 @@
 /** The table of what the provider refuses: each row has an example here and a place in the documents. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES, isTransient } from "../../src/errors/errors.ts";
 import { fixText } from "../../src/errors/fix.ts";
 import type { ProviderAnswer, ProviderRequest, RefusalCode } from "../../src/provider/protocol.ts";
@@ -297,33 +297,100 @@ Deno.test("each name of the table has an example", () => {
   }
 });
 
+/** What the real service says with each name, and may be quoted. */
+const QUOTED: [name: string, sentence: string][] = [
+  ["TooManyRequestsException", "Rate exceeded"],
+  ["NotAuthorizedException", "Incorrect username or password"],
+  ["NotAuthorizedException", "Password attempts exceeded"],
+  ["NotAuthorizedException", "User is disabled"],
+  [
+    "NotAuthorizedException",
+    "Temporary password has expired and must be reset by an administrator",
+  ],
+  ["PasswordResetRequiredException", "Password reset required for the user"],
+  ["PasswordHistoryPolicyViolationException", "Password has previously been used"],
+  ["InvalidPasswordException", "Password does not conform to policy"],
+  ["InvalidPasswordException", "Password does not conform to policy: Password not long enough"],
+  [
+    "InvalidPasswordException",
+    "Password did not conform with password policy: Password must have uppercase characters",
+  ],
+];
+
+/** A refusal as it is shown to somebody whose password is made of such words. */
+function shownTo(secret: string, name: string, message: string) {
+  const json = { __type: name, message };
+  const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
+  return readRefusal({ flow: "login", secrets: [new Secret(secret)] }, answer, json);
+}
+
 Deno.test("names and sentences of the table are quoted also if a password contains them", () => {
-  const secrets = ["exception", "password", "exceeded", "disabled"].map((each) => new Secret(each));
-  for (const { names = [], quotable = [] } of REFUSALS) {
-    const sentences = quotable.filter((each) => typeof each === "string");
-    for (const name of names.filter((each) => typeof each === "string")) {
-      for (const sentence of ["", ...sentences]) {
-        const json = { __type: name, message: `${sentence}.` };
-        const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
-        const refused = readRefusal({ flow: "login", secrets }, answer, json);
-        assertEquals(refused.providerCode, name);
-        if (sentence !== "") assertEquals(refused.seen, `status 400, ${name}: ${sentence}`);
-      }
+  for (const [name, sentence] of QUOTED) {
+    for (const secret of [name, sentence]) {
+      const { providerCode, message, seen } = shownTo(secret, name, `${sentence}.`);
+      assertEquals([providerCode, message], [name, sentence]);
+      assertEquals(seen, `status 400, ${name}: ${sentence}`);
     }
   }
-  const json = { __type: "OtherException", message: "Password exceeded" };
-  const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
-  const { providerCode, message } = readRefusal({ flow: "login", secrets }, answer, json);
-  assertEquals([providerCode, message], Array(2).fill("[withheld: it repeats a secret]"));
+  for (const name of REFUSALS.flatMap(({ names = [] }) => names)) {
+    if (typeof name === "string") assertEquals(shownTo(name, name, "").providerCode, name);
+  }
+  const known = REFUSALS.flatMap(({ quotable = [] }) => quotable);
+  const idle = known.filter((each) =>
+    !QUOTED.some(([, sentence]) =>
+      typeof each === "string" ? each === sentence : each.test(sentence)
+    )
+  );
+  assertEquals(idle, [], "sentences of the table without an example");
 });
 
-Deno.test("each code of the table has a meaning, and is in the list of codes", () => {
+Deno.test("other names and sentences are withheld if they repeat a password", () => {
+  const withheld = "[withheld: it repeats a secret]";
+  assertEquals(shownTo("OtherException", "OtherException", "").providerCode, withheld);
+  for (
+    const sentence of [
+      "Incorrect username or password!",
+      "Password does not conform to policy: Password is Password must",
+    ]
+  ) {
+    assertEquals(shownTo("password", "NotAuthorizedException", sentence).message, withheld);
+  }
+});
+
+Deno.test("a name that nobody knows is shown up to 80 characters", () => {
+  const { providerCode } = shownTo("a secret", "X".repeat(81), "");
+  assertEquals(providerCode, `${"X".repeat(80)}…`);
+  assertEquals(shownTo("a secret", "X".repeat(80), "").providerCode, "X".repeat(80));
+});
+
+/** What the fix of each code must name. */
+const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
+  INVALID_CREDENTIALS: /^check both, then run login\(\) again$/,
+  LOCKED_OUT: /15 minutes.* login\(\) again with the right password/,
+  SECRET_HASH_REJECTED: /APP_CLIENT_SECRET.*APP_CLIENT_ID$/,
+  CLIENT_UNKNOWN: /APP_CLIENT_ID and USER_POOL_ID.*AUTH_URL/,
+  FLOW_DISABLED: /support channel of your subscription .*portal string/,
+  PASSWORD_RESET_REQUIRED: /portal.*administrator.* login\(\) again$/,
+  USER_DISABLED: /support channel of your subscription/,
+  USER_NOT_CONFIRMED: /invitation.* login\(\) again$/,
+  BLOCKED: /another network.*request id.*support channel of your subscription$/,
+  THROTTLED: /wait.*try again/,
+  REJECTED: /settings/,
+  UNEXPECTED_RESPONSE: /AUTH_URL.*proxy/,
+  UNREACHABLE: /AUTH_URL.*network.*proxy/,
+  TIMEOUT: /AUTH_TIMEOUT_MS \(timeoutMs\)/,
+  SERVER_ERROR: /try again in a few minutes/,
+  REFRESH_REJECTED: /^run login\(\{ force: true \}\)$/,
+};
+
+Deno.test("each code of the table is in the list of codes, and its fix says what to do", () => {
   for (const { code } of REFUSALS) {
     const { of } = CODES[code];
     // What a further step says is worded where the step is.
-    if (of === "ChallengeError") continue;
-    const { problem, fix } = MEANINGS[code as keyof typeof MEANINGS];
-    assert(problem.length > 10 && fixText(fix).length > 10, code);
+    if (of !== "ChallengeError") assert(Object.hasOwn(MEANINGS, code), code);
+  }
+  for (const [code, { fix }] of Object.entries(MEANINGS)) {
+    assertMatch(fixText(fix), FIXES[code as keyof typeof FIXES], code);
   }
 });
 
@@ -345,4 +412,13 @@ Deno.test("troubleshooting names what the provider says of each refusal, under i
     ];
   });
   assertEquals(missing, [], "say it in docs/troubleshooting.md");
+});
+
+Deno.test("troubleshooting quotes the problem of each code as its symptom", () => {
+  const missing = Object.entries(MEANINGS).filter(([code, { problem }]) => {
+    const [, symptom = ""] = /\*\*Symptom\.\*\*(.*?)- \*\*/.exec(SECTIONS.get(code) ?? "") ?? [];
+    const quoted = [...symptom.matchAll(/"([^"]+)"/g)].map(([, text = ""]) => text);
+    return !quoted.some((text) => problem.startsWith(text.replace(/ \([^)]*\)$/, "")));
+  });
+  assertEquals(missing.map(([code, { problem }]) => `${code}: ${problem}`), []);
 });

@@ -2,7 +2,12 @@
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { Configuration } from "../../src/session/configuration.ts";
-import { SETTING_NAMES, type SettingName, VARIABLES } from "../../src/settings/options.ts";
+import {
+  SETTING_NAMES,
+  type SettingName,
+  SETTINGS,
+  VARIABLES,
+} from "../../src/settings/options.ts";
 import { withEnvironment } from "../support/environment.ts";
 
 const UNSET = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, undefined]));
@@ -27,10 +32,18 @@ Deno.test("another endpoint, client, command or store is another account", async
   const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
   const own: SettingName[] = ["clientId", "userPoolId", "tokenCommand", "store", "storeKey"];
   await withEnvironment(UNSET, () => {
-    assertEquals(decisive(parts), [
-      ...["authUrl", "region", "providerHost", "providerDomain", "provider"] as const,
-      ...own,
-    ]);
+    const ofEndpoint: SettingName[] = [
+      "authUrl",
+      "region",
+      "providerHost",
+      "providerDomain",
+      "provider",
+    ];
+    assertEquals(decisive(parts), [...ofEndpoint, ...own]);
+    assertEquals(
+      SETTING_NAMES.filter((name) => SETTINGS[name].identity === "endpoint"),
+      ofEndpoint,
+    );
     // Its parts do not count where the endpoint is named as a whole.
     const whole = { ...parts, authUrl: "https://provider.example" };
     assertEquals(decisive(whole), ["authUrl", "provider", ...own]);

@@ -156,6 +156,33 @@ Deno.test("an explicitly empty client secret is a public client, wherever it sta
   for (const each of world.sent) assertEquals("SECRET_HASH" in each.parameters, false);
 });
 
+Deno.test("an option that allows no origin wins over the environment, an empty variable over nothing", async () => {
+  await using world = portless();
+  const url = "https://tiles.example/1";
+  const { allowedOrigins: _, ...options } = world.options;
+  const codeOf = async (given: SessionOptions) => {
+    const session = createSession({ ...options, ...given });
+    await session.login();
+    return (await session.authFetch(url).catch((error) => error)).code;
+  };
+  await withEnvironment({ ...UNSET, API_ALLOWED_ORIGINS: "https://tiles.example" }, async () => {
+    assertEquals(await codeOf({}), undefined);
+    assertEquals(await codeOf({ allowedOrigins: [] }), "UNTRUSTED_ORIGIN");
+  });
+  writeLines(world.envFile, { API_ALLOWED_ORIGINS: "https://tiles.example" });
+  await withEnvironment({ ...UNSET, API_ALLOWED_ORIGINS: "" }, () => {
+    const { settings } = createSession({ envFile: world.envFile }).status();
+    assertEquals(settings.API_ALLOWED_ORIGINS, "file");
+  });
+});
+
+Deno.test("a session beside the default one takes neither a command nor a store from the environment", async () => {
+  const variables = { AUTH_TOKEN_COMMAND: "print-token", AUTH_STORE: "redis://127.0.0.1" };
+  await withEnvironment({ ...UNSET, ...variables, AUTH_STORE_KEY: "k".repeat(43) }, () => {
+    assertEquals(createSession().status().settings, { AUTH_STORE_KEY: "environment" });
+  });
+});
+
 Deno.test("spaces around a setting do not count, except in a password", async () => {
   await using world = portless();
   const { clientId = "", userPoolId = "", username = "", password = "" } = world.options;

@@ -13,7 +13,7 @@ export function namesProxy(): boolean {
 
 /**
  * A client that reaches plain `http:`, which is this machine's loopback, without the proxy that
- * variables name: the runtime would show a token or a password to it. The caller closes the client.
+ * variables name: the runtime would show a token or a password to it. Close it after use.
  *
  * @returns `undefined` where no proxy is in the way.
  */

@@ -19,8 +19,8 @@ const PRIME = BigInt(
 const GENERATOR = 2n;
 
 /**
- * Confirms the device that the provider made of a login. Its password is made up here and forgotten: it
- * is of use only to a login that names the device, which the provider then asks for SRP.
+ * Confirms the device that the provider made of a login. Its password is made up here and forgotten:
+ * only a login by SRP would need it.
  *
  * @param deadlineMs How long it may take.
  * @returns What was seen if it failed.
@@ -62,7 +62,7 @@ export async function deviceVerifier(
   return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
 }
 
-/** Reads alike as bytes and as a signed number: nobody says which of them the provider does. */
+/** The same as bytes and as a signed number: it is not documented which of them the provider reads. */
 function newSalt(): Uint8Array<ArrayBuffer> {
   const salt = crypto.getRandomValues(new Uint8Array(16));
   salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;

@@ -1,9 +1,9 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
 import { durationText } from "../values/wording.ts";
 
-/** As users report of the real service: the fifth failure locks for a second, each further one for twice as long. */
+/** As users report it: the fifth failure locks a name for a second, each further one for twice as long. */
 const FREE_FAILURES = 5;
-/** The longest lock; so much time without a failure also ends the counting. */
+/** The longest lock. So much time without a failure also ends the counting. */
 const LONGEST_LOCK_MS = 900_000;
 
 /** Rejected passwords in a row, in this process, by provider, client and name. */

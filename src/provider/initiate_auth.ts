@@ -77,7 +77,7 @@ export function confirmDeviceRequest(
   const body = {
     AccessToken: accessToken.reveal(),
     DeviceKey: deviceKey.reveal(),
-    // The same everywhere: the name of this computer is nobody's business.
+    // The same everywhere: the name of this computer is private.
     DeviceName: "platform-auth",
     DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
   };
@@ -99,7 +99,7 @@ export function globalSignOutRequest(
   return request(provider, "sign-out", "GlobalSignOut", body, [accessToken]);
 }
 
-/** A device key without the region that it begins with, which stands in harmless sentences as well. */
+/** A device key without the region that it begins with: harmless sentences name that, too. */
 function ownPart(deviceKey: Secret | undefined): Secret | undefined {
   return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }

@@ -37,7 +37,7 @@ export interface ProviderAnswer {
 /** Tokens as an answer holds them (section 2.2). */
 export interface IssuedTokens {
   readonly accessToken: Secret;
-  /** Absent if the old one goes on. */
+  /** Absent if the old one stays valid. */
   readonly refreshToken: Secret | undefined;
   /** Lifetime of the access token in seconds, if the answer has one. */
   readonly expiresIn: number | undefined;
@@ -57,7 +57,7 @@ export type Outcome =
   | IssuedChallenge
   | { readonly kind: "key"; readonly key: Secret; readonly session: Secret | undefined }
   | { readonly kind: "verified"; readonly session: Secret | undefined }
-  /** What was asked for is done; there is nothing to hand over. */
+  /** The provider did it, and gave nothing back. */
   | { readonly kind: "done" }
   | Refused;
 

@@ -6,7 +6,7 @@ import { loadChecks } from "./provider_settings.ts";
 import { unlessAborted } from "../runtime/abort.ts";
 import type { World } from "../runtime/world.ts";
 
-/** What became of a request to the provider. */
+/** The outcome of a request to the provider. */
 export interface Delivery {
   readonly outcome: Outcome;
   /** How many requests were sent. */

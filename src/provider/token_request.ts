@@ -16,7 +16,7 @@ export type { Waiters } from "./send.ts";
 // Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";
 
-/** What became of a request, with the tokens if the answer had any. */
+/** The outcome of a request, with the tokens if the answer had any. */
 export interface TokenDelivery {
   readonly delivery: Delivery;
   readonly tokens: Tokens | undefined;
@@ -24,7 +24,7 @@ export interface TokenDelivery {
   readonly warning?: Pick<Meaning, "problem" | "fix">;
 }
 
-/** How long a login waits at most for its device to be confirmed: it has its tokens. */
+/** The longest time that a login waits for its device to be confirmed. It has its tokens already. */
 const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
@@ -40,7 +40,7 @@ export async function requestLogin(
   return await loginTokens(provider, delivery, world, signal);
 }
 
-/** The tokens of any answer to a login. A device that the provider made of it is confirmed, as far as that goes. */
+/** Reads the tokens of an answer to a login. If the provider made a device of it, that is confirmed; a failure is a warning. */
 export async function loginTokens(
   provider: ProviderSettings,
   delivery: Delivery,
@@ -52,7 +52,7 @@ export async function loginTokens(
   if (tokens === undefined || device === undefined) return { delivery, tokens };
   const spentMs = world.monotonic() - delivery.sentAtMonotonic;
   const leftMs = Math.min(provider.timeoutMs - spentMs, CONFIRMATION_MS);
-  // Loaded on demand: few providers know devices. The tokens are there, so nothing may fail any more.
+  // Loaded on demand: few providers know devices. With tokens at hand no failure may throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>
       confirmDevice(provider, tokens.accessToken, device, world, leftMs, signal),

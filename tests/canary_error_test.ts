@@ -2,23 +2,27 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as module from "../mod.ts";
 import { CODES } from "../src/errors/errors.ts";
 import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
+import { type Canned, cannedFetch } from "./support/canned_fetch.ts";
 import {
   brokenConnection,
-  type Canned,
-  cannedFetch,
   errorAnswer,
   jsonAnswer,
   refusedConnection,
   tokenAnswer,
-} from "./support/canned_fetch.ts";
+  TOKENS,
+} from "./support/answers.ts";
+import { Clock } from "./support/clock.ts";
 import { inFolder } from "./support/child_deno.ts";
 import { printing } from "./cluster/command.ts";
-import { fakeTime } from "./support/fake_time.ts";
 
 const { AuthError, createSession } = module;
 
 const issued = () =>
-  tokenAnswer({ AccessToken: canaries.accessToken, RefreshToken: canaries.refreshToken });
+  tokenAnswer({
+    ...TOKENS,
+    AccessToken: canaries.accessToken,
+    RefreshToken: canaries.refreshToken,
+  });
 
 /** Repeats in an error everything secret that came with the request. */
 const echo: Canned = (asked) => {
@@ -28,7 +32,7 @@ const echo: Canned = (asked) => {
     "x-amzn-requestid": encodeURIComponent(secret),
     location: `https://${encodeURIComponent(secret)}.example`,
   };
-  return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers)(asked);
+  return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers);
 };
 
 /** Repeats in an answer what came with the call: a header, or else its address. */
@@ -240,7 +244,7 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
 for (const [at, [code, run]] of scenarios.entries()) {
   Deno.test(`${code} (${at}) shows no secret`, () =>
     inFolder(async (folder) => {
-      const { now, monotonic, sleep } = fakeTime();
+      const { now, monotonic, sleep } = new Clock();
       const session = (...answers: Canned[]) => {
         const [first = issued(), ...rest] = answers;
         const { fetch } = cannedFetch(first, ...rest);

@@ -2,13 +2,18 @@ import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
 import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
-import { cannedFetch, errorAnswer, jsonAnswer, tokenAnswer } from "./support/canned_fetch.ts";
+import { cannedFetch } from "./support/canned_fetch.ts";
+import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "./support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 
 const { createSession } = module;
 
 const issued = () =>
-  tokenAnswer({ AccessToken: canaries.accessToken, RefreshToken: canaries.refreshToken });
+  tokenAnswer({
+    ...TOKENS,
+    AccessToken: canaries.accessToken,
+    RefreshToken: canaries.refreshToken,
+  });
 
 Deno.test("no export shows a secret while a session is there, nor what its methods give", async () => {
   const sandbox = createSandbox();
@@ -66,12 +71,13 @@ Deno.test("no device and no sign-out shows a secret, whatever the provider repea
   const { asked, fetch } = cannedFetch((each) =>
     each.body.includes("USER_PASSWORD_AUTH")
       ? tokenAnswer({
+        ...TOKENS,
         ...{ AccessToken: accessToken, RefreshToken: refreshToken, NewDeviceMetadata: device },
-      })(each)
+      })
       : errorAnswer(
         "InvalidParameterException",
         /device_?key/i.test(each.body) ? `No device ${deviceKey}` : each.body,
-      )(each)
+      )
   );
   const random = crypto.getRandomValues;
   crypto.getRandomValues = (bytes) => {

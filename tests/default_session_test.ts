@@ -4,7 +4,8 @@ import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
 import { makeSession } from "../src/session.ts";
 import { withEnvironment } from "./support/environment.ts";
-import { jwt, linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
+import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
+import { jwt } from "./support/answers.ts";
 
 /** Runs with the default session on a world of its own, and leaves process and session as they were. */
 async function withDefault(

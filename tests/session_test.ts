@@ -2,7 +2,8 @@ import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } 
 import { join } from "node:path";
 import { ConfigError, createSession } from "../mod.ts";
 import { withEnvironment } from "./support/environment.ts";
-import { jwt, linesOf, portless, rejection } from "./support/portless.ts";
+import { linesOf, portless, rejection } from "./support/portless.ts";
+import { jwt } from "./support/answers.ts";
 
 Deno.test("status() without a session says none, and nothing is created by asking", async () => {
   await using world = portless({ file: true });

@@ -1,7 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { jwt, rejection } from "../support/portless.ts";
+import { rejection } from "../support/portless.ts";
+import { jwt } from "../support/answers.ts";
 import { printing, scriptCommand } from "./command.ts";
 
 const HIDDEN = jwt({ sub: "somebody else" });

@@ -4,7 +4,7 @@ import { newStoreKey } from "../../src/session/cluster/sealing.ts";
 import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
-import { fakeToken } from "../support/fake_token.ts";
+import { jwt } from "../support/answers.ts";
 import { stop } from "../processes/stop_process.ts";
 import { testNeeding } from "../support/needs.ts";
 import { NO_REDIS, startRedis } from "./redis_server.ts";
@@ -27,7 +27,7 @@ async function answerNext(provider: Deno.Listener, name: string): Promise<string
 
 async function answer(connection: Deno.Conn, name: string): Promise<string> {
   const exp = Date.now() / 1_000 + 1_800;
-  const AccessToken = fakeToken({ sub: "ada", client_id: "client", exp, jti: name });
+  const AccessToken = jwt({ sub: "ada", client_id: "client", exp, jti: name });
   const result = { AccessToken, RefreshToken: `for-${name}`, ExpiresIn: 1_800 };
   const text = rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
   await writeAll(connection, new TextEncoder().encode(text));

@@ -3,7 +3,8 @@ import { createSession } from "../../mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { isFile } from "../support/needs.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { jwt, portless, rejection, statusOf } from "../support/portless.ts";
+import { portless, rejection, statusOf } from "../support/portless.ts";
+import { jwt } from "../support/answers.ts";
 import { joinCommand } from "../../src/settings/options.ts";
 import { counted, printing, scriptCommand } from "./command.ts";
 

@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { AuthError, type AuthErrorCode, createSession } from "../../mod.ts";
 import { CODES } from "../../src/errors/errors.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../../src/settings/options.ts";
-import { refusedConnection } from "../support/canned_fetch.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { rejection } from "../support/portless.ts";
+import { refusedConnection } from "../support/answers.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 

@@ -1,8 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
-import { cannedSession, SETTINGS } from "../provider/canned_session.ts";
-import { cannedFetch, errorAnswer, jsonAnswer, tokenAnswer } from "../support/canned_fetch.ts";
+import { cannedSession, SETTINGS } from "../support/canned_session.ts";
+import { cannedFetch } from "../support/canned_fetch.ts";
 import { portless } from "../support/portless.ts";
+import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
 
 // Sentences of docs/security.md that no other test holds.
 
@@ -38,7 +39,7 @@ Deno.test("only the provider and the API are asked, and the token goes to the AP
   const provider = "https://provider.example";
   const api = "https://api.example";
   const { fetch, asked } = cannedFetch((each) =>
-    each.url.startsWith(provider) && each.body !== "" ? tokenAnswer()(each) : jsonAnswer({})(each)
+    each.url.startsWith(provider) && each.body !== "" ? tokenAnswer() : jsonAnswer({})
   );
   const session = createSession({ ...SETTINGS, apiBaseUrl: api, fetch });
   await session.doctor();

@@ -2,12 +2,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries, repeatedPart, SETTINGS, shownBy } from "../support/canaries.ts";
-import { cannedFetch, errorAnswer, refusedConnection } from "../support/canned_fetch.ts";
+import { cannedFetch } from "../support/canned_fetch.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
 import { startKernel } from "../kernel/kernel.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless } from "../support/portless.ts";
+import { errorAnswer, refusedConnection } from "../support/answers.ts";
 import { importing } from "../support/sandbox_env.ts";
 
 Deno.test("wire words: those of another service are a failure, none set is skipped", async () => {

@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { errorAnswer, portless, rejection } from "../support/portless.ts";
+import { portless, rejection } from "../support/portless.ts";
+import { errorAnswer } from "../support/answers.ts";
 import { AuthError, type AuthErrorCode } from "../../mod.ts";
 import { ConfigError, typeError } from "../../src/errors/errors.ts";
 

@@ -1,9 +1,9 @@
 import { assert } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { AuthError, computeSecretHash, createSession } from "../../mod.ts";
-import { type Canned, cannedFetch, tokenAnswer } from "../support/canned_fetch.ts";
-import { fakeTime } from "../support/fake_time.ts";
-import { fakeToken } from "../support/fake_token.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
+import { jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
 /** How many answers each test invents, many more with SOAK set. */
@@ -53,7 +53,7 @@ function nearlyGood(secrets: string[]): fc.Arbitrary<unknown> {
   const token = fc.oneof(
     fc.constant("opaque-token"),
     fc.dictionary(fc.constantFrom("iat", "exp", "sub", "username", "client_id"), fc.jsonValue())
-      .map((claims) => fakeToken(claims)),
+      .map((claims) => jwt(claims)),
   );
   const result = fc.record({
     AccessToken: maybe(token),
@@ -136,8 +136,8 @@ for (const flow of ["login", "refresh"] as const) {
   Deno.test(`${flow}() meets ${RUNS} invented answers with tokens or an error of its own`, async () => {
     await fc.assert(
       fc.asyncProperty(invented(SENT[flow]), async (one) => {
-        const { now, monotonic, sleep } = fakeTime();
-        const first = tokenAnswer({ RefreshToken: canaries.refreshToken });
+        const { now, monotonic, sleep } = new Clock();
+        const first = tokenAnswer({ ...TOKENS, RefreshToken: canaries.refreshToken });
         const answers: [Canned, ...Canned[]] = flow === "login"
           ? [answerOf(one)]
           : [first, answerOf(one)];

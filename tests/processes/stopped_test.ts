@@ -3,8 +3,8 @@ import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
 import { rawAnswer } from "../faults/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { stop } from "./stop_process.ts";
-import { fakeToken } from "../support/fake_token.ts";
 import { linesOf } from "../support/portless.ts";
+import { jwt } from "../support/answers.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
 /** The deadline of the refresh, and how long its process is stopped, in milliseconds. */
@@ -20,7 +20,7 @@ console.log(status.state, status.source);
 
 /** The answer of a provider that replaces the refresh token with each use. */
 function answerWith(refreshToken: string): string {
-  const AccessToken = fakeToken({
+  const AccessToken = jwt({
     sub: "ada",
     client_id: "client",
     exp: Date.now() / 1_000 + 1_800,
@@ -39,7 +39,7 @@ Deno.test(
         APP_CLIENT_ID: "client",
         APP_CLIENT_SECRET: "",
         USER_POOL_ID: "pool",
-        ACCESS_TOKEN: fakeToken({ sub: "ada", client_id: "client", exp: 1 }),
+        ACCESS_TOKEN: jwt({ sub: "ada", client_id: "client", exp: 1 }),
         REFRESH_TOKEN: "used-up-with-this-request",
       });
       await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);

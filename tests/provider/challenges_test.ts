@@ -9,9 +9,9 @@ import {
   STEP_NAMES,
 } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
-import { errorAnswer, jsonAnswer } from "../support/canned_fetch.ts";
+import { errorAnswer, jsonAnswer } from "../support/answers.ts";
 import { documentText } from "../support/documented_flags.ts";
-import { cannedSession } from "./canned_session.ts";
+import { cannedSession } from "../support/canned_session.ts";
 
 function issued(name: string, parameters: Readonly<Record<string, string>>): IssuedChallenge {
   return {

@@ -1,13 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { AuthError, ProviderError, SessionExpiredError } from "../../mod.ts";
-import {
-  errorAnswer,
-  jwt,
-  portless,
-  type PortlessOptions,
-  rejection,
-  tokenAnswer,
-} from "../support/portless.ts";
+import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const REFRESH_TOKEN = "refresh-token-of-the-test";
 

@@ -1,14 +1,9 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ChallengeError, ProviderError } from "../../mod.ts";
-import {
-  type Canned,
-  jsonAnswer,
-  refusedConnection,
-  tokenAnswer,
-} from "../support/canned_fetch.ts";
-import { cannedSession } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
-import { fakeToken } from "../support/fake_token.ts";
+import type { Canned } from "../support/canned_fetch.ts";
+import { jsonAnswer, jwt, refusedConnection, tokenAnswer, TOKENS } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { cannedSession } from "../support/canned_session.ts";
 
 function sessionWith(...answers: [Canned, ...Canned[]]) {
   return cannedSession({}, ...answers);
@@ -42,28 +37,28 @@ Deno.test("a refresh has the same address, method and headers as the login", asy
   );
 });
 
-const NOW_S = Math.floor(fakeTime().now() / 1_000);
+const NOW_S = Math.floor(new Clock().now() / 1_000);
 const lifetimes: [string, Record<string, unknown>, number | undefined][] = [
   ["ExpiresIn", { ExpiresIn: 600 }, 600],
   ["ExpiresIn, whatever the token says", {
     ExpiresIn: 600,
-    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 3_600 }),
+    AccessToken: jwt({ iat: NOW_S, exp: NOW_S + 3_600 }),
   }, 600],
   ["the token where ExpiresIn is missing", {
     ExpiresIn: undefined,
-    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 3_600 }),
+    AccessToken: jwt({ iat: NOW_S, exp: NOW_S + 3_600 }),
   }, 3_600],
   ["the token's lifetime where its clock is another", {
     ExpiresIn: undefined,
-    AccessToken: fakeToken({ iat: NOW_S - 86_400, exp: NOW_S - 86_100 }),
+    AccessToken: jwt({ iat: NOW_S - 86_400, exp: NOW_S - 86_100 }),
   }, 300],
   ["the token where ExpiresIn is null", {
     ExpiresIn: null,
-    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 60 }),
+    AccessToken: jwt({ iat: NOW_S, exp: NOW_S + 60 }),
   }, 60],
   ["the token where ExpiresIn is no lifetime", {
     ExpiresIn: -5,
-    AccessToken: fakeToken({ iat: NOW_S, exp: NOW_S + 60 }),
+    AccessToken: jwt({ iat: NOW_S, exp: NOW_S + 60 }),
   }, 60],
   ["nothing where nobody tells", { ExpiresIn: undefined }, undefined],
   ["nothing where ExpiresIn is no number and nobody else tells", { ExpiresIn: "soon" }, undefined],
@@ -71,7 +66,7 @@ const lifetimes: [string, Record<string, unknown>, number | undefined][] = [
 ];
 for (const [source, result, seconds] of lifetimes) {
   Deno.test(`the lifetime comes from ${source}`, async () => {
-    const { session, time } = sessionWith(tokenAnswer(result));
+    const { session, time } = sessionWith(tokenAnswer({ ...TOKENS, ...result }));
     const { state, accessTokenExpiresAt } = await session.login();
     const end = accessTokenExpiresAt?.getTime();
     assertEquals(end, seconds === undefined ? undefined : time.now() + seconds * 1_000);
@@ -124,7 +119,7 @@ Deno.test("login() takes tokens of any status that says success, and any content
 
 Deno.test("refresh() keeps the old refresh token when the answer has none", async () => {
   for (const RefreshToken of [undefined, null]) {
-    const { session, asked } = sessionWith(tokenAnswer(), tokenAnswer({ RefreshToken }));
+    const { session, asked } = sessionWith(tokenAnswer(), tokenAnswer({ ...TOKENS, RefreshToken }));
     await session.login();
     await session.refresh();
     assertEquals((await session.refresh()).canRefresh, true);

@@ -1,6 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { computeSecretHash, createSession } from "../../mod.ts";
-import { errorAnswer, jwt, portless, rejection, tokenAnswer } from "../support/portless.ts";
+import { portless, rejection } from "../support/portless.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const MISMATCH = "SecretHash does not match for the client: sandboxclient0000000000001";
 

@@ -7,15 +7,10 @@ import {
   ProviderError,
   SessionExpiredError,
 } from "../../mod.ts";
-import {
-  type Canned,
-  cannedFetch,
-  errorAnswer,
-  jsonAnswer,
-  tokenAnswer,
-} from "../support/canned_fetch.ts";
-import { cannedSession, SETTINGS } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
+import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 
 function sessionWith(...answers: [Canned, ...Canned[]]) {
   return cannedSession({}, ...answers);
@@ -270,7 +265,7 @@ Deno.test("a refresh whose every hash is rejected is SECRET_HASH_REJECTED and ke
 });
 
 Deno.test("a login older than 30 days whose refresh is rejected is REFRESH_WINDOW_OVER", async () => {
-  const time = fakeTime();
+  const time = new Clock();
   const rejected = errorAnswer("NotAuthorizedException", "Refresh Token has expired");
   const { fetch } = cannedFetch(tokenAnswer(), rejected);
   const { now, monotonic, sleep } = time;

@@ -1,8 +1,9 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError, type SessionOptions } from "../../mod.ts";
-import { type Canned, errorAnswer, tokenAnswer } from "../support/canned_fetch.ts";
-import { cannedSession } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
+import type { Canned } from "../support/canned_fetch.ts";
+import { errorAnswer, tokenAnswer } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { cannedSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
 
@@ -70,7 +71,7 @@ Deno.test("a quota that names a time holds back too, a refusal does not", async 
 });
 
 Deno.test("all sessions at the endpoint wait, those at another do not", async () => {
-  const { now, monotonic, sleep } = fakeTime();
+  const { now, monotonic, sleep } = new Clock();
   const one = sessionWith({ now, monotonic, sleep }, asksToWait(600));
   const same = sessionWith({ now, monotonic, sleep }, tokenAnswer());
   const authUrl = "https://another.example";

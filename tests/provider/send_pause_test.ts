@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError, type SessionOptions } from "../../mod.ts";
-import { type Canned, tokenAnswer } from "../support/canned_fetch.ts";
-import { cannedSession } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
+import type { Canned } from "../support/canned_fetch.ts";
+import { tokenAnswer } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { cannedSession } from "../support/canned_session.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 
 function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
@@ -45,7 +46,7 @@ for (const [what, code, limits] of longest) {
   });
 }
 
-const NOW = fakeTime().now();
+const NOW = new Clock().now();
 const httpDate = (ms: number) => new Date(ms).toUTCString();
 const waits: [string, Record<string, string>][] = [
   ["in seconds", { "retry-after": "7" }],

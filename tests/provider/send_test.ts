@@ -1,16 +1,17 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createSession, ProviderError, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { answerTo, type Canned } from "../support/canned_fetch.ts";
 import {
   brokenConnection,
-  type Canned,
   errorAnswer,
+  jwt,
   refusedConnection,
   tokenAnswer,
-} from "../support/canned_fetch.ts";
-import { cannedSession, SETTINGS } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
-import { fakeToken } from "../support/fake_token.ts";
+  TOKENS,
+} from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { freePort } from "../support/free_port.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "../faults/fault_proxy.ts";
@@ -31,7 +32,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
     // First the client sees that the request is on its way.
     await Promise.resolve();
     timeouts.pass(ms);
-    return await answer(asked);
+    return await answerTo(asked, answer);
   };
 }
 
@@ -158,13 +159,13 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
 Deno.test("an answer without a Date says nothing of the clock", async () => {
   for (const date of [undefined, "", "soon", "NaN"]) {
     const headers = date === undefined ? {} : { date };
-    const { session } = sessionWith({}, tokenAnswer({}, headers));
+    const { session } = sessionWith({}, tokenAnswer(TOKENS, headers));
     const { warnings } = await session.login();
     assertEquals(warnings, []);
     // A portal token is judged by the clock that was learned.
-    const token = fakeToken({ exp: fakeTime().now() / 1_000 + 60 });
+    const token = jwt({ exp: new Clock().now() / 1_000 + 60 });
     const status = await session.login({ portalToken: token });
-    assertEquals(status.accessTokenExpiresAt?.getTime(), fakeTime().now() + 60_000, date);
+    assertEquals(status.accessTokenExpiresAt?.getTime(), new Clock().now() + 60_000, date);
   }
 });
 
@@ -180,7 +181,7 @@ Deno.test("a session that is about to learn that it rotates tells a 503 as it is
 
 Deno.test("a session known to rotate repeats its own operation after a 503", async () => {
   const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
-  const rotated = (name: string) => tokenAnswer({ RefreshToken: name });
+  const rotated = (name: string) => tokenAnswer({ ...TOKENS, RefreshToken: name });
   const { session, asked } = sessionWith(
     {},
     ...[rotated("first"), flow, rotated("second")] as const,
@@ -261,7 +262,7 @@ Deno.test("a redirect of the provider takes the refresh token nowhere, and the s
 
 Deno.test("a server that closes after reading gets the password once", async () => {
   await using provider = startTcpCapture([]);
-  const { sleep } = fakeTime();
+  const { sleep } = new Clock();
   const session = createSession({ ...SETTINGS, authUrl: provider.url, sleep });
   const error = await failureOf(session.login());
   assertEquals([error.code, error.attempts], ["UNREACHABLE", 1]);
@@ -273,7 +274,7 @@ Deno.test("a connection that was used before and drops gets the password once", 
   await using sandbox = await startSandbox();
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
   await using proxy = await startFaultProxy({ target, keepAlive: true });
-  const { sleep } = fakeTime();
+  const { sleep } = new Clock();
   const { envFile: _, ...settings } = sandbox.settings;
   const session = createSession({ ...settings, authUrl: proxy.url, sleep });
   await session.login();
@@ -290,7 +291,7 @@ Deno.test("a connection that was used before and drops gets the password once", 
 
 Deno.test("nobody listening is tried four times and then UNREACHABLE", async () => {
   const authUrl = `http://127.0.0.1:${freePort()}`;
-  const { sleep, pauses } = fakeTime();
+  const { sleep, pauses } = new Clock();
   const error = await failureOf(createSession({ ...SETTINGS, authUrl, sleep }).login());
   assertEquals([error.code, error.attempts, pauses.length], ["UNREACHABLE", 4, 3]);
   assertMatch(error.message, /the connection was refused/);

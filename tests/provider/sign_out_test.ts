@@ -5,11 +5,12 @@ import { worldOf } from "../../src/runtime/world.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
 import { Secret } from "../../src/values/secret.ts";
-import { type Canned, cannedFetch, errorAnswer } from "../support/canned_fetch.ts";
-import { SETTINGS } from "./canned_session.ts";
-import { fakeTime } from "../support/fake_time.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
+import { errorAnswer } from "../support/answers.ts";
+import { Clock } from "../support/clock.ts";
+import { SETTINGS } from "../support/canned_session.ts";
 
-const time = fakeTime();
+const time = new Clock();
 
 /** Tokens of a login at that time. */
 function tokensOf(authenticatedAt: number, refreshToken?: string): Tokens {
@@ -39,7 +40,7 @@ async function end(
 ): Promise<SignOutResult & { text: string | undefined; sent: (string | undefined)[] }> {
   const [first = done, ...rest] = answers;
   const { fetch, asked } = cannedFetch(first, ...rest);
-  const options = { ...SETTINGS, envFile: false, fetch, ...time } as const;
+  const options = { ...SETTINGS, envFile: false, fetch, ...time.options } as const;
   const account = { options, settings: resolveSettings(options, false), world: worldOf(options) };
   const result = await endAtProvider(account, held, everywhere, undefined);
   const sent = asked.map(({ headers }) => headers.get("x-vendor-target")?.split(".")[1]);
@@ -107,7 +108,7 @@ Deno.test("of one login only the newest tokens are sent", async () => {
 });
 
 Deno.test("settings that are missing are a problem and no error; an abort is", async () => {
-  const options = { envFile: false, fetch: cannedFetch(done).fetch, ...time } as const;
+  const options = { envFile: false, fetch: cannedFetch(done).fetch, ...time.options } as const;
   const account = { options, settings: resolveSettings(options, false), world: worldOf(options) };
   const { ended, problem = "" } = await endAtProvider(account, [LOGIN], false, undefined);
   assertEquals(ended, "here");

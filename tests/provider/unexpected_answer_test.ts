@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ChallengeError, ProviderError } from "../../mod.ts";
-import { type Canned, jsonAnswer, tokenAnswer } from "../support/canned_fetch.ts";
-import { cannedSession } from "./canned_session.ts";
+import type { Canned } from "../support/canned_fetch.ts";
+import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
+import { cannedSession } from "../support/canned_session.ts";
 
 function sessionWith(...answers: [Canned, ...Canned[]]) {
   return cannedSession({}, ...answers);
@@ -27,10 +28,20 @@ const unexpected: [string, Canned, number, RegExp][] = [
     200,
     /string/,
   ],
-  ["a number for the refresh token", tokenAnswer({ RefreshToken: 7 }), 200, /RefreshToken.*string/],
-  ["an empty token", tokenAnswer({ AccessToken: "" }), 200, /AccessToken/],
-  ["a token with a line break", tokenAnswer({ AccessToken: "a\r\nb: c" }), 200, /visible ASCII/],
-  ["a token outside ASCII", tokenAnswer({ AccessToken: "ключ" }), 200, /visible ASCII/],
+  [
+    "a number for the refresh token",
+    tokenAnswer({ ...TOKENS, RefreshToken: 7 }),
+    200,
+    /RefreshToken.*string/,
+  ],
+  ["an empty token", tokenAnswer({ ...TOKENS, AccessToken: "" }), 200, /AccessToken/],
+  [
+    "a token with a line break",
+    tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" }),
+    200,
+    /visible ASCII/,
+  ],
+  ["a token outside ASCII", tokenAnswer({ ...TOKENS, AccessToken: "ключ" }), 200, /visible ASCII/],
   ["an array", jsonAnswer([{ AuthenticationResult: token }]), 200, /array/],
   [
     "an array of results",

@@ -19,7 +19,7 @@ Deno.test("access token verifies against the served key set and carries the clai
     const { payload, protectedHeader } = await jwtVerify(
       String(AccessToken),
       createLocalJWKSet(keys),
-      { issuer: `${sandbox.authUrl}/${userPoolId}`, currentDate: new Date(clock.time) },
+      { issuer: `${sandbox.authUrl}/${userPoolId}`, currentDate: new Date(clock.now()) },
     );
     assertEquals(protectedHeader.alg, "RS256");
     assertEquals(Object.keys(payload).sort(), [
@@ -37,7 +37,7 @@ Deno.test("access token verifies against the served key set and carries the clai
     ]);
     assertEquals(
       [payload.token_use, payload.client_id, payload.username, payload.iat, payload.exp],
-      ["access", clientId, "student", clock.time / 1000, clock.time / 1000 + 300],
+      ["access", clientId, "student", clock.now() / 1000, clock.now() / 1000 + 300],
     );
   }
   assertEquals(sandbox.requests.length, 1);
@@ -60,7 +60,7 @@ Deno.test("key set does not verify a token that was changed", async () => {
   const url = `${sandbox.authUrl}/.well-known/jwks.json`;
   const keys = createLocalJWKSet(await (await sandbox.handle(new Request(url))).json());
   await assertRejects(
-    () => jwtVerify(changed, keys, { currentDate: new Date(clock.time) }),
+    () => jwtVerify(changed, keys, { currentDate: new Date(clock.now()) }),
     errors.JWSSignatureVerificationFailed,
   );
   const refused = await callApi(sandbox, "/v1/whoami", changed);

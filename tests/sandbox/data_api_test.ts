@@ -214,7 +214,7 @@ Deno.test("apiRequests lists the calls without query and token", async () => {
   const { AccessToken } = await logIn(sandbox);
   await callApi(sandbox, "/v1/stations?token=secret");
   await callApi(sandbox, "/v1/admin/usage", AccessToken);
-  const at = new Date(clock.time);
+  const at = new Date(clock.now());
   assertEquals([...sandbox.apiRequests], [
     { method: "GET", path: "/v1/stations", status: 401, authorized: false, at },
     { method: "GET", path: "/v1/admin/usage", status: 403, authorized: true, at },

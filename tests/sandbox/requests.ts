@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { Clock } from "../support/clock.ts";
 import "../support/sandbox_key.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
@@ -11,15 +12,6 @@ export const ACCOUNT = {
   status: "confirmed" as const,
   challenges: [],
 };
-
-/** A clock that stands until it is moved. */
-export class Clock {
-  time = Date.UTC(2025, 5, 1, 12);
-  now = (): number => this.time;
-  advance(seconds: number): void {
-    this.time += seconds * 1000;
-  }
-}
 
 /** A sandbox without ports on a clock of its own. */
 export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {

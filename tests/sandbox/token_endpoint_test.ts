@@ -30,7 +30,7 @@ Deno.test("token endpoint answers a login as section 2.2 prints it", async () =>
   assertMatch(String(result.RefreshToken), /^[\w-]{200,}$/);
   assertEquals(headers.get("content-type"), "application/x-vendor-json-1.1");
   assertMatch(headers.get("x-amzn-requestid") ?? "", /^[0-9a-f-]{36}$/);
-  assertEquals(headers.get("date"), new Date(clock.time).toUTCString());
+  assertEquals(headers.get("date"), new Date(clock.now()).toUTCString());
 });
 
 Deno.test("token endpoint answers a refresh with a new access token and no refresh token", async () => {
@@ -230,8 +230,8 @@ Deno.test("requests lists what the token endpoint received, without anything sec
   await send(sandbox, "PASSWORD=oops", { headers: { "x-vendor-target": `x.${RefreshToken}` } });
   await send(sandbox, { ...loginBody(sandbox), AuthFlow: sandbox.settings.password });
   const operation = "InitiateAuth";
-  const start = new Date(clock.time - 5000);
-  const at = new Date(clock.time);
+  const start = new Date(clock.now() - 5000);
+  const at = new Date(clock.now());
   assertEquals([...sandbox.requests], [
     { operation, authFlow: "USER_PASSWORD_AUTH", status: 200, at: start },
     { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 200, at },

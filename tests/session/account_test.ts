@@ -3,7 +3,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { statusCard } from "../../src/display/card.ts";
 import { statusText } from "../../src/display/status_text.ts";
-import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+import { linesOf, portless, rejection } from "../support/portless.ts";
+import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const OPAQUE = { AccessToken: "opaque-access", RefreshToken: "opaque-refresh", ExpiresIn: 1_800 };
 

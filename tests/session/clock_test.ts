@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { jwt, linesOf, portless, rejection, statusOf, tokenAnswer } from "../support/portless.ts";
+import { linesOf, portless, rejection, statusOf } from "../support/portless.ts";
+import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const HOUR = 3_600;
 

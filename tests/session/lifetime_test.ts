@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { SessionExpiredError } from "../../mod.ts";
-import {
-  jwt,
-  portless,
-  type PortlessOptions,
-  rejection,
-  tokenAnswer,
-} from "../support/portless.ts";
+import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import { jwt, tokenAnswer } from "../support/answers.ts";
 
 /** A world whose tokens last that long and need no signature, so that thousands are cheap. */
 function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typeof portless> {

@@ -1,13 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ChallengeError, ConfigError, createSession, type SessionOptions } from "../../mod.ts";
-import {
-  errorAnswer,
-  jwt,
-  linesOf,
-  portless,
-  rejection,
-  tokenAnswer,
-} from "../support/portless.ts";
+import { linesOf, portless, rejection } from "../support/portless.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 Deno.test("login() with user name and password gives a status and keeps the tokens", async () => {
   await using world = portless({ file: true });

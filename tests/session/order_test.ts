@@ -2,16 +2,14 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Session } from "../../mod.ts";
 import {
-  errorAnswer,
   type Held,
-  jwt,
   linesOf,
   type Portless,
   portless,
   type PortlessOptions,
   rejection,
-  tokenAnswer,
 } from "../support/portless.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 /** Who waits for the lock beside the file waits in real time. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { ConfigError, parsePortalToken } from "../../mod.ts";
-import { fakeToken } from "../support/fake_token.ts";
+import { jwt } from "../support/answers.ts";
 
 const TOKEN_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
 
@@ -11,7 +11,7 @@ function refused(text: string): ConfigError {
   return error;
 }
 
-const BARE = fakeToken({ sub: "someone" });
+const BARE = jwt({ sub: "someone" });
 const written: [string, string][] = [
   ["as the portal gives it", `bearer ${BARE}`],
   ["bare", BARE],
@@ -98,7 +98,7 @@ Deno.test("parsePortalToken() says that there is nothing", () => {
 });
 
 Deno.test("parsePortalToken() takes no refresh token for an access token", () => {
-  const refreshToken = `${fakeToken({}).split(".")[0]}.b.c.d.e`;
+  const refreshToken = `${jwt({}).split(".")[0]}.b.c.d.e`;
   assertStringIncludes(refused(`bearer ${refreshToken}`).message, "refresh token");
 });
 

@@ -1,12 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  errorAnswer,
-  jwt,
-  linesOf,
-  portless,
-  rejection,
-  tokenAnswer,
-} from "../support/portless.ts";
+import { linesOf, portless, rejection } from "../support/portless.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 

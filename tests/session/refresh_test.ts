@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { ProviderError, SessionExpiredError } from "../../mod.ts";
-import { jwt, linesOf, portless, rejection, tokenAnswer } from "../support/portless.ts";
+import { linesOf, portless, rejection } from "../support/portless.ts";
+import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 

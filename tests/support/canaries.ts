@@ -4,7 +4,7 @@
  */
 import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
-import { fakeToken } from "./fake_token.ts";
+import { jwt } from "./answers.ts";
 
 /** How many characters of a secret in a row count as showing it. */
 const TELLING = 8;
@@ -64,7 +64,7 @@ function plant() {
   return {
     password: `pw ${random()}`,
     clientSecret: random(),
-    accessToken: fakeToken(claims, random()),
+    accessToken: jwt(claims, random()),
     refreshToken: random(),
     stepSession: random(),
     newPassword: `Np1! ${random()}`,

@@ -1,38 +1,7 @@
+import { Clock } from "./clock.ts";
 import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
-
-/** Three clocks that stand until they are moved: the provider's, this machine's wall clock, and its monotonic one. */
-export class Clock {
-  #real = Date.UTC(2025, 5, 1, 12);
-  #offset = 0;
-  #ticks = 0;
-  #skew = 0;
-  provider = (): number => this.#real + this.#skew;
-  now = (): number => this.#real + this.#offset;
-  monotonic = (): number => this.#ticks;
-
-  /** Time passes. */
-  advance(seconds: number): void {
-    this.#real += seconds * 1_000;
-    this.#ticks += seconds * 1_000;
-  }
-
-  /** Another of the provider's machines answers from now on, whose clock differs by so many seconds. */
-  skew(seconds: number): void {
-    this.#skew = seconds * 1_000;
-  }
-
-  /** Somebody sets the wall clock. */
-  jump(seconds: number): void {
-    this.#offset += seconds * 1_000;
-  }
-
-  /** The lid is closed: the monotonic clock stands. */
-  suspend(seconds: number): void {
-    this.#real += seconds * 1_000;
-  }
-}
 
 /** A request to the token endpoint, as it was sent. */
 export interface Sent {
@@ -92,7 +61,6 @@ export function portless(given: PortlessOptions = {}): Portless {
   const sandbox = createSandbox({ now: clock.provider, ...given.sandbox });
   const sent: Sent[] = [];
   const called: { url: string; authorization: string }[] = [];
-  const pauses: number[] = [];
   let gate: Promise<void> | undefined;
   let answered: (() => void) | undefined;
 
@@ -122,11 +90,7 @@ export function portless(given: PortlessOptions = {}): Portless {
     envFile: given.file ? envFile : false,
     now: clock.now,
     monotonic: clock.monotonic,
-    sleep: (ms) => {
-      pauses.push(ms);
-      clock.advance(ms / 1_000);
-      return Promise.resolve();
-    },
+    sleep: clock.sleep,
     fetch: async (input, init) => {
       const request = new Request(input, init);
       const { origin } = new URL(request.url);
@@ -147,7 +111,7 @@ export function portless(given: PortlessOptions = {}): Portless {
     session: createSession(options),
     sent,
     called,
-    pauses,
+    pauses: clock.pauses,
     envFile,
     refreshes: () => count("REFRESH_TOKEN_AUTH"),
     logins: () => count("USER_PASSWORD_AUTH"),
@@ -167,26 +131,6 @@ export function portless(given: PortlessOptions = {}): Portless {
     another: (more = {}) => createSession({ ...options, ...more }),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
-}
-
-/** A token that is not signed; what it says of itself is up to the test. */
-export function jwt(claims: Record<string, unknown>): string {
-  const part = (value: unknown) =>
-    new TextEncoder().encode(JSON.stringify(value)).toBase64({
-      alphabet: "base64url",
-      omitPadding: true,
-    });
-  return `${part({ alg: "none" })}.${part(claims)}.${part(crypto.randomUUID())}`;
-}
-
-/** An answer of the token endpoint that holds tokens. */
-export function tokenAnswer(result: Record<string, unknown>): Response {
-  return Response.json({ AuthenticationResult: result, ChallengeParameters: {} });
-}
-
-/** An answer of the token endpoint that holds an error. */
-export function errorAnswer(name: string, message: string, status = 400): Response {
-  return Response.json({ __type: name, message }, { status });
 }
 
 /** What a promise rejects with. */

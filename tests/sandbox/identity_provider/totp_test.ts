@@ -6,7 +6,8 @@ import {
   totpCode,
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
-import { ACCOUNT, Clock, fault, sandboxAt } from "../requests.ts";
+import { Clock } from "../../support/clock.ts";
+import { ACCOUNT, fault, sandboxAt } from "../requests.ts";
 import { enter, operate, respond, setUpAuthenticator } from "./steps.ts";
 
 // RFC 6238, appendix B, the column of SHA-1.
@@ -93,7 +94,7 @@ Deno.test("MFA_SETUP gives a secret, and a wrong first code may be tried again",
   assertMatch(fault(await verify("000")), /^400 EnableSoftwareTokenMFAException: Code mismatch/);
   // As a phone computes it from the secret.
   const key = authenticatorKey(String(body.SecretCode)) ?? new Uint8Array();
-  const code = totpCode(key, totpStep(clock.time));
+  const code = totpCode(key, totpStep(clock.now()));
   assertEquals(await sandbox.totp(), code);
   const verified = await verify(code);
   assertEquals(verified.body.Status, "SUCCESS");

@@ -6,8 +6,8 @@ import {
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
 import { BY_MAIL, NEW_PASSWORD, outcome, respondTo, USERNAME, worldOf } from "./cases.ts";
-import { brokenConnection, refusedConnection } from "../../support/canned_fetch.ts";
 import { portless, rejection } from "../../support/portless.ts";
+import { brokenConnection, refusedConnection } from "../../support/answers.ts";
 
 type World = ReturnType<typeof worldOf>;
 

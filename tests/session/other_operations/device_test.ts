@@ -6,14 +6,8 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import data from "../../data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
 import { Secret } from "../../../src/values/secret.ts";
-import {
-  errorAnswer,
-  linesOf,
-  portless,
-  rejection,
-  type Sent,
-  tokenAnswer,
-} from "../../support/portless.ts";
+import { linesOf, portless, rejection, type Sent } from "../../support/portless.ts";
+import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
   Deno.test(`the verifier of a device password is what Python computes (${at})`, async () => {

@@ -1,6 +1,7 @@
 /** Where refresh tokens rotate: what was learned is kept, and an answer is on disk before it is used. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { errorAnswer, linesOf, portless, rejection, statusOf } from "../../support/portless.ts";
+import { linesOf, portless, rejection, statusOf } from "../../support/portless.ts";
+import { errorAnswer } from "../../support/answers.ts";
 
 Deno.test("a refreshed token is in the file before any call uses it", async () => {
   let before = "";

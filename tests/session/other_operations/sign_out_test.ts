@@ -2,19 +2,16 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
 import { lockBeside } from "../../../src/dotenv/lock.ts";
-import { refusedConnection } from "../../support/canned_fetch.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
-  errorAnswer,
-  jwt,
   linesOf,
   type Portless,
   portless,
   type PortlessOptions,
   rejection,
   type Sent,
-  tokenAnswer,
 } from "../../support/portless.ts";
+import { errorAnswer, jwt, refusedConnection, tokenAnswer } from "../../support/answers.ts";
 
 type Answer = (sent: Sent) => Response | Promise<Response>;
 

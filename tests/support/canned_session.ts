@@ -1,10 +1,7 @@
-/**
- * A session whose provider gives prepared answers. The folder tests what is sent to an identity
- * provider and what each of its answers comes to.
- */
+/** A session whose provider gives prepared answers. */
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
-import { fakeTime } from "../support/fake_time.ts";
+import { type Canned, cannedFetch } from "./canned_fetch.ts";
+import { Clock } from "./clock.ts";
 
 /** Settings of a client with a secret. */
 export const SETTINGS = {
@@ -18,7 +15,7 @@ export const SETTINGS = {
 
 /** A session to which the provider gives these answers, in a time that does not pass by itself. */
 export function cannedSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
-  const time = fakeTime();
+  const time = new Clock();
   const { asked, fetch } = cannedFetch(...answers);
   const { now, monotonic, sleep } = time;
   const session = createSession({ ...SETTINGS, now, monotonic, sleep, fetch, ...options });

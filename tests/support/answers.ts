@@ -1,0 +1,64 @@
+/** Answers of a token endpoint, and what happens in place of one. */
+
+/** A token with the shape of the provider's. Nobody signed it; what it says of itself is up to the test. */
+export function jwt(
+  claims: Record<string, unknown>,
+  signature: string = crypto.randomUUID().replaceAll("-", ""),
+): string {
+  const part = (value: unknown) =>
+    new TextEncoder().encode(JSON.stringify(value))
+      .toBase64({ alphabet: "base64url", omitPadding: true });
+  return `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}.${signature}`;
+}
+
+/** An answer with a JSON body. */
+export function jsonAnswer(
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** An error answer in the form that the real service has. */
+export function errorAnswer(
+  name: string,
+  message: string,
+  status = 400,
+  headers: Record<string, string> = {},
+): Response {
+  return jsonAnswer({ __type: name, message }, status, headers);
+}
+
+/** Tokens of the shape of section 2.2, which say nothing of themselves. */
+export const TOKENS = {
+  AccessToken: "opaque-access-token",
+  ExpiresIn: 1800,
+  IdToken: "opaque-id-token",
+  RefreshToken: "opaque-refresh-token",
+  TokenType: "Bearer",
+};
+
+/** An answer that holds these tokens. */
+export function tokenAnswer(
+  tokens: Record<string, unknown> = TOKENS,
+  headers: Record<string, string> = {},
+): Response {
+  return jsonAnswer({ AuthenticationResult: tokens, ChallengeParameters: {} }, 200, headers);
+}
+
+/** Throws what the runtime's `fetch` throws when no connection could be made. */
+export function refusedConnection(): never {
+  throw new TypeError("error sending request for url (https://provider.example/)", {
+    cause: new Error(
+      "client error (Connect): tcp connect error: Connection refused (os error 111)",
+    ),
+  });
+}
+
+/** Throws what the runtime's `fetch` throws when a connection ends before the answer. */
+export function brokenConnection(): never {
+  throw new TypeError("error sending request for url (https://provider.example/)", {
+    cause: new Error("client error (SendRequest): connection closed before message completed"),
+  });
+}

@@ -1,0 +1,50 @@
+/**
+ * Three clocks that stand until they are moved, by a test or by a pause of the client: the provider's,
+ * this machine's wall clock, and its monotonic one.
+ */
+export class Clock {
+  #real = Date.UTC(2025, 5, 1, 12);
+  #offset = 0;
+  #ticks = 0;
+  #skew = 0;
+  /** The pauses so far, in milliseconds. */
+  readonly pauses: number[] = [];
+
+  provider = (): number => this.#real + this.#skew;
+  now = (): number => this.#real + this.#offset;
+  monotonic = (): number => this.#ticks;
+
+  /** A pause takes no time but on these clocks. */
+  sleep = (ms: number): Promise<void> => {
+    this.pauses.push(ms);
+    this.advance(ms / 1_000);
+    return Promise.resolve();
+  };
+
+  /** This machine's clocks as options of a session. */
+  get options(): Pick<Clock, "now" | "monotonic" | "sleep"> {
+    const { now, monotonic, sleep } = this;
+    return { now, monotonic, sleep };
+  }
+
+  /** Time passes. */
+  advance(seconds: number): void {
+    this.#real += seconds * 1_000;
+    this.#ticks += seconds * 1_000;
+  }
+
+  /** Another of the provider's machines answers from now on, whose clock differs by so many seconds. */
+  skew(seconds: number): void {
+    this.#skew = seconds * 1_000;
+  }
+
+  /** Somebody sets the wall clock. */
+  jump(seconds: number): void {
+    this.#offset += seconds * 1_000;
+  }
+
+  /** The lid is closed: the monotonic clock stands. */
+  suspend(seconds: number): void {
+    this.#real += seconds * 1_000;
+  }
+}

@@ -155,6 +155,7 @@ class Transfer {
   readonly #onProgress: DownloadOptions["onProgress"];
   #shownAt = -Infinity;
   #wasAnswered = false;
+  /** Whether the last request was sent because a presigned address had expired. */
   #askedAnew = false;
   /** Asks for an answer that is not packed: only then length and ranges are those of the file. */
   #wantsPlain: boolean;
@@ -190,11 +191,8 @@ class Transfer {
       furthest = Math.max(furthest, size);
       if (fruitless >= MAX_FRUITLESS) {
         const fix = this.#target.isKept ? "run it again, it goes on from there" : "try again";
-        throw this.#brokenOff(
-          `${setback.why}, ${fruitless} times in a row`,
-          fix,
-          setback.cause,
-        );
+        const why = `${setback.why}, ${fruitless} times in a row`;
+        throw this.#brokenOff(why, fix, setback.cause);
       }
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
@@ -262,6 +260,7 @@ class Transfer {
     return await this.#read(response);
   }
 
+  /** Begins again with the first byte, at once. */
   #anew(why: string): Setback {
     this.#target.begin({});
     this.resumedFrom = 0;

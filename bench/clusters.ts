@@ -1,6 +1,6 @@
 import { createSession, type Session, type SessionOptions } from "../mod.ts";
 import { newStoreKey } from "../src/session/cluster/sealing.ts";
-import { NO_REDIS, startRedis } from "../tests/cluster/redis_server.ts";
+import { NO_REDIS, startRedis } from "../tests/support/redis_server.ts";
 import { Herd, type Meeting } from "./herd.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type LoadWorld, startLoadWorld } from "./load_world.ts";

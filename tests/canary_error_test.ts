@@ -13,7 +13,7 @@ import {
 } from "./support/answers.ts";
 import { Clock } from "./support/clock.ts";
 import { inFolder } from "./support/child_deno.ts";
-import { printing } from "./cluster/command.ts";
+import { printing } from "./support/token_command.ts";
 
 const { AuthError, createSession } = module;
 

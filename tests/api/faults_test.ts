@@ -7,10 +7,10 @@ import {
   type FaultProxy,
   SENDS_PER_DROP,
   startFaultProxy,
-} from "../faults/fault_proxy.ts";
+} from "../support/fault_proxy.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
-import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
-import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
+import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { makeCertificates, openssl } from "../support/tls_and_proxy.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
 
 /** Runs with a session that is good, on an API behind a proxy that does what it is told. */

@@ -8,7 +8,7 @@ import { replaceBlock } from "../../bench/document.ts";
 import { interleave } from "../../bench/interleave.ts";
 import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
 import { fittedExponent, median, medianInterval, summarize } from "../../bench/stats.ts";
-import { NO_REDIS } from "../cluster/redis_server.ts";
+import { NO_REDIS } from "../support/redis_server.ts";
 
 Deno.test("summarize() compares samples of the same round", () => {
   assertEquals(median([9, 1, 2, 3]), 2.5);

@@ -1,7 +1,7 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
 
 import { basename } from "node:path";
-import { settlesWithin } from "../kernel/settles_within.ts";
+import { settlesWithin } from "../support/settles_within.ts";
 import { freePort } from "../support/free_port.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
 

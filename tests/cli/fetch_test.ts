@@ -4,8 +4,8 @@ import { inFolder } from "../support/child_deno.ts";
 import { freePort } from "../support/free_port.ts";
 import { NO_SIGNALS, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import { contentOf, startFileServer } from "../api/file_server.ts";
-import { startTcpCapture } from "../faults/tcp_capture.ts";
+import { contentOf, startFileServer } from "../support/file_server.ts";
+import { startTcpCapture } from "../support/tcp_capture.ts";
 
 const CSV = "/v1/stations/gull-harbor/observations.csv";
 

@@ -3,7 +3,7 @@ import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
-import { printing, scriptCommand } from "./command.ts";
+import { printing, scriptCommand } from "../support/token_command.ts";
 
 const HIDDEN = jwt({ sub: "somebody else" });
 const cases: [string, Partial<SessionOptions>, string, RegExp][] = [

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
-import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
-import { rawAnswer } from "../faults/tcp_capture.ts";
+import { bytesOf, readRequest, writeAll } from "../support/raw_http.ts";
+import { rawAnswer } from "../support/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { jwt } from "../support/answers.ts";
-import { stop } from "../processes/stop_process.ts";
+import { stop } from "../support/stop_process.ts";
 import { testNeeding } from "../support/needs.ts";
-import { NO_REDIS, startRedis } from "./redis_server.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 const SCRIPT = `
 import { createSession } from ${JSON.stringify(MOD_URL)};

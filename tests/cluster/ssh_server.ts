@@ -1,7 +1,7 @@
 /** A real `sshd` on loopback that lets the user of this process in by a key, and what reaches it. */
 import { freePort } from "../support/free_port.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
-import { saysReady } from "../processes/text_lines.ts";
+import { saysReady } from "../support/text_lines.ts";
 
 const SERVER = commandPath("sshd") ?? commandPath("../sbin/sshd");
 

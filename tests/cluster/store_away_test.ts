@@ -3,7 +3,7 @@ import { statusCard } from "../../src/display/card.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
-import { listenIn, NO_REDIS } from "./redis_server.ts";
+import { listenIn, NO_REDIS } from "../support/redis_server.ts";
 
 testNeeding(
   NO_REDIS,

@@ -3,7 +3,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
-import { NO_REDIS, startRedis } from "./redis_server.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 /** What somebody does to the server, the address that is used then, and what is said of it. */
 const troubles: [string, string, (url: string) => string, RegExp][] = [

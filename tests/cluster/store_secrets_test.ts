@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
-import { makeCertificates, openssl } from "../faults/tls_and_proxy.ts";
+import { makeCertificates, openssl } from "../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { freePort } from "../support/free_port.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
 import { call, inCluster } from "./in_cluster.ts";
-import { listenIn, NO_REDIS, startRedis } from "./redis_server.ts";
+import { listenIn, NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 testNeeding(
   NO_REDIS,

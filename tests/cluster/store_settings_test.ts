@@ -6,9 +6,9 @@ import { CLI_PATH } from "../support/cli_world.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
-import { printing } from "./command.ts";
+import { printing } from "../support/token_command.ts";
 import { call } from "./in_cluster.ts";
-import { NO_REDIS, startRedis } from "./redis_server.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 const cases: [string, SessionOptions, string, RegExp][] = [
   ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],

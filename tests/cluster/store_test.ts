@@ -4,7 +4,7 @@ import { makeSession } from "../../src/session.ts";
 import { testNeeding } from "../support/needs.ts";
 import { rejection } from "../support/portless.ts";
 import { call, inCluster, pause } from "./in_cluster.ts";
-import { listenIn, NO_REDIS } from "./redis_server.ts";
+import { listenIn, NO_REDIS } from "../support/redis_server.ts";
 
 testNeeding(
   NO_REDIS,

@@ -6,7 +6,7 @@ import { rounds, SOAK } from "../support/property.ts";
 import { startClient } from "../processes/client_process.ts";
 import { assertServedTogether } from "../processes/one_refresh.ts";
 import { startWorldProcess } from "../processes/world_process.ts";
-import { NO_REDIS, type RedisServer, startRedis } from "./redis_server.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
 
 const CALLS = 25;
 const PROCESSES = rounds(4, 40);

@@ -6,7 +6,7 @@ import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
 import { joinCommand } from "../../src/settings/options.ts";
-import { counted, printing, scriptCommand } from "./command.ts";
+import { counted, printing, scriptCommand } from "../support/token_command.ts";
 
 /** A bare token, as the portal gives it, without the word before it. */
 const bare = (text: string) => text.replace("bearer ", "");

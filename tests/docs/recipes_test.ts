@@ -6,7 +6,7 @@ import { documentText, filledIn, SCRIPT_FLAGS } from "../support/documented_flag
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { makeCertificates, openssl, startProxy } from "../faults/tls_and_proxy.ts";
+import { makeCertificates, openssl, startProxy } from "../support/tls_and_proxy.ts";
 
 const RECIPES = documentText("docs/recipes.md");
 const ON_LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen: () => {} };

@@ -11,7 +11,7 @@ import {
   noLockedFolder,
   noTinyDisk,
   onTinyDisk,
-} from "./disks.ts";
+} from "../support/disks.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
 

@@ -1,3 +1,4 @@
+/** A `.env` is found, read and edited without harm, on bad disks and beside other processes. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { ConfigError } from "../../mod.ts";

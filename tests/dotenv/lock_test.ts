@@ -3,7 +3,7 @@ import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { lockBeside } from "../../src/dotenv/lock.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
-import { frozen, noFreezing } from "./disks.ts";
+import { frozen, noFreezing } from "../support/disks.ts";
 
 const WORLD = {
   monotonic: () => performance.now(),

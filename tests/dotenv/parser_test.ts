@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { parseEnv } from "node:util";
 import { parseEnvText, plainAssignments } from "../../src/dotenv/parser.ts";
-import { benignEnvText, hostileEnvText } from "./arbitrary.ts";
+import { benignEnvText, hostileEnvText } from "../support/env_texts.ts";
 
 /** How many texts are tried, many more with SOAK set. */
 const RUNS = rounds(10_000, 200_000);

@@ -3,8 +3,8 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, subject } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
-import { linkOf } from "./disks.ts";
+import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { linkOf } from "../support/disks.ts";
 
 /** Logs in and calls the API with what is set, and tells how that went. */
 const SCRIPT = `

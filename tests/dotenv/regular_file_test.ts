@@ -5,7 +5,7 @@ import { ConfigError } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { linesOf, portless } from "../support/portless.ts";
-import { linkOf, makeNode, noDevice, noPipe } from "./disks.ts";
+import { linkOf, makeNode, noDevice, noPipe } from "../support/disks.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
 const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };

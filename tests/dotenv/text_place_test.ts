@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { ADDED_LINES } from "./arbitrary.ts";
+import { ADDED_LINES } from "../support/env_texts.ts";
 
 const TOKEN = new Map([["ACCESS_TOKEN", "new"]]);
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { ADDED_LINES, benignEnvText, hostileEnvText, OWN_KEYS } from "./arbitrary.ts";
+import { ADDED_LINES, benignEnvText, hostileEnvText, OWN_KEYS } from "../support/env_texts.ts";
 import {
   ENV_READERS,
   type EnvReader,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText, formatValue } from "../../src/dotenv/text.ts";
-import { OWN_KEYS } from "./arbitrary.ts";
+import { OWN_KEYS } from "../support/env_texts.ts";
 
 type Changes = Map<string, string | undefined>;
 

@@ -9,7 +9,7 @@ import {
   type Session,
 } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
-import { noTinyDisk, onTinyDisk } from "../dotenv/disks.ts";
+import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
@@ -20,7 +20,7 @@ import {
   type FileServer,
   type FileServerOptions,
   startFileServer,
-} from "../api/file_server.ts";
+} from "../support/file_server.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 

@@ -3,7 +3,7 @@
  * measurements. The folder tests logins and refreshes in the middle of such faults.
  */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
-import { type Fault, type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";
 
 /** A provider behind a proxy that does to requests what a case says. */
 export interface FaultyProvider extends AsyncDisposable {

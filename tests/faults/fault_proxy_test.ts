@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { type Fault, type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
-import { bytesOf, readToEnd } from "./raw_http.ts";
+import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";
+import { bytesOf, readToEnd } from "../support/raw_http.ts";
 
 interface Setting extends AsyncDisposable {
   proxy: FaultProxy;

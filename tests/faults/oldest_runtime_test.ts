@@ -1,6 +1,6 @@
 /** What the oldest supported Deno does to a password when connections drop. */
 import { assertEquals } from "@std/assert";
-import { headerOf, parseRaw, startTcpCapture } from "./tcp_capture.ts";
+import { headerOf, parseRaw, startTcpCapture } from "../support/tcp_capture.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
 import { needing } from "../support/needs.ts";
 

@@ -1,8 +1,14 @@
 import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import inputs from "../data/golden_inputs.json" with { type: "json" };
 import secretHashes from "../data/secret_hash_vectors.json" with { type: "json" };
-import { SENDS_PER_DROP } from "./fault_proxy.ts";
-import { headerOf, parseRaw, rawAnswer, readGolden, startTcpCapture } from "./tcp_capture.ts";
+import { SENDS_PER_DROP } from "../support/fault_proxy.ts";
+import {
+  headerOf,
+  parseRaw,
+  rawAnswer,
+  readGolden,
+  startTcpCapture,
+} from "../support/tcp_capture.ts";
 
 const VENDOR_TARGET = { "x-vendor-target": "VendorIdentityProviderService.InitiateAuth" };
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
 
 const SCRIPT = `
   import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};

@@ -15,7 +15,7 @@ import {
   PortTakenError,
 } from "./kernel_process.ts";
 import { type Output, OutputCollector, tracebackOf } from "../notebooks/outputs.ts";
-import { settlesWithin } from "./settles_within.ts";
+import { settlesWithin } from "../support/settles_within.ts";
 import { type JsonRecord, type Message, textOf, Wire } from "./wire.ts";
 import type { ZmtpSocket } from "./zmtp.ts";
 

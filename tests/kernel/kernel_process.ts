@@ -7,7 +7,7 @@ import {
   HOSTNAME,
   writeConnectionFile,
 } from "./connection_file.ts";
-import { settlesWithin } from "./settles_within.ts";
+import { settlesWithin } from "../support/settles_within.ts";
 import { ZmtpSocket, type ZmtpSocketType } from "./zmtp.ts";
 
 const CONNECT_STEP_MS = 25;

@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
-import { settlesWithin } from "./settles_within.ts";
+import { settlesWithin } from "../support/settles_within.ts";
 import { needing, NO_SIGNALS } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";

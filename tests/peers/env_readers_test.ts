@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { withEnvironment } from "../support/environment.ts";
 import { fc } from "../support/property.ts";
-import { benignEnvText, hostileEnvText } from "../dotenv/arbitrary.ts";
+import { benignEnvText, hostileEnvText } from "../support/env_texts.ts";
 import { type Lack, needing, subject } from "../support/needs.ts";
 import {
   availableReaders,

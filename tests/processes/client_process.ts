@@ -11,7 +11,7 @@ import {
   status,
 } from "../../mod.ts";
 import { IMPORT_FLAGS } from "../support/child_deno.ts";
-import { TextLineStream } from "./text_lines.ts";
+import { TextLineStream } from "../support/text_lines.ts";
 
 /** What a process that made its calls tells of them. */
 export interface Report {

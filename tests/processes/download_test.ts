@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { contentOf, startFileServer } from "../api/file_server.ts";
+import { contentOf, startFileServer } from "../support/file_server.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { bytesOf, readRequest, writeAll } from "../faults/raw_http.ts";
-import { rawAnswer } from "../faults/tcp_capture.ts";
+import { bytesOf, readRequest, writeAll } from "../support/raw_http.ts";
+import { rawAnswer } from "../support/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
-import { stop } from "./stop_process.ts";
+import { stop } from "../support/stop_process.ts";
 import { linesOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
 import { writeEnv } from "../support/sandbox_env.ts";

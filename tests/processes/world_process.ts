@@ -5,7 +5,7 @@ import {
   type StartSandboxOptions,
 } from "../../src/sandbox/mod.ts";
 import { IMPORT_FLAGS } from "../support/child_deno.ts";
-import { TextLineStream } from "./text_lines.ts";
+import { TextLineStream } from "../support/text_lines.ts";
 
 /** What the token endpoint of the other process was asked. */
 export interface WorldRequest {

@@ -8,7 +8,7 @@ import {
   rawAnswer,
   readGolden,
   startTcpCapture,
-} from "../faults/tcp_capture.ts";
+} from "../support/tcp_capture.ts";
 
 const { refreshToken, ...settings } = inputs;
 

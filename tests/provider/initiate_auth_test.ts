@@ -1,3 +1,4 @@
+/** What is sent to an identity provider, and what each of its answers comes to. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ChallengeError, ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";

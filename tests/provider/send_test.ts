@@ -14,8 +14,8 @@ import { Clock } from "../support/clock.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { freePort } from "../support/free_port.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
-import { startFaultProxy } from "../faults/fault_proxy.ts";
-import { rawAnswer, startTcpCapture } from "../faults/tcp_capture.ts";
+import { startFaultProxy } from "../support/fault_proxy.ts";
+import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
 
 function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
   return cannedSession({ clientSecret: "", ...options }, ...answers);

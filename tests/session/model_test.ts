@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import type { Session } from "../../mod.ts";
-import { NO_REDIS, startRedis } from "../cluster/redis_server.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { type Portless, portless } from "../support/portless.ts";

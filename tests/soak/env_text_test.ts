@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds, SOAK } from "../support/property.ts";
 import { editEnvText } from "../../src/dotenv/text.ts";
-import { benignEnvText, hostileEnvText, OWN_KEYS } from "../dotenv/arbitrary.ts";
+import { benignEnvText, hostileEnvText, OWN_KEYS } from "../support/env_texts.ts";
 import {
   availableReaders,
   type EnvReader,

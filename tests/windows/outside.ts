@@ -2,8 +2,8 @@
  * Servers and certificates that tests on Windows need and Windows cannot make: `deno task windows`
  * offers them from Linux, and tells their address in `TESTS_OUTSIDE`.
  */
-import { makeCertificates } from "../faults/tls_and_proxy.ts";
-import { type RedisServer, startRedis } from "../cluster/redis_server.ts";
+import { makeCertificates } from "../support/tls_and_proxy.ts";
+import { type RedisServer, startRedis } from "../support/redis_server.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { windowsRoot } from "./windows_command.ts";
 

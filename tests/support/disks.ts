@@ -1,6 +1,6 @@
 /** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
 import { lchown } from "node:fs/promises";
-import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
+import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "./needs.ts";
 
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 

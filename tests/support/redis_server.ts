@@ -1,7 +1,7 @@
 /** A real Redis server on loopback, in a folder of its own. */
-import { saysReady } from "../processes/text_lines.ts";
-import { freePort } from "../support/free_port.ts";
-import { commandPath, type Lack, missingOnWindows, notInstalled } from "../support/needs.ts";
+import { saysReady } from "./text_lines.ts";
+import { freePort } from "./free_port.ts";
+import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.ts";
 
 const SERVER = commandPath("redis-server", "valkey-server");
 

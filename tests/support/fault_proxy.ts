@@ -1,7 +1,7 @@
 /** A proxy on loopback that does to connections what bad networks do. */
 import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort } from "../support/free_port.ts";
+import { freePort } from "./free_port.ts";
 import {
   bodyStart,
   bytesOf,

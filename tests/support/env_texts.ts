@@ -1,8 +1,5 @@
-/**
- * Generates `.env` texts: as strange as people have them, or plain enough for bash to run. The folder
- * tests that a `.env` is found, read and edited without harm, on bad disks and beside other processes.
- */
-import { fc } from "../support/property.ts";
+/** Generates `.env` texts: as strange as people have them, or plain enough for bash to run. */
+import { fc } from "./property.ts";
 
 /** What the module keeps in a `.env`; a reader must find decoys of these hard to tell apart. */
 export const OWN_KEYS = [

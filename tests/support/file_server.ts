@@ -1,4 +1,4 @@
-import { bytesOf, headerOf, parseRaw, readRequest, writeAll } from "../faults/raw_http.ts";
+import { bytesOf, headerOf, parseRaw, readRequest, writeAll } from "./raw_http.ts";
 
 /** A request for the file, and what was sent of it. */
 export interface Asked {

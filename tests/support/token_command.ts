@@ -1,7 +1,4 @@
-/**
- * Sessions of many machines: tokens from a command, and a store that all of them reach. This file
- * makes the commands.
- */
+/** Commands that print a token. */
 
 /** A command that runs this script with these arguments, in a process that may do nothing else. */
 export function scriptCommand(script: string, ...args: string[]): string[] {

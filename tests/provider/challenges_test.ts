@@ -73,6 +73,19 @@ Deno.test("a choice has its choices, also if there is only one; without a list i
   for (const none of [undefined, "[]", "not JSON", "7"]) assertEquals(choicesOf(none), undefined);
 });
 
+Deno.test("a custom question shows what the provider says, without the user's names", () => {
+  const promptOf = (parameters: Readonly<Record<string, string>>) =>
+    asksOf(issued("CUSTOM_CHALLENGE", parameters), "ada")[0]?.prompt;
+  assertEquals(
+    promptOf({ USERNAME: "ada", USER_ID_FOR_SRP: "ada" }),
+    "Answer to the provider's question:",
+  );
+  assertEquals(
+    promptOf({ USERNAME: "ada", hint: "your pet", round: "2" }),
+    "Answer to the provider's question (hint: your pet, round: 2):",
+  );
+});
+
 /** What a message shows of a refusal that repeats the answer. */
 async function shownOf(answer: string): Promise<string> {
   const step = jsonAnswer({ ChallengeName: "CUSTOM_CHALLENGE", Session: "a-session-of-the-test" });

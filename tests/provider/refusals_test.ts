@@ -357,6 +357,13 @@ Deno.test("other names and sentences are withheld if they repeat a password", ()
   }
 });
 
+Deno.test("a refusal without a message says so", () => {
+  const json = { __type: "OtherException" };
+  const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
+  const { seen } = readRefusal({ flow: "login", secrets: [] }, answer, json);
+  assertEquals(seen, "status 400, OtherException: no message");
+});
+
 Deno.test("a name that nobody knows is shown up to 80 characters", () => {
   const { providerCode } = shownTo("a secret", "X".repeat(81), "");
   assertEquals(providerCode, `${"X".repeat(80)}…`);
@@ -368,7 +375,7 @@ const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
   INVALID_CREDENTIALS: /^check both, then run login\(\) again$/,
   LOCKED_OUT: /15 minutes.* login\(\) again with the right password/,
   SECRET_HASH_REJECTED: /APP_CLIENT_SECRET.*APP_CLIENT_ID$/,
-  CLIENT_UNKNOWN: /APP_CLIENT_ID and USER_POOL_ID.*AUTH_URL/,
+  CLIENT_UNKNOWN: /APP_CLIENT_ID and USER_POOL_ID.*AUTH_URL .*region$/,
   FLOW_DISABLED: /support channel of your subscription .*portal string/,
   PASSWORD_RESET_REQUIRED: /portal.*administrator.* login\(\) again$/,
   USER_DISABLED: /support channel of your subscription/,

@@ -229,6 +229,23 @@ Deno.test("login ends when its signal aborts, in flight and in a pause", async (
   assertEquals([paused.asked.length, paused.session.status().state], [1, "none"]);
 });
 
+Deno.test("an aborted login ends its request", async () => {
+  const leaving = new AbortController();
+  let sent: AbortSignal | null | undefined;
+  const fetch: typeof globalThis.fetch = (_input, init) => {
+    sent = init?.signal;
+    queueMicrotask(() => leaving.abort());
+    return new Promise(() => {});
+  };
+  const session = createSession({
+    ...SETTINGS,
+    fetch,
+    timeout: () => new AbortController().signal,
+  });
+  await assertRejects(() => session.login({ signal: leaving.signal }));
+  assertEquals(sent?.aborted, true);
+});
+
 Deno.test("a redirect of the provider takes the password nowhere", async () => {
   for (const code of [301, 302, 303, 307, 308]) {
     await using elsewhere = startTcpCapture([rawAnswer(200, "{}")]);

@@ -59,5 +59,6 @@ export { parsePortalToken } from "./src/session/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
 export type { SettingOrigin } from "./src/settings/settings.ts";
+export type { Notice, NoticeCode } from "./src/session/notices.ts";
 export type { SessionStatus } from "./src/session/status.ts";
 export type { TokenSource } from "./src/values/tokens.ts";

@@ -13,7 +13,7 @@ import { displayPath, filePath } from "./files/paths.ts";
 import { inKernel } from "./runtime/prompt.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
-import { TokenKeeper } from "./session/keeper.ts";
+import { Engine, type OpenStore } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
 
 /** Options of a refresh. */
@@ -71,29 +71,40 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
 }
 
-/** Makes a session. Nothing is read before its first use. */
-export function makeSession(options: SessionOptions, isDefault: boolean): ConfigurableSession {
-  const caller = isDefault ? "configure()" : "createSession()";
-  let keeper = new TokenKeeper(new Configuration(caller, options, isDefault), useAnew);
+/**
+ * Makes a session. Nothing is read before its first use.
+ *
+ * @param openStore Makes its store, in tests.
+ */
+export function makeSession(
+  options: SessionOptions,
+  isDefault: boolean,
+  openStore?: OpenStore,
+): ConfigurableSession {
+  const maker = isDefault ? "configure()" : "createSession()";
+  let engine = engineFor(new Configuration(maker, options, isDefault));
 
-  /** With the settings as they are now. If they name another account, the tokens in memory are dropped. */
-  function useAnew(): TokenKeeper {
-    const { configuration } = keeper;
+  function engineFor(configuration: Configuration): Engine {
+    return new Engine(configuration, withCurrentSettings, openStore);
+  }
+
+  /** Returns the engine for the current settings; another one if the account changed. */
+  function withCurrentSettings(): Engine {
+    const { configuration } = engine;
     if (configuration.isRead) change(configuration.reread());
-    return keeper;
+    return engine;
   }
 
   /** Goes on with another configuration. Tokens in memory stay only with their own account. */
   function change(next: Configuration, first = next): void {
-    if (keeper.configuration.isSameAccount(next)) return keeper.replaceConfiguration(next);
-    keeper.detach();
-    keeper = new TokenKeeper(first, useAnew);
+    if (engine.configuration.isSameAccount(next)) return engine.replaceConfiguration(next);
+    engine.detach();
+    engine = engineFor(first);
   }
 
   function show(): SessionStatus {
-    const { configuration, notices } = keeper;
-    const holding = keeper.peek();
-    return displayable(statusOf(configuration, notices, holding));
+    const { configuration, current, notices } = engine;
+    return displayable(statusOf(configuration, notices, current));
   }
 
   async function login(given: LoginOptions = {}): Promise<SessionStatus> {
@@ -104,9 +115,9 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       signal: ["AbortSignal"],
       onChallenge: ["function"],
     });
-    return await cancellable("login()", given.signal, async (signal) => {
-      const account = useAnew();
-      const place = account.beginLogin();
+    return await cancellable("login()", given.signal, async (signal, onCounts) => {
+      const account = withCurrentSettings();
+      const order = account.begin();
       await account.ready();
       const { portalToken, username, password, strategy, force } = given;
       const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
@@ -122,13 +133,14 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const finish = async (
         { tokens, clockOffsetMs, notices }: LoginResult,
         signal: AbortSignal | undefined,
+        onCounts: () => void,
       ) => {
         signal?.throwIfAborted();
         // An answer that comes after a logout or a later login is dropped.
-        await account.adopt(tokens, place, signal);
-        if (account.isWanted(place)) {
+        await account.login(tokens, order, signal, onCounts);
+        if (account.isWanted(order)) {
           account.notices.learnClock(clockOffsetMs);
-          for (const [cause, text] of Object.entries(notices)) account.notices.set(cause, text);
+          account.notices.replace(notices);
         }
         return show();
       };
@@ -136,19 +148,19 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
         keyDisplay: () => import("./display/key_display.ts"),
         inLaterCall: (work) =>
-          cancellable("respond()", undefined, async (signal) => {
-            const isWanted = account.isWanted(place);
-            return await finish(await work(signal, isWanted), signal);
+          cancellable("respond()", undefined, async (signal, onCounts) => {
+            const isWanted = account.isWanted(order);
+            return await finish(await work(signal, isWanted), signal, onCounts);
           }),
       });
-      return await finish(result, signal);
+      return await finish(result, signal, onCounts);
     });
   }
 
   async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
     checkOptions("refresh()", given, { signal: ["AbortSignal"] });
     return await cancellable("refresh()", given.signal, async (signal) => {
-      await useAnew().refresh(signal);
+      await withCurrentSettings().refresh(signal);
       return show();
     });
   }
@@ -156,11 +168,11 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
   function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     // Fast path: every extra promise shows in the per-call benchmark.
-    if (callers === undefined && !inKernel()) return fetchWithToken(keeper, input, init);
+    if (callers === undefined && !inKernel()) return fetchWithToken(engine, input, init);
     return cancellableAnswer(
       "authFetch()",
       callers,
-      (signal) => fetchWithToken(keeper, input, init, signal),
+      (signal) => fetchWithToken(engine, input, init, signal),
     );
   }
 
@@ -172,7 +184,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("fetchJson()", callers, async (signal) => {
       // Loaded on demand: other calls need none of it.
       const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed<T>(keeper, input, init, signal);
+      return await fetchParsed<T>(engine, input, init, signal);
     });
   }
 
@@ -196,11 +208,11 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("download()", callers, async (signal) => {
       const { downloadTo } = await import("./download/download.ts");
       const { progressLine } = await import("./display/progress.ts");
-      const { world } = keeper;
+      const { world } = engine;
       const line = given.onProgress ? undefined : progressLine(displayPath(path), world.monotonic);
       const options = { ...given, ...(line && { onProgress: line.show }) };
       try {
-        return displayableDownload(await downloadTo(keeper, input, path, options, signal));
+        return displayableDownload(await downloadTo(engine, input, path, options, signal));
       } finally {
         line?.end();
       }
@@ -214,7 +226,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
       throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
     }
     return await cancellable("accessToken()", given.signal, async (signal) => {
-      const tokens = await keeper.current(minValidSeconds * 1_000, signal);
+      const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
       return tokens.accessToken.reveal();
     });
   }
@@ -229,9 +241,10 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     if (everywhere && !revoke) {
       throw typeError("logout() takes either everywhere: true or revoke: false");
     }
-    return await cancellable("logout()", given.signal, async (signal) => {
-      await keeper.clear(everywhere ? "everywhere" : revoke ? "revoke" : "keep", signal);
-      return show();
+    const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
+    return await cancellable("logout()", given.signal, async (signal, onCounts) => {
+      const ended = await engine.logout(remote, signal, onCounts);
+      return Object.assign(show(), { ended });
     });
   }
 
@@ -240,8 +253,8 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     return await cancellable("doctor()", given.signal, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
-        const { configuration } = useAnew();
-        const session = { configuration, status: show(), tokens: tokensOf(keeper.peek()) };
+        const { configuration } = withCurrentSettings();
+        const session = { configuration, status: show(), tokens: tokensOf(engine.current) };
         return displayableDiagnosis(await diagnose(session, given, signal));
       } catch (error) {
         signal?.throwIfAborted();
@@ -256,7 +269,7 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
     const unread = new Configuration("configure()", next, isDefault);
     // Told here, where they were given, and not by every call that comes after.
     checkOptionTexts(next);
-    if (!keeper.configuration.isRead) keeper = new TokenKeeper(unread, useAnew);
+    if (!engine.configuration.isRead) engine = engineFor(unread);
     // Another account's settings are read at its first use, not here.
     else change(new Configuration("configure()", next, isDefault), unread);
   }
@@ -277,26 +290,27 @@ export function makeSession(options: SessionOptions, isDefault: boolean): Config
 
 /** What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it is to log in. */
 async function loginByCommand(
-  keeper: TokenKeeper,
+  engine: Engine,
   plain: boolean,
   force: boolean,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (!plain) {
-    const text =
-      "AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command; " +
-      "log in where it runs, or unset it";
-    throw new ConfigError("INVALID_SETTING", `Cannot log in: ${text}`);
+    throw new ConfigError(
+      "INVALID_SETTING",
+      "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command",
+      "log in where it runs, or unset it",
+    );
   }
-  const isNew = force || keeper.isRejected || keeper.peek().kind === "none";
-  await (isNew ? keeper.refresh(signal) : keeper.current(0, signal));
+  const isNew = force || engine.isRejected || engine.current.kind === "none";
+  await (isNew ? engine.refresh(signal) : engine.tokens(0, signal));
 }
 
 /** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */
-async function isGood(keeper: TokenKeeper, signal: AbortSignal | undefined): Promise<boolean> {
+async function isGood(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
-    await keeper.current(0, signal);
-    return !keeper.isRejected;
+    await engine.tokens(0, signal);
+    return !engine.isRejected;
   } catch (error) {
     // A provider that is not there now will not answer a login either.
     if (error instanceof AuthError && !isTransient(error.code)) return false;

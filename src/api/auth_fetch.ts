@@ -41,7 +41,7 @@ export interface ApiAccount {
   /** The tokens if they can be used as they are. */
   fresh(): Tokens | undefined;
   /** Tokens that are good now, refreshed if it is time. */
-  current(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
+  tokens(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
   /** Other tokens than those that the API just rejected; `undefined` if there are none. */
   replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined>;
   /** Notes that the API answered 401 to these tokens. */
@@ -83,7 +83,7 @@ export async function fetchWithToken(
   // After a change of account only this one has the tokens that belong to the address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
-  const tokens = account.fresh() ?? await shownToCaller(account.current(0, aborts));
+  const tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
   const copy = call.bodyOf && new BodyCopy(call.bodyOf);
   try {
     const response = await send(call, tokens, copy);

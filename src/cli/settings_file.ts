@@ -1,6 +1,5 @@
-import { missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
+import { lockEnvFile, missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
 import { ignoreInGit } from "../files/git.ts";
-import { lockBeside } from "../dotenv/lock.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
 import { isLoopback } from "../http/transport.ts";
 import { worldOf } from "../runtime/world.ts";
@@ -31,9 +30,10 @@ export async function saveSettings(
   );
   // Before it is written: else another program could take it into a commit in between.
   const ignored = await ignoreInGit(path);
-  const lock = await lockBeside(path, LOCK_MS, worldOf({}));
+  const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
-    await updateEnvFile(path, changes, lock.held, undefined, template);
+    if (file instanceof ConfigError) throw file;
+    await updateEnvFile(file, changes, lock.state === "held", undefined, template);
   } finally {
     lock.release();
   }

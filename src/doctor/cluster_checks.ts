@@ -21,15 +21,13 @@ export async function checkStore(
   try {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
-    await store.sync(true);
+    await store.look(true);
     const { problem } = store;
     if (problem) return { checks: [failedCheck(name, problem)] };
-    const tokens = store.read();
+    const { tokens } = store.read();
     const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
-    const warnings = notices.warnings.map((text): Finding => {
-      const [found = text, ...fix] = text.split("; ");
-      return { name, level: "warn", message: found, fix: fix.join("; ") };
-    });
+    const warnings = notices.all.filter(({ level }) => level === "warning")
+      .map(({ problem, fix = "" }): Finding => ({ name, level: "warn", message: problem, fix }));
     return { checks: [{ name, level: "ok", message }, ...warnings], tokens };
   } catch (error) {
     signal?.throwIfAborted();

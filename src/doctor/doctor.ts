@@ -10,7 +10,7 @@ import { inKernel } from "../runtime/prompt.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import { Notices } from "../session/notices.ts";
-import { holdingOf } from "../session/state.ts";
+import { stateOf } from "../session/state.ts";
 import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../errors/errors.ts";
@@ -49,7 +49,7 @@ export async function diagnose(
   // A session that has not asked the store yet holds nothing.
   const found = session.tokens ? undefined : stored?.tokens;
   const tokens = session.tokens ?? found;
-  const status = found ? statusOf(configuration, new Notices(), holdingOf(found)) : session.status;
+  const status = found ? statusOf(configuration, new Notices(), stateOf(found)) : session.status;
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
   const checks = [
     checkRuntime(),

@@ -1,9 +1,10 @@
 import { folderOf, workingFolder } from "../files/paths.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { parseEnvText } from "./parser.ts";
+import { type FileLock, lockBeside, type LockWorld } from "../files/lock.ts";
 import { mayRead, realPath } from "../files/look.ts";
+import { isInUse, removeLeftovers, replaceFile } from "../files/replace_file.ts";
 import { regularFile } from "./location.ts";
-import { isInUse, replaceFile } from "../files/replace_file.ts";
+import { parseEnvText } from "./parser.ts";
 import { editEnvText } from "./text.ts";
 
 /** What a `.env` held when it was read. */
@@ -48,10 +49,65 @@ export function readEnvFile(path: string): EnvSnapshot {
   }
 }
 
+/** A `.env` that may be written, judged once before anything of it is opened. */
+export interface EnvFile {
+  /** As it was named. */
+  readonly path: string;
+  /** The file behind any links. */
+  readonly target: string;
+  /** The file as it is; `undefined`: there is none yet. */
+  readonly info: Deno.FileInfo | undefined;
+}
+
+/**
+ * Judges a `.env` that is to be written: the permissions, whether it is a regular file, and where it is.
+ *
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written.
+ */
+export function writableEnvFile(path: string): EnvFile {
+  const missing = missingWritePermission(path);
+  if (missing) throw missing;
+  try {
+    return { path, info: regularFile(path), target: realPath(path) };
+  } catch (error) {
+    throw asConfigError("write", path, error);
+  }
+}
+
+/**
+ * Takes the lock that processes on the same `.env` share, and removes what a killed holder left.
+ *
+ * Without the lock a save is still atomic, and an edit that an editor or another process saved before
+ * it is kept. What does not hold: each process refreshes on its own, and of two saves at the same
+ * moment the later one can undo the earlier one, also a logout.
+ *
+ * @param waitMs How long to wait for another holder, in milliseconds.
+ * @param signal Ends the wait; its reason is thrown.
+ * @returns The file, or why it cannot be written: then there is no lock either.
+ */
+export async function lockEnvFile(
+  path: string,
+  waitMs: number,
+  world: LockWorld,
+  signal?: AbortSignal,
+): Promise<{ readonly file: EnvFile | ConfigError; readonly lock: FileLock }> {
+  let file: EnvFile;
+  try {
+    file = writableEnvFile(path);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { file: error, lock: { state: "impossible", release() {} } };
+  }
+  const lock = await lockBeside(file.target, file.info, waitMs, world, signal);
+  if (lock.state === "held") removeLeftovers(file.target);
+  return { file, lock };
+}
+
 /**
  * Sets or removes (`undefined`) keys in a `.env`, atomically: whoever reads it, also after a crash,
  * sees the old or the new file, whole. The file is 0600 afterwards.
  *
+ * @param file The path, or the file that was judged already.
  * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
  * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
  * @param template What a file that is empty or not there yet begins with.
@@ -59,17 +115,14 @@ export function readEnvFile(path: string): EnvSnapshot {
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
  */
 export async function updateEnvFile(
-  path: string,
+  file: EnvFile | string,
   changes: ReadonlyMap<string, string | undefined>,
   locked: boolean,
   accept?: (values: ReadonlyMap<string, string>) => boolean,
   template = "",
 ): Promise<number | undefined> {
-  const missing = missingWritePermission(path);
-  if (missing) throw missing;
+  const { path, target } = typeof file === "string" ? writableEnvFile(file) : file;
   try {
-    regularFile(path);
-    const target = realPath(path);
     for (let round = 1;; round++) {
       const { text, info } = readCurrent(target);
       const mode = info?.mode ?? undefined;
@@ -105,7 +158,8 @@ export function grantsOthers(mode: number | null | undefined, windows: boolean =
 
 /** The folders that must be readable and writable for a file: where it is a link, two. */
 export function foldersOf(path: string): string[] {
-  return [...new Set([folderOf(path), folderBehind(path)])];
+  const folder = folderOf(path);
+  return mayRead(folder) ? [...new Set([folder, folderBehind(path)])] : [folder];
 }
 
 /**
@@ -117,29 +171,33 @@ export function missingWritePermission(
   path: string,
   command?: () => string,
 ): ConfigError | undefined {
-  for (const folder of foldersOf(path)) {
-    for (const name of ["read", "write"] as const) {
-      if (Deno.permissions.querySync({ name, path: folder }).state === "granted") continue;
-      return new ConfigError(
-        "PERMISSION",
-        `Cannot keep the session in ${path}: the permission is missing; run${
-          command ? `: ${command()}` : ` with --allow-${name}=${flagPath(folder)}`
-        }; or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
-      );
-    }
+  const isGranted = (name: "read" | "write", folder: string) =>
+    Deno.permissions.querySync({ name, path: folder }).state === "granted";
+  const missing = (name: "read" | "write", folder: string) => {
+    const run = command ? `: ${command()}` : ` with --allow-${name}=${flagPath(folder)}`;
+    return new ConfigError(
+      "PERMISSION",
+      `Cannot keep the session in ${path}: the permission is missing`,
+      `run${run}; or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
+    );
+  };
+  const folder = folderOf(path);
+  // The system is not asked where a link leads if that needs a permission prompt.
+  if (!isGranted("read", folder)) return missing("read", folder);
+  const behind = folderBehind(path);
+  if (behind !== folder && !isGranted("read", behind)) return missing("read", behind);
+  for (const each of new Set([folder, behind])) {
+    if (!isGranted("write", each)) return missing("write", each);
   }
   return undefined;
 }
 
-/** The folder that a file is written in. For a link that may be looked at it is not the folder of the link. */
+/** The folder that a file is written in: where the file is a link, not the folder of the link. */
 function folderBehind(path: string): string {
-  const folder = folderOf(path);
-  // The system is not asked where it leads if that needs a permission prompt.
-  if (!mayRead(folder)) return folder;
   try {
     return folderOf(realPath(path));
   } catch {
-    return folder;
+    return folderOf(path);
   }
 }
 

@@ -14,13 +14,14 @@ const SECOND_PRESS_MS = 1_000;
  * An error shows where this call was made, also if others wait for the same result.
  *
  * @param doing The call that waits, for the message.
- * @param work Is given the signal to heed.
+ * @param work Is given the signal to heed, and what it calls where its outcome counts from then on: after
+ *   that the call ends as the work does.
  * @param stop What Stop aborts. Given by whoever waits more than once for the same request.
  */
 export async function cancellable<T>(
   doing: string,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal | undefined) => Promise<T>,
+  work: (signal: AbortSignal | undefined, onCounts: () => void) => Promise<T>,
   stop?: AbortController,
 ): Promise<T> {
   signal?.throwIfAborted();
@@ -29,7 +30,7 @@ export async function cancellable<T>(
   try {
     return site
       ? await unlessStopped(doing, signal, work, stop ?? new AbortController())
-      : await unlessAborted(signal, work(signal));
+      : await untilAborted(signal, work);
   } catch (error) {
     if (error instanceof AuthError) showCaller(error, site);
     throw error;
@@ -39,15 +40,33 @@ export async function cancellable<T>(
 async function unlessStopped<T>(
   doing: string,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, onCounts: () => void) => Promise<T>,
   stop: AbortController,
 ): Promise<T> {
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
   const unlisten = listenForStop(doing, stop);
   try {
-    return await unlessAborted(either, work(either));
+    return await untilAborted(either, work);
   } finally {
     unlisten();
+  }
+}
+
+/** Ends with the signal, unless the outcome of the work counts by then. */
+async function untilAborted<T, S extends AbortSignal | undefined>(
+  signal: S,
+  work: (signal: S, onCounts: () => void) => Promise<T>,
+): Promise<T> {
+  if (signal === undefined) return await work(signal, () => {});
+  const end = new AbortController();
+  const onAbort = () => end.abort(signal.reason);
+  const onCounts = () => signal.removeEventListener("abort", onAbort);
+  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
+  try {
+    return await unlessAborted(end.signal, work(signal, onCounts));
+  } finally {
+    onCounts();
   }
 }
 
@@ -133,8 +152,8 @@ function stoppableStream(
       clearTimeout(idle);
       unlisten ??= listenForStop(doing, stop);
       try {
-        reader ??= body().getReader();
-        const { done, value } = await unlessAborted(stop.signal, reader.read());
+        const opened = reader ??= body().getReader();
+        const { done, value } = await unlessAborted(stop.signal, opened.read());
         if (value !== undefined) {
           controller.enqueue(value);
           idle = setTimeout(end, BETWEEN_PIECES_MS);

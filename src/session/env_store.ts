@@ -1,34 +1,35 @@
-import { grantsOthers, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
+import {
+  type EnvFile,
+  grantsOthers,
+  lockEnvFile,
+  readEnvFile,
+  updateEnvFile,
+} from "../dotenv/file.ts";
 import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git.ts";
-import { lockBeside } from "../dotenv/lock.ts";
-import { AuthError, sentenceOf } from "../errors/errors.ts";
+import { AuthError, ConfigError, sentenceOf } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
-import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
-import type { SharedStore, StoreLock, Waiting } from "./shared_store.ts";
-import type { News } from "./state.ts";
-
-const DENIED =
-  "the lock file beside the .env belongs to another user, so this process refreshes on its own; " +
-  "remove that file (.env.lock)";
-
-const SAME: News = { kind: "same" };
-
-/** The token lines of the file, and the tokens that they were written from, if this session wrote them. */
-interface Seen {
-  readonly lines: Secret;
-  readonly written?: Tokens | undefined;
-}
+import {
+  NOTHING,
+  type SessionStore,
+  type Stored,
+  type Transaction,
+  type Wait,
+  type Written,
+} from "./store.ts";
+import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
 /** The `.env` as the place that a session shares with other processes. */
-export class EnvStore implements SharedStore {
+export class EnvStore implements SessionStore {
   readonly #path: string;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
-  /** The token lines as this session last read or wrote them: what differs from these is news. */
-  #seen: Seen = { lines: new Secret("") };
+  /** What the file held when it was last read or written; `undefined`: not read yet. */
+  #last: Stored | undefined;
+  /** The token lines of that: other lines are news. */
+  #lines = new Secret("");
   /** The last write: where locks are impossible, the writes of one process follow each other all the same. */
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -38,116 +39,133 @@ export class EnvStore implements SharedStore {
     this.#notices = notices;
   }
 
-  read(): Tokens | undefined {
-    const { problem, values } = this.#configuration().settings.file;
-    if (problem) this.#notices.set("file", sentenceOf(problem));
-    this.#seen = { lines: tokenLines(values) };
-    return this.#tokensIn(values);
-  }
-
-  /** A file that is gone or unreadable is no news: memory goes on. */
-  news(): News {
+  read(): Stored {
+    if (this.#last === undefined) {
+      // The settings were read from the same file just now.
+      const { problem, values } = this.#configuration().settings.file;
+      if (problem) this.#notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
+      return this.#storedIn(values);
+    }
     const { exists, problem, values } = readEnvFile(this.#path);
-    return exists && !problem ? this.#newsIn(values) : SAME;
+    // A file that is gone or unreadable is no news: memory goes on.
+    return exists && !problem ? this.#storedIn(values) : this.#last;
   }
 
-  async withLock<T>(
-    waitMs: number,
-    work: (lock: StoreLock) => Promise<T>,
-    { signal }: Waiting = {},
-  ): Promise<T> {
-    const lock = await lockBeside(this.#path, waitMs, this.#configuration().world, signal);
-    this.#notices.set("lock file", lock.held || lock.reason !== "denied" ? undefined : DENIED);
+  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+    const { world } = this.#configuration();
+    const { file, lock } = await lockEnvFile(this.#path, wait.ms, world, wait.signal);
+    if (lock.state === "denied") {
+      this.#notices.set(
+        "LOCK_DENIED",
+        "the lock file beside the .env belongs to another user, so this process refreshes on its own",
+        "remove that file (.env.lock)",
+      );
+    } else this.#notices.clear("LOCK_DENIED");
+    let savedBy: "login" | "refresh" | undefined;
     try {
-      return await work(lock);
+      return await work({
+        lock: lock.state,
+        stored: this.read(),
+        write: async (tokens, over) => {
+          const written = await this.#write(file, tokens, lock.state === "held", over);
+          if (written.kind === "saved" && tokens !== undefined) {
+            savedBy = over ? "login" : "refresh";
+          }
+          return written;
+        },
+      });
     } finally {
       lock.release();
+      // Git may take its time, so others do not wait for it at the lock.
+      if (savedBy !== undefined) await this.#tellGit(savedBy === "login");
     }
   }
 
-  async save(held: () => Tokens | undefined, lock: StoreLock, over: boolean): Promise<News> {
-    // Whatever was wrong with the file when it was read, this save tells.
-    this.#notices.set("file", undefined);
-    try {
-      const news = await this.#write(held, lock, over);
-      this.#notices.set("save", undefined);
-      return news;
-    } catch (error) {
-      const why = error instanceof AuthError ? sentenceOf(error) : "it cannot be written";
-      this.#notices.set("save", `the session is kept in memory only: ${why}`);
-      return SAME;
-    }
-  }
-
-  async clear(lock: StoreLock): Promise<void> {
-    await this.#writing;
-    const { exists, problem, values } = readEnvFile(this.#path);
-    if (problem) throw problem;
-    if (exists && TOKEN_KEYS.some((key) => values.has(key))) {
-      await this.#write(() => undefined, lock, true);
-    }
-  }
-
-  async #write(held: () => Tokens | undefined, lock: StoreLock, over: boolean): Promise<News> {
-    const written = this.#writing.then(() => this.#writeNow(held(), lock.held, over));
-    this.#writing = written.catch(() => {});
-    return await written;
-  }
-
-  async #writeNow(
+  async #write(
+    file: EnvFile | ConfigError,
     tokens: Tokens | undefined,
     locked: boolean,
     over: boolean,
-  ): Promise<News> {
-    const path = this.#path;
+  ): Promise<Written> {
+    const writing = this.#writing.then(() => this.#writeNow(file, tokens, locked, over));
+    this.#writing = writing;
+    const written = await writing;
+    // Whatever was wrong with the file when it was read, this save tells.
+    this.#notices.clear("FILE_UNREADABLE");
+    if (written.kind === "failed" && tokens !== undefined) {
+      const { problem, fix } = written.problem;
+      this.#notices.set("NOT_SAVED", `the session is kept in memory only: ${problem}`, fix);
+    }
+    if (written.kind === "saved") this.#notices.clear("NOT_SAVED");
+    return written;
+  }
+
+  async #writeNow(
+    file: EnvFile | ConfigError,
+    tokens: Tokens | undefined,
+    locked: boolean,
+    over: boolean,
+  ): Promise<Written> {
+    const before = this.#last ?? this.read();
+    let now = before;
     const lines = linesOf(tokens);
-    // A login during a refresh is saved by both. What others wrote after the first time is newer.
-    const isRepeated = tokens !== undefined && tokens === this.#seen.written;
-    let news: News = SAME;
-    const mode = await updateEnvFile(path, lines, locked, (values) => {
-      // What is there now is no news later, also if this write fails.
-      if (over && !isRepeated) this.#seen = { lines: tokenLines(values) };
-      else news = this.#newsIn(values);
-      return news.kind === "same";
-    });
-    if (news.kind !== "same") return news;
-    this.#seen = { lines: tokenLines(lines), written: tokens };
-    await this.#warnIfTracked(path, over);
-    this.#notices.set(
-      "mode",
-      grantsOthers(mode)
-        ? `${path} could be read by other users of this computer; it is private now`
-        : undefined,
-    );
-    return SAME;
+    try {
+      if (file instanceof ConfigError) throw file;
+      const mode = await updateEnvFile(file, lines, locked, (values) => {
+        now = this.#storedIn(values);
+        return over || now === before;
+      });
+      if (!over && now !== before) return { kind: "others wrote", stored: now };
+      const stored: Stored = { tokens };
+      this.#last = stored;
+      this.#lines = tokenLines(lines);
+      this.#tellMode(mode);
+      return { kind: "saved", stored };
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      return { kind: "failed", problem: error, stored: now };
+    }
   }
 
-  #newsIn(values: ReadonlyMap<string, string>): News {
+  /** The same object while the token lines are the same. */
+  #storedIn(values: ReadonlyMap<string, string>): Stored {
     const lines = tokenLines(values);
-    if (lines.reveal() === this.#seen.lines.reveal()) return SAME;
-    this.#seen = { lines };
+    if (this.#last !== undefined && lines.reveal() === this.#lines.reveal()) return this.#last;
     const tokens = this.#tokensIn(values);
-    return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
-  }
-
-  async #warnIfTracked(path: string, again: boolean): Promise<void> {
-    this.#notices.set(
-      "git",
-      await gitTracking(path, again) !== "tracked"
-        ? undefined
-        : `git tracks ${path}, so the next commit would publish your tokens; ` +
-          `run: ${untrackCommand(path)}; and ${ignoreAdvice(path)}`,
-    );
+    this.#lines = lines;
+    return this.#last = tokens === undefined ? { ...NOTHING } : { tokens };
   }
 
   #tokensIn(values: ReadonlyMap<string, string>): Tokens | undefined {
     const { settings, world } = this.#configuration();
     const clientId = settings.text("clientId");
     const { parts, note } = readStored((key) => values.get(key), "file", clientId, world.now());
-    this.#notices.set("stored", note);
+    if (note === undefined) this.#notices.clear("STORED_IGNORED");
+    else this.#notices.set("STORED_IGNORED", note.problem, note.fix);
     const tokens = parts && makeTokens(parts, world);
     this.#notices.learnIssued(tokens?.claims.iat, world.now());
     return tokens;
+  }
+
+  #tellMode(mode: number | undefined): void {
+    if (!grantsOthers(mode)) return this.#notices.clear("FILE_WAS_OPEN");
+    this.#notices.set(
+      "FILE_WAS_OPEN",
+      `${this.#path} could be read by other users of this computer`,
+      "it is private now",
+    );
+  }
+
+  /** Git is asked at a login, and else once a process: it takes longer than a refresh. */
+  async #tellGit(isLogin: boolean): Promise<void> {
+    if (await gitTracking(this.#path, isLogin) !== "tracked") {
+      return this.#notices.clear("FILE_IN_GIT");
+    }
+    this.#notices.set(
+      "FILE_IN_GIT",
+      `git tracks ${this.#path}, so the next commit would publish your tokens`,
+      `run: ${untrackCommand(this.#path)}; and ${ignoreAdvice(this.#path)}`,
+    );
   }
 }
 

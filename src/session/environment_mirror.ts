@@ -1,6 +1,6 @@
 import { environment, mayUseVariable } from "../runtime/environment.ts";
 import { Secret } from "../values/secret.ts";
-import { linesOf, readStored } from "./stored_tokens.ts";
+import { linesOf, readStored, type StoredTokens } from "./stored_tokens.ts";
 import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
@@ -70,7 +70,8 @@ export function firstTokens(
 ): Tokens | undefined {
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
-  notices.set("environment", note);
+  if (note === undefined) notices.clear("ENVIRONMENT_IGNORED");
+  else notices.set("ENVIRONMENT_IGNORED", note.problem, note.fix);
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;
   if (own.refreshToken) return own;
@@ -87,15 +88,17 @@ export function firstTokens(
 function tokensInEnvironment(
   { settings, world }: Configuration,
   kept: Tokens | undefined,
-): { own?: Tokens; note?: string } {
+): { own?: Tokens; note?: StoredTokens["note"] } {
   const clientId = settings.text("clientId") ?? kept?.claims.clientId;
   const { parts, note } = readStored(environment, "environment", clientId, world.now());
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
   const other = (what: string) => ({
-    note: `the tokens in the environment ${what}: they are neither used nor replaced; unset ` +
-      "ACCESS_TOKEN and REFRESH_TOKEN if nobody needs them",
+    note: {
+      problem: `the tokens in the environment ${what}: they are neither used nor replaced`,
+      fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if nobody needs them",
+    },
   });
   if (clientId !== undefined && own.claims.clientId !== clientId) {
     return other(

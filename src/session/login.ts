@@ -199,8 +199,10 @@ async function* passwordLogin(
     tokens: { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } },
     clockOffsetMs: clockOffsetMs ?? issuedOffsetMs(tokens),
     notices: {
-      device: warning && `${warning.problem}; ${fixText(warning.fix)}`,
-      password: newPassword && known !== undefined ? oldPassword(settings) : undefined,
+      DEVICE_NOT_CONFIRMED: warning,
+      OLD_PASSWORD: newPassword && known !== undefined
+        ? { problem: oldPassword(settings), fix: "replace it" }
+        : undefined,
     },
   });
   for (let first = true;; first = false) {
@@ -241,7 +243,7 @@ function oldPassword(settings: Settings): string {
     : `in PASSWORD ${
       origin === "file" ? `of ${displayPath(settings.envFile)}` : "of the environment"
     }`;
-  return `the account has a new password; what is ${place} is the old one: replace it`;
+  return `the account has a new password; what is ${place} is the old one`;
 }
 
 /** Who named the host that gets the password: a copied project may bring a stranger's address in its `.env`. */
@@ -290,5 +292,9 @@ function portalResult(
     );
   }
   const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;
-  return { tokens: makeTokens(parts, world), clockOffsetMs, notices: { device: undefined } };
+  return {
+    tokens: makeTokens(parts, world),
+    clockOffsetMs,
+    notices: { DEVICE_NOT_CONFIRMED: undefined },
+  };
 }

@@ -2,7 +2,7 @@ import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../values/secret.ts";
 import { type Clocks, isGoodFor, type Tokens } from "../values/tokens.ts";
 import { spanText } from "../values/wording.ts";
-import type { Holding } from "./state.ts";
+import type { SessionState } from "./state.ts";
 
 /** What a call that needs a token does. */
 export type Plan =
@@ -16,7 +16,7 @@ export type Plan =
 export const EARLY_DEADLINE_MS = 10_000;
 
 /** What a call whose token is good waits for a store that does not answer. */
-export const GOOD_MS = 250;
+export const STORE_WAIT_WITH_VALID_TOKEN_MS = 250;
 
 /** For how long calls go on without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
@@ -72,19 +72,19 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
  * @param isByCommand Whether a command gives tokens at any time, but after a logout.
  */
 export function planFor(
-  holding: Holding,
+  state: SessionState,
   clocks: Clocks,
   cooldowns: Cooldowns,
   minValidMs: number,
   isByCommand = false,
 ): Plan {
-  if (holding.kind === "none") {
-    return { kind: isByCommand && holding.because === undefined ? "refresh" : "fail" };
+  if (state.kind === "none") {
+    return { kind: isByCommand && state.because === undefined ? "refresh" : "fail" };
   }
-  const { tokens } = holding;
+  const { tokens } = state;
   if (isFresh(tokens, clocks, minValidMs)) return { kind: "use", tokens };
   const isGood = isGoodFor(tokens, clocks, 0);
-  if (holding.kind === "access-only" && !isByCommand) {
+  if (state.kind === "access-only" && !isByCommand) {
     return isGood ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
@@ -97,25 +97,30 @@ export function planFor(
  *
  * @param note Why there is no session, where the session was never there.
  */
-export function whyNot(holding: Holding, clocks: Clocks, note: string | undefined): AuthError {
-  if (holding.kind !== "renewable" && holding.because) {
-    return new SessionExpiredError(holding.because.code, holding.because.sentence);
+export function whyNot(state: SessionState, clocks: Clocks, note: string | undefined): AuthError {
+  if (state.kind !== "renewable" && state.because) {
+    const { code, problem, fix } = state.because;
+    return new SessionExpiredError(code, problem, fix);
   }
-  if (holding.kind === "none") {
+  if (state.kind === "none") {
     return new SessionExpiredError(
       "NO_SESSION",
-      `There is no session${note ? ` (${note})` : ""}; run login() first`,
+      `There is no session${note ? ` (${note})` : ""}`,
+      ["run ", { call: "login" }, " first"],
     );
   }
-  const { expiresAt, source } = holding.tokens;
-  const next = source === "portal"
-    ? 'copy a new one in the portal ("Copy Token") and run login({ strategy: "portal" })'
-    : "run login({ force: true })";
+  const { expiresAt, source } = state.tokens;
   return new SessionExpiredError(
     "CANNOT_REFRESH",
     `Cannot refresh the session: there is no refresh token, and the access token ${
       expiryText(expiresAt, clocks.now())
-    }; ${next}`,
+    }`,
+    source === "portal"
+      ? [
+        'copy a new one in the portal ("Copy Token") and run ',
+        { call: "login", options: { strategy: "portal" } },
+      ]
+      : ["run ", { call: "login", options: { force: true } }],
   );
 }
 

@@ -3,12 +3,14 @@
  * reads a file, a clock or a setting.
  */
 import type { SessionExpiredErrorCode } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../values/tokens.ts";
 
 /** Why a session can no longer be used, for the calls that come after. */
 export interface Ending {
   readonly code: SessionExpiredErrorCode;
-  readonly sentence: string;
+  readonly problem: string;
+  readonly fix: Fix;
 }
 
 /**
@@ -16,14 +18,14 @@ export interface Ending {
  *
  * | event                               | function         | outcome                                            |
  * | ----------------------------------- | ---------------- | -------------------------------------------------- |
- * | login, or tokens found at first use | `holdingOf`      | what the tokens allow                              |
+ * | login, or tokens found at first use | `stateOf`        | what the tokens allow                              |
  * | logout                              | `signedOut`      | nothing                                            |
  * | a refresh brought tokens            | `afterRefresh`   | these, unless another process wrote others         |
  * | a refresh was refused for good      | `afterRefusal`   | a good access token alone, else nothing            |
- * | another process wrote to the store  | `afterNews`      | what it wrote                                      |
+ * | another process wrote to the store  | `afterChange`    | what it wrote                                      |
  * | the API answered 401                | `afterRejection` | the same tokens, known to be rejected              |
  */
-export type Holding =
+export type SessionState =
   | { readonly kind: "none"; readonly because?: Ending }
   /** From the portal, or left over when the refresh token died. */
   | {
@@ -34,26 +36,24 @@ export type Holding =
   }
   | { readonly kind: "renewable"; readonly tokens: RenewableTokens; readonly rejected: boolean };
 
-/** What another process did to the store since this one last read or wrote it. */
-export type News =
-  | { readonly kind: "same" }
-  | { readonly kind: "cleared" }
-  | { readonly kind: "tokens"; readonly tokens: Tokens };
+export const SIGNED_OUT: SessionState = { kind: "none" };
 
-export const SIGNED_OUT: Holding = { kind: "none" };
-
-const COMMAND_STOPPED: Holding = {
+const COMMAND_STOPPED: SessionState = {
   kind: "none",
-  because: { code: "NO_SESSION", sentence: "There is no session: logout() ended it; run login()" },
+  because: {
+    code: "NO_SESSION",
+    problem: "There is no session: logout() ended it",
+    fix: ["run ", { call: "login" }],
+  },
 };
 
 /** After a logout a command that gives tokens is not run by a call. */
-export function signedOut(isByCommand: boolean): Holding {
+export function signedOut(isByCommand: boolean): SessionState {
   return isByCommand ? COMMAND_STOPPED : SIGNED_OUT;
 }
 
 /** What tokens amount to. */
-export function holdingOf(tokens: Tokens | undefined): Holding {
+export function stateOf(tokens: Tokens | undefined): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
     ? { kind: "renewable", tokens, rejected: false }
@@ -61,20 +61,18 @@ export function holdingOf(tokens: Tokens | undefined): Holding {
 }
 
 /** The tokens held, if any. */
-export function tokensOf(holding: Holding): Tokens | undefined {
-  return holding.kind === "none" ? undefined : holding.tokens;
+export function tokensOf(state: SessionState): Tokens | undefined {
+  return state.kind === "none" ? undefined : state.tokens;
 }
 
 /** Another process wrote later than this one, so what it wrote counts, whatever the times in its tokens. */
-export function afterNews(holding: Holding, news: News, because: Ending): Holding {
-  switch (news.kind) {
-    case "same":
-      return holding;
-    case "cleared":
-      return holding.kind === "none" ? holding : { kind: "none", because };
-    case "tokens":
-      return holdingOf(news.tokens);
-  }
+export function afterChange(
+  now: SessionState,
+  written: Tokens | undefined,
+  because: Ending,
+): SessionState {
+  if (written !== undefined) return stateOf(written);
+  return now.kind === "none" ? now : { kind: "none", because };
 }
 
 /**
@@ -85,16 +83,16 @@ export function afterNews(holding: Holding, news: News, because: Ending): Holdin
  *   refreshed the same login meanwhile: then the answer that came last is kept.
  */
 export function afterRefresh(
-  now: Holding,
+  now: SessionState,
   held: RenewableTokens,
   fresh: Tokens,
   alone: boolean,
-): Holding {
+): SessionState {
   if (now.kind === "none") return now;
   const { tokens } = now;
   const sameLogin = held.authenticatedAt !== undefined &&
     tokens.authenticatedAt === held.authenticatedAt;
-  return sameAccess(tokens, held) || (sameLogin && !alone) ? holdingOf(fresh) : now;
+  return sameAccess(tokens, held) || (sameLogin && !alone) ? stateOf(fresh) : now;
 }
 
 /**
@@ -102,11 +100,11 @@ export function afterRefresh(
  * rejected it as well.
  */
 export function afterRefusal(
-  now: Holding,
+  now: SessionState,
   refused: RenewableTokens,
   because: Ending,
   accessIsGood: boolean,
-): Holding {
+): SessionState {
   if (now.kind !== "renewable" || !sameRefresh(now.tokens, refused)) return now;
   if (now.rejected || !accessIsGood) return { kind: "none", because };
   const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
@@ -114,7 +112,7 @@ export function afterRefusal(
 }
 
 /** The API answered 401 to this access token. */
-export function afterRejection(now: Holding, rejected: Tokens): Holding {
+export function afterRejection(now: SessionState, rejected: Tokens): SessionState {
   return now.kind === "none" || !sameAccess(now.tokens, rejected)
     ? now
     : { ...now, rejected: true };

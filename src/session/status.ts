@@ -1,11 +1,10 @@
 import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { Configuration } from "./configuration.ts";
-import type { Notices } from "./notices.ts";
-import { type Ending, type Holding, tokensOf } from "./state.ts";
+import { type Notice, noticeOf, type Notices, noticeText } from "./notices.ts";
+import { type Ending, type SessionState, tokensOf } from "./state.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin, Settings } from "../settings/settings.ts";
-import { sentenceOf } from "../errors/errors.ts";
 import { mayUseVariable } from "../runtime/environment.ts";
 import {
   accountOf,
@@ -46,6 +45,10 @@ export interface SessionStatus {
   warnings: string[];
   /** What happened and needs nothing to be done. */
   notes?: string[];
+  /** The warnings and the notes as data: a stable code, what was seen, and what to do. */
+  notices: readonly Notice[];
+  /** What `logout()` ended: the session `here` alone, also at the `provider`, or `everywhere`. Only `logout()` gives it. */
+  ended?: "here" | "provider" | "everywhere";
   /** When this was made. */
   asOf: Date;
 }
@@ -54,16 +57,18 @@ export interface SessionStatus {
 export function statusOf(
   configuration: Configuration,
   notices: Notices,
-  holding: Holding,
+  state: SessionState,
 ): SessionStatus {
   const { settings, world, envFile, storeHost } = configuration;
-  const tokens = tokensOf(holding);
+  const tokens = tokensOf(state);
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
   const clientId = settings.text("clientId");
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
+  const told = noticesOf(configuration, notices, state);
+  const notes = told.filter(({ level }) => level === "note").map(noticeText);
   return {
-    state: stateOf(configuration, holding),
+    state: stateOf(configuration, state),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
@@ -72,14 +77,14 @@ export function statusOf(
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
     }),
-    canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, holding),
+    canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, state),
     source: tokens?.source ?? "none",
-    ...(envFile !== undefined && notices.get("save") === undefined &&
-      { envFile }),
+    ...(envFile !== undefined && !notices.has("NOT_SAVED") && { envFile }),
     ...(storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
-    warnings: warningsOf(configuration, notices, holding),
-    ...(notices.notes.length > 0 && { notes: notices.notes }),
+    warnings: told.filter(({ level }) => level === "warning").map(noticeText),
+    ...(notes.length > 0 && { notes }),
+    notices: told,
     asOf: new Date(world.now()),
   };
 }
@@ -92,18 +97,18 @@ function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): st
 }
 
 /** Whether a command gives the next token. */
-function givenByCommand({ isByCommand }: Configuration, holding: Holding): boolean {
-  return isByCommand && (holding.kind !== "none" || holding.because === undefined);
+function givenByCommand({ isByCommand }: Configuration, state: SessionState): boolean {
+  return isByCommand && (state.kind !== "none" || state.because === undefined);
 }
 
-function stateOf(configuration: Configuration, holding: Holding): SessionStatus["state"] {
-  if (holding.kind === "none") return wasEndedByProvider(holding) ? "expired" : "none";
+function stateOf(configuration: Configuration, state: SessionState): SessionStatus["state"] {
+  if (state.kind === "none") return wasEndedByProvider(state) ? "expired" : "none";
   const { isByCommand, world } = configuration;
-  const remaining = remainingMs(holding.tokens, world);
-  if (!isByCommand && holding.kind === "access-only" && holding.rejected) return "rejected";
+  const remaining = remainingMs(state.tokens, world);
+  if (!isByCommand && state.kind === "access-only" && state.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
-  return holding.kind === "renewable" || isByCommand ? "refreshable" : "expired";
+  return state.kind === "renewable" || isByCommand ? "refreshable" : "expired";
 }
 
 /** Whether there was a session until the provider refused to refresh it. */
@@ -132,30 +137,41 @@ function originsOf(settings: Settings): Record<string, SettingOrigin> {
   return origins;
 }
 
-function warningsOf(
+function noticesOf(
   { isDefault, settings, world }: Configuration,
   notices: Notices,
-  holding: Holding,
-): string[] {
-  const tokens = tokensOf(holding);
-  const warnings = [...settings.notes.map(sentenceOf), ...notices.warnings];
+  state: SessionState,
+): Notice[] {
+  const told = [
+    ...settings.notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
+    ...notices.all,
+  ];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
-    warnings.push("the environment could not be read; to use it, run with --allow-env");
-  }
-  const isRefused = holding.kind === "access-only" && holding.rejected;
-  if (tokens?.source === "portal" && !isRefused) {
-    const remaining = remainingMs(tokens, world);
-    if (remaining !== undefined && remaining <= 0) return warnings;
-    const span = remaining === undefined
-      ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
-      : `it is good for another ${spanText(remaining)}`;
-    warnings.push(
-      `a portal token cannot be refreshed: ${span}; then copy a new one, or ${
-        settings.text("clientId") === undefined
-          ? "set APP_CLIENT_ID and the other settings to "
-          : ""
-      }log in with user name and password`,
+    told.push(
+      noticeOf(
+        "ENVIRONMENT_UNREADABLE",
+        "the environment could not be read",
+        "to use it, run with --allow-env",
+      ),
     );
   }
-  return warnings;
+  const tokens = tokensOf(state);
+  const isRefused = state.kind === "access-only" && state.rejected;
+  if (tokens?.source !== "portal" || isRefused) return told;
+  const remaining = remainingMs(tokens, world);
+  if (remaining !== undefined && remaining <= 0) return told;
+  const span = remaining === undefined
+    ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
+    : `it is good for another ${spanText(remaining)}`;
+  const first = settings.text("clientId") === undefined
+    ? "set APP_CLIENT_ID and the other settings to "
+    : "";
+  told.push(
+    noticeOf(
+      "PORTAL_TOKEN",
+      `a portal token cannot be refreshed: ${span}`,
+      `then copy a new one, or ${first}log in with user name and password`,
+    ),
+  );
+  return told;
 }

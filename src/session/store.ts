@@ -23,7 +23,7 @@ export type Written =
   | { readonly kind: "saved"; readonly stored: Stored }
   /** Others wrote since the transaction looked: what they wrote is there, and nothing was changed. */
   | { readonly kind: "others wrote"; readonly stored: Stored }
-  | { readonly kind: "failed"; readonly problem: AuthError };
+  | { readonly kind: "failed"; readonly problem: AuthError; readonly stored: Stored };
 
 /** What can be done while no other process on the store does anything. */
 export interface Transaction {
@@ -47,7 +47,7 @@ export interface Wait {
   /** Ends the wait; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
   /** True when another process already did what the lock is wanted for: do not wait for the lock. */
-  isServed?(stored: Stored): boolean;
+  isServed?(): boolean;
 }
 
 /** Where a session is kept so that other processes share it. What was written last counts. */
@@ -74,3 +74,17 @@ export interface RemoteStore {
   /** Why the store did not answer when it was last asked. */
   readonly problem: AuthError | undefined;
 }
+
+/** Nothing is held. */
+export const NOTHING: Stored = { tokens: undefined };
+
+/** A session that no other process shares. */
+export const MEMORY_ONLY: SessionStore = {
+  read: () => NOTHING,
+  transaction: (work) =>
+    work({
+      lock: "impossible",
+      stored: NOTHING,
+      write: () => Promise.resolve({ kind: "saved", stored: NOTHING }),
+    }),
+};

@@ -1,3 +1,4 @@
+import type { Fix } from "../errors/fix.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import {
@@ -35,7 +36,7 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
 export interface StoredTokens {
   readonly parts: TokenParts | undefined;
   /** Why they are not used. */
-  readonly note?: string;
+  readonly note?: { readonly problem: string; readonly fix: Fix };
 }
 
 /**
@@ -54,7 +55,10 @@ export function readStored(
   const place = source === "file" ? "the .env" : `the ${source}`;
   const ignored = (what: string): StoredTokens => ({
     parts: undefined,
-    note: `${what} in ${place} is not a token and is ignored; run login()`,
+    note: {
+      problem: `${what} in ${place} is not a token and is ignored`,
+      fix: ["run ", { call: "login" }],
+    },
   });
   const accessText = read("ACCESS_TOKEN");
   const refreshText = read("REFRESH_TOKEN");
@@ -71,9 +75,11 @@ export function readStored(
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return {
       parts: undefined,
-      note:
-        `the tokens in ${place} belong to another app client than APP_CLIENT_ID and are ignored; ` +
-        "run login()",
+      note: {
+        problem:
+          `the tokens in ${place} belong to another app client than APP_CLIENT_ID and are ignored`,
+        fix: ["run ", { call: "login" }],
+      },
     };
   }
   const { issuedAt, ...learned } = factsOf(read("AUTH_SESSION"));

@@ -20,6 +20,7 @@ const STATUS: SessionStatus = {
   settings: {},
   envFile: "/data/.env",
   warnings: ["the clock is slow"],
+  notices: [],
   notes: ["the file is private now"],
   asOf: new Date(NOW),
 };

@@ -131,6 +131,7 @@ chromiumTest("a card stays within a narrow page, however long the names in it", 
     settings: {},
     envFile: `/data/${username}/.env`,
     warnings: [username],
+    notices: [],
     asOf: new Date(),
   });
   const { page } = await openPage(browser);
@@ -150,6 +151,7 @@ chromiumTest("the bar of a card that is put into an open page runs down", async 
     source: "password",
     settings: {},
     warnings: [],
+    notices: [],
     asOf,
   });
   const { page } = await openPage(browser);

@@ -35,6 +35,7 @@ function made(given: Partial<SessionStatus> = {}): SessionStatus {
     source: "password",
     settings: {},
     warnings: [],
+    notices: [],
     asOf: new Date(NOW),
     ...given,
   };

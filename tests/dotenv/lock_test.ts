@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
-import { lockBeside } from "../../src/dotenv/lock.ts";
+import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { frozen, noFreezing } from "../support/disks.ts";
@@ -17,8 +16,8 @@ const COUNT = `
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
   };
   for (let i = 0; i < Number(times); i++) {
-    const lock = await lockBeside(path, 30_000, world);
-    if (!lock.held) throw new Error(lock.reason);
+    const { lock } = await lockEnvFile(path, 30_000, world);
+    if (lock.state !== "held") throw new Error(lock.state);
     const { values } = readEnvFile(path);
     const next = (name) => [name, String(Number(values.get(name) ?? 0) + 1)];
     await updateEnvFile(path, new Map([next(key), next("TOTAL")]), true);
@@ -33,8 +32,8 @@ Deno.test("writers in several processes lose nothing, and readers see whole file
       import { readEnvFile, updateEnvFile } from ${
       JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/file.ts"))
     };
-      import { lockBeside } from ${
-      JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/lock.ts"))
+      import { lockEnvFile } from ${
+      JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/file.ts"))
     };
       ${COUNT}`;
     const times = 25;
@@ -60,20 +59,20 @@ Deno.test("writers in several processes lose nothing, and readers see whole file
   });
 });
 
-Deno.test("lockBeside() lets one in at a time, in one process too, and gives up when told", async () => {
+Deno.test("lockEnvFile() lets one in at a time, in one process too, and gives up when told", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
-    const first = await lockBeside(path, 0, WORLD);
-    assertEquals(first.held, true);
-    const second = await lockBeside(path, 0, WORLD);
-    assertEquals([second.held, !second.held && second.reason], [false, "busy"]);
+    const { lock: first } = await lockEnvFile(path, 0, WORLD);
+    assertEquals(first.state, "held");
+    const { lock: second } = await lockEnvFile(path, 0, WORLD);
+    assertEquals(second.state, "busy");
     second.release();
     first.release();
-    const third = await lockBeside(path, 0, WORLD);
-    assertEquals(third.held, true);
+    const { lock: third } = await lockEnvFile(path, 0, WORLD);
+    assertEquals(third.state, "held");
     third.release();
-    const nowhere = await lockBeside(`${folder}/nowhere/.env`, 0, WORLD);
-    assertEquals([nowhere.held, !nowhere.held && nowhere.reason], [false, "impossible"]);
+    const { lock: nowhere } = await lockEnvFile(`${folder}/nowhere/.env`, 0, WORLD);
+    assertEquals(nowhere.state, "impossible");
   });
 });
 
@@ -81,17 +80,17 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
     const script = `
-      import { lockBeside } from ${
-      JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/lock.ts"))
+      import { lockEnvFile } from ${
+      JSON.stringify(MOD_PATH.replace("mod.ts", "src/dotenv/file.ts"))
     };
       const world = { monotonic: () => 0, sleep: () => Promise.resolve() };
-      const lock = await lockBeside(${JSON.stringify(path)}, 0, world);
-      console.log(lock.held);
+      const { lock } = await lockEnvFile(${JSON.stringify(path)}, 0, world);
+      console.log(lock.state === "held");
       Deno.kill(Deno.pid, "SIGKILL");`;
     const { stdout } = await runScript(script, { cwd: folder, flags: ["-A"] });
     assertEquals(stdout, "true\n");
-    const lock = await lockBeside(path, 0, WORLD);
-    assertEquals(lock.held, true);
+    const { lock } = await lockEnvFile(path, 0, WORLD);
+    assertEquals(lock.state, "held");
     lock.release();
   });
 });
@@ -107,8 +106,8 @@ subject(NOT_ON_WINDOWS, "owners and links of a lock file", (test) => {
       // A lock file that root left earlier is given back, too.
       for (const left of [false, true]) {
         if (left) await Deno.chown(`${path}.lock`, 0, 0);
-        const lock = await lockBeside(path, 0, WORLD);
-        assertEquals(lock.held, true);
+        const { lock } = await lockEnvFile(path, 0, WORLD);
+        assertEquals(lock.state, "held");
         lock.release();
         const { uid, gid, mode } = Deno.statSync(`${path}.lock`);
         assertEquals([uid, gid, (mode ?? 0) & 0o777], [12_345, 23_456, 0o600]);
@@ -123,9 +122,9 @@ subject(NOT_ON_WINDOWS, "owners and links of a lock file", (test) => {
       const path = `${folder}/.env`;
       await Deno.writeTextFile(`${path}.lock`, "");
       const reason = async () => {
-        const lock = await lockBeside(path, 0, WORLD);
+        const { lock } = await lockEnvFile(path, 0, WORLD);
         lock.release();
-        return lock.held ? "held" : lock.reason;
+        return lock.state;
       };
       await frozen(`${path}.lock`, async () => assertEquals(await reason(), "denied"));
       assertEquals(await reason(), "held");
@@ -140,8 +139,8 @@ subject(NOT_ON_WINDOWS, "owners and links of a lock file", (test) => {
     await inFolder(async (folder) => {
       const path = `${folder}/.env`;
       await Deno.symlink("planted", `${path}.lock`);
-      const lock = await lockBeside(path, 0, WORLD);
-      assertEquals([lock.held, !lock.held && lock.reason], [false, "denied"]);
+      const { lock } = await lockEnvFile(path, 0, WORLD);
+      assertEquals(lock.state, "denied");
       assertEquals(namesIn(folder), [".env.lock"]);
     });
   });
@@ -177,7 +176,7 @@ Deno.test("whoever takes the lock removes what killed processes left, and nothin
     leaveBehind(folder);
     // The holder of the lock knows that nobody is writing this one now.
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
-    (await lockBeside(`${folder}/.env`, 0, WORLD)).release();
+    (await lockEnvFile(`${folder}/.env`, 0, WORLD)).lock.release();
     assertEquals(namesIn(folder), [...kept, ".env.lock"].sort());
   });
 });

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
-import { lockBeside } from "../../src/dotenv/lock.ts";
+import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/dotenv/file.ts";
 import { ConfigError } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
@@ -25,9 +24,9 @@ async function assertRefused(path: string, why: RegExp): Promise<void> {
     assertMatch(message, why);
     assertMatch(message, /AUTH_ENV_FILE=false/);
   }
-  const lock = await lockBeside(path, 0, WORLD);
+  const { lock } = await lockEnvFile(path, 0, WORLD);
   lock.release();
-  assertEquals([lock.held, !lock.held && lock.reason], [false, "impossible"]);
+  assertEquals(lock.state, "impossible");
 }
 
 subject(NOT_ON_WINDOWS, "devices, pipes and links of others", (test) => {

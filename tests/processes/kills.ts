@@ -1,8 +1,7 @@
 /** A process that is killed while it logs in, refreshes and saves. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { AuthError, createSession } from "../../mod.ts";
-import { readEnvFile } from "../../src/dotenv/file.ts";
-import { lockBeside } from "../../src/dotenv/lock.ts";
+import { lockEnvFile, readEnvFile } from "../../src/dotenv/file.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { startClient } from "./client_process.ts";
@@ -42,8 +41,8 @@ export async function assertKillsHarmless(times: number): Promise<Kills> {
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
       if (names.includes(".env.tmp")) kills.leftovers++;
       assertEquals(names.filter((name) => !/^\.env(\.lock|\.tmp)?$/.test(name)), []);
-      const lock = await lockBeside(envFile, 0, { monotonic: () => 0, sleep: async () => {} });
-      assertEquals(lock.held, true, "the lock of the killed process is free");
+      const { lock } = await lockEnvFile(envFile, 0, { monotonic: () => 0, sleep: async () => {} });
+      assertEquals(lock.state, "held", "the lock of the killed process is free");
       lock.release();
       await goOn(envFile, kills);
       assertWhole(envFile, foreign);

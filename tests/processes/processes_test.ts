@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { lockBeside } from "../../src/dotenv/lock.ts";
+import { lockEnvFile } from "../../src/dotenv/file.ts";
 import { assertKillsHarmless } from "./kills.ts";
 import { assertOneRefresh } from "./one_refresh.ts";
 import { createSession } from "../../mod.ts";
@@ -62,7 +62,7 @@ const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
 Deno.test("a process that holds the lock for too long is passed by, and that is said", async () => {
   await using world = portless({ file: true });
   await world.session.login();
-  const lock = await lockBeside(world.envFile, 0, AT_ONCE);
+  const { lock } = await lockEnvFile(world.envFile, 0, AT_ONCE);
   world.clock.advance(3_000);
   const before = world.clock.monotonic();
   await world.session.accessToken();
@@ -79,7 +79,7 @@ Deno.test("while another process holds the lock, a token that is good is used as
   await using world = portless({ file: true });
   await world.session.login();
   const token = await world.session.accessToken();
-  const lock = await lockBeside(world.envFile, 0, AT_ONCE);
+  const { lock } = await lockEnvFile(world.envFile, 0, AT_ONCE);
   world.clock.advance(1_700);
   assertEquals(await world.session.accessToken(), token);
   assertEquals((await rejection(world.session.refresh())).code, "TIMEOUT");

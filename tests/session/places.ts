@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { Connection } from "../../src/session/cluster/connection.ts";
-import { exchange, type Kept } from "../../src/session/cluster/exchange.ts";
+import { exchange, type Kept } from "../../src/session/cluster/store_script.ts";
 import { linesOf, type Portless } from "../support/portless.ts";
 
 /** What is kept, by the keys of a `.env`. */

@@ -1,20 +1,20 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import {
-  afterNews,
+  afterChange,
   afterRefresh,
   afterRefusal,
   afterRejection,
   type Ending,
-  type Holding,
-  holdingOf,
+  type SessionState,
   SIGNED_OUT,
+  stateOf,
   tokensOf,
 } from "../../src/session/state.ts";
 import { Secret } from "../../src/values/secret.ts";
 import { makeTokens, type RenewableTokens, type Tokens } from "../../src/values/tokens.ts";
 
 const CLOCKS = { now: () => 0, monotonic: () => 0, random: () => 0 };
-const BECAUSE: Ending = { code: "REFRESH_REJECTED", sentence: "It ended" };
+const BECAUSE: Ending = { code: "REFRESH_REJECTED", problem: "It ended", fix: "run login()" };
 
 function tokens(access: string, refresh: string, authenticatedAt?: number): RenewableTokens {
   const refreshToken = new Secret(refresh);
@@ -28,32 +28,31 @@ function portal(access: string): Tokens {
 
 const held = tokens("a1", "r1", 5);
 const refreshed = tokens("a2", "r2", 5);
-const renewable = holdingOf(held);
+const renewable = stateOf(held);
 
-Deno.test("holdingOf() tells from the tokens whether they can be refreshed", () => {
-  assertEquals(holdingOf(undefined).kind, "none");
-  assertEquals(holdingOf(portal("p")).kind, "access-only");
+Deno.test("stateOf() tells from the tokens whether they can be refreshed", () => {
+  assertEquals(stateOf(undefined).kind, "none");
+  assertEquals(stateOf(portal("p")).kind, "access-only");
   assertEquals(renewable.kind, "renewable");
 });
 
-Deno.test("afterNews() takes what another process wrote, and says why where that is nothing", () => {
-  assertStrictEquals(afterNews(renewable, { kind: "same" }, BECAUSE), renewable);
-  assertEquals(afterNews(renewable, { kind: "cleared" }, BECAUSE), {
+Deno.test("afterChange() takes what another process wrote, and says why where that is nothing", () => {
+  assertEquals(afterChange(renewable, undefined, BECAUSE), {
     kind: "none",
     because: BECAUSE,
   });
-  assertStrictEquals(afterNews(SIGNED_OUT, { kind: "cleared" }, BECAUSE), SIGNED_OUT);
+  assertStrictEquals(afterChange(SIGNED_OUT, undefined, BECAUSE), SIGNED_OUT);
   const other = portal("p");
   assertStrictEquals(
-    tokensOf(afterNews(renewable, { kind: "tokens", tokens: other }, BECAUSE)),
+    tokensOf(afterChange(renewable, other, BECAUSE)),
     other,
   );
 });
 
 Deno.test("afterRefresh() replaces the tokens that were refreshed, and no others", () => {
-  const elsewhere = holdingOf(tokens("b1", "s1", 9));
-  const sibling = holdingOf(tokens("a3", "r3", 5));
-  const cases: [string, Holding, boolean, Tokens | undefined][] = [
+  const elsewhere = stateOf(tokens("b1", "s1", 9));
+  const sibling = stateOf(tokens("a3", "r3", 5));
+  const cases: [string, SessionState, boolean, Tokens | undefined][] = [
     ["nothing happened meanwhile", renewable, true, refreshed],
     ["nothing happened meanwhile, without the lock", renewable, false, refreshed],
     ["a logout", SIGNED_OUT, true, undefined],
@@ -77,13 +76,13 @@ Deno.test("afterRefusal() leaves a good access token alone, and nothing else", (
   assertEquals(afterRefusal(renewable, held, BECAUSE, false), { kind: "none", because: BECAUSE });
   const rejected = afterRejection(renewable, held);
   assertEquals(afterRefusal(rejected, held, BECAUSE, true), { kind: "none", because: BECAUSE });
-  const newer = holdingOf(refreshed);
+  const newer = stateOf(refreshed);
   assertStrictEquals(afterRefusal(newer, held, BECAUSE, true), newer);
   assertStrictEquals(afterRefusal(SIGNED_OUT, held, BECAUSE, true), SIGNED_OUT);
 });
 
 Deno.test("afterRejection() marks the tokens that the API rejected, and no others", () => {
-  const isRejected = (holding: Holding) => holding.kind !== "none" && holding.rejected;
+  const isRejected = (holding: SessionState) => holding.kind !== "none" && holding.rejected;
   assertEquals(isRejected(afterRejection(renewable, held)), true);
   assertEquals(isRejected(afterRejection(renewable, refreshed)), false);
   assertStrictEquals(afterRejection(SIGNED_OUT, held), SIGNED_OUT);

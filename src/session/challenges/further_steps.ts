@@ -30,6 +30,7 @@ import type { World } from "../../runtime/world.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Tokens } from "../../values/tokens.ts";
 import { printable } from "../../values/wording.ts";
+import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 
 /** How often an answer to the same step may be refused. */
@@ -68,7 +69,7 @@ export interface LoginResult {
   /** The provider's clock minus this machine's, in milliseconds, if the login told. */
   readonly clockOffsetMs: number | undefined;
   /** What the user should know, by cause; `undefined` takes back what was said of it. */
-  readonly notices: Readonly<Record<string, string | undefined>>;
+  readonly notices: NoticeTexts;
 }
 
 /** A login that asks for its further steps. */

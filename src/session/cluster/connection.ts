@@ -58,8 +58,8 @@ export class Connection {
       throw new ConfigError(
         "PACKAGE_UNAVAILABLE",
         "Cannot use AUTH_STORE: the package that speaks to it is not in Deno's cache and cannot be " +
-          `fetched; connect this computer to the network and run \`deno cache ${CLIENT}\`, then ` +
-          "try again",
+          "fetched",
+        `connect this computer to the network and run \`deno cache ${CLIENT}\`, then try again`,
       );
     }
     return new Connection(url, found);

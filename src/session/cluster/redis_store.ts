@@ -1,19 +1,25 @@
-import { type AuthError, ConfigError, sentenceOf } from "../../errors/errors.ts";
+import { type AuthError, ConfigError } from "../../errors/errors.ts";
+import { backoffMs } from "../../http/backoff.ts";
 import { Secret } from "../../values/secret.ts";
-import { readStored } from "../stored_tokens.ts";
-import { makeTokens, sameAccess, type Tokens } from "../../values/tokens.ts";
+import { linesOf, readStored } from "../stored_tokens.ts";
+import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import { GOOD_MS } from "../plan.ts";
-import type { SharedStore, StoreLock, Waiting } from "../shared_store.ts";
-import type { News } from "../state.ts";
+import { STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";
+import {
+  type LockState,
+  NOTHING,
+  type RemoteStore,
+  type SessionStore,
+  type Stored,
+  type Transaction,
+  type Wait,
+  type Written,
+} from "../store.ts";
 import { Connection, type Listening, Unreachable } from "./connection.ts";
-import { type Answer, channelOf, exchange, type Kept, type Request } from "./exchange.ts";
-import { keepMsOf, linesIn, textOf } from "./kept_tokens.ts";
+import { type Answer, channelOf, exchange, type Kept, type Request } from "./store_script.ts";
 import { Seal } from "./sealing.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
-
-const SAME: News = { kind: "same" };
 
 /** One answer must not take longer: a new connection may find another server. */
 const ANSWER_MS = 2_000;
@@ -24,11 +30,12 @@ const LONGEST_PAUSE_MS = 500;
 
 /** What the store held when it was last asked, or holds as soon as it is asked again. */
 interface Known extends Kept {
-  readonly tokens: Tokens | undefined;
+  readonly stored: Stored;
 }
 
-/** A lock with the number of what its holder writes; each write takes the next one. */
-interface NumberedLock extends StoreLock {
+/** A lock, with the number of what its holder writes; each write takes the next one. */
+interface NumberedLock {
+  readonly state: LockState;
   number: number;
 }
 
@@ -37,16 +44,14 @@ interface NumberedLock extends StoreLock {
  * the latest that it knows of, and brings it along whenever it asks: so a server that lost its data
  * has it again, and what could not be saved is saved then.
  */
-export class RedisStore implements SharedStore {
+export class RedisStore implements SessionStore, RemoteStore {
   readonly #address: StoreAddress;
   readonly #connection: Connection;
   readonly #seal: Seal | undefined;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
-  #known: Known = { number: 0, id: "", data: "", tokens: undefined };
-  /** What the session was told last, or wrote. */
-  #told: Tokens | undefined;
-  #syncing: Promise<unknown> | undefined;
+  #known: Known = { number: 0, id: "", data: "", stored: NOTHING };
+  #looking: Promise<unknown> | undefined;
   #problem: AuthError | undefined;
 
   private constructor(
@@ -67,9 +72,19 @@ export class RedisStore implements SharedStore {
   static async open(configuration: () => Configuration, notices: Notices): Promise<RedisStore> {
     const address = storeAddress(configuration());
     const seal = address.key && await Seal.with(address.key);
-    notices.set("store key", address.warning);
+    if (address.isOpen) {
+      notices.set(
+        "STORE_NOT_ENCRYPTED",
+        `the tokens are not encrypted in the store at ${address.host}`,
+        "set AUTH_STORE_KEY to what platform-auth store-key prints, on all machines",
+      );
+    } else notices.clear("STORE_NOT_ENCRYPTED");
     const connection = await Connection.to(address.url);
     return new RedisStore(address, connection, seal, configuration, notices);
+  }
+
+  get remote(): RemoteStore {
+    return this;
   }
 
   /** Why the store did not answer when it was last asked. */
@@ -77,72 +92,61 @@ export class RedisStore implements SharedStore {
     return this.#problem;
   }
 
-  read(): Tokens | undefined {
-    return this.#told = this.#known.tokens;
+  /** Its settings were checked when it was opened. */
+  async ready(): Promise<void> {}
+
+  read(): Stored {
+    return this.#known.stored;
   }
 
-  news(): News {
-    const before = this.#told;
-    const tokens = this.read();
-    if (isSame(before, tokens)) return SAME;
-    return tokens ? { kind: "tokens", tokens } : { kind: "cleared" };
+  async look(isPatient: boolean): Promise<void> {
+    const limitMs = isPatient
+      ? this.#configuration().settings.timeoutMs / 4
+      : STORE_WAIT_WITH_VALID_TOKEN_MS;
+    // Shared by all calls, so that no one's signal ends it.
+    this.#looking ??= this.#untilReached({}, limitMs).finally(() => this.#looking = undefined);
+    await this.#looking;
   }
 
-  async sync(isPatient: boolean): Promise<void> {
-    const limitMs = isPatient ? this.#configuration().settings.timeoutMs / 4 : GOOD_MS;
-    // Shared by all callers, so that nobody's signal ends it.
-    this.#syncing ??= this.#untilReached({}, limitMs).finally(() => this.#syncing = undefined);
-    await this.#syncing;
-  }
-
-  async withLock<T>(
-    waitMs: number,
-    work: (lock: StoreLock) => Promise<T>,
-    waiting: Waiting = {},
-  ): Promise<T> {
-    // Whoever waits outlasts a holder that was killed, and a holder's work, which gives up before.
-    const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(waitMs * 0.8) };
-    const lock = await this.#acquire(owner, waitMs, waiting);
+  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+    // Who waits outlasts a holder that was killed, and a holder's work, which gives up before.
+    const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
+    const lock = await this.#acquire(owner, wait);
     try {
-      return await work(lock);
+      return await work({
+        lock: lock.state,
+        stored: this.read(),
+        write: (tokens) => this.#write(tokens, lock),
+      });
     } finally {
-      if (lock.held) await this.#release(owner);
+      if (lock.state === "held") await this.#release(owner);
     }
   }
 
-  async save(held: () => Tokens | undefined, lock: StoreLock): Promise<News> {
-    const tokens = held();
+  /** Makes this the latest, unless what others wrote is later. */
+  async #write(tokens: Tokens | undefined, lock: NumberedLock): Promise<Written> {
     const known = await this.#sealed(tokens, this.#nextNumber(lock));
-    return await this.#bring(known, lock) ? this.news() : SAME;
-  }
-
-  async clear(lock: StoreLock): Promise<void> {
-    const known = await this.#sealed(undefined, this.#nextNumber(lock));
-    if (!await this.#bring(known, lock) && this.#problem) throw this.#problem;
-  }
-
-  /** Makes this the latest, unless what others wrote is later. @returns Whether the store answered. */
-  async #bring(known: Known, lock: StoreLock): Promise<boolean> {
     this.#known = known;
-    this.#told = known.tokens;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
-    const limitMs = lock.held ? this.#configuration().settings.timeoutMs / 4 : ANSWER_MS;
-    return await this.#untilReached({}, limitMs) !== undefined;
+    const limitMs = lock.state === "held"
+      ? this.#configuration().settings.timeoutMs / 4
+      : ANSWER_MS;
+    const answer = await this.#untilReached({}, limitMs);
+    const { stored } = this.#known;
+    if (answer === undefined) return { kind: "failed", problem: this.#away(), stored };
+    return { kind: stored === known.stored ? "saved" : "others wrote", stored };
   }
 
   /** The number of a write. Without the lock it is later than all that is known. */
-  #nextNumber(lock: StoreLock): number {
-    const numbered = lock as NumberedLock;
-    if (lock.held) return numbered.number++;
-    const { world } = this.#configuration();
-    const now = lock.reason === "away" ? world.now() * 1_000 : numbered.number;
+  #nextNumber(lock: NumberedLock): number {
+    if (lock.state === "held") return lock.number++;
+    const now = lock.state === "away" ? this.#configuration().world.now() * 1_000 : lock.number;
     return Math.max(now, this.#known.number + 1);
   }
 
   async #acquire(
     owner: Pick<Request, "owner" | "lockMs">,
-    waitMs: number,
-    { signal, reachMs = waitMs, isServed }: Waiting,
+    { ms: waitMs, signal, reachMs = waitMs, isServed }: Wait,
   ): Promise<NumberedLock> {
     const { world } = this.#configuration();
     const started = world.monotonic();
@@ -152,14 +156,13 @@ export class RedisStore implements SharedStore {
       for (;;) {
         // From before the question: what is said while it is asked must not be missed.
         const heard = listening?.next();
+        // Not ended by the signal: a lock that was given and not heard of would stay.
         const answer = await this.#untilReached(owner, Math.min(reachMs, leftMs()), signal);
-        if (answer === undefined) return { held: false, reason: "away", number: 0 };
-        if (answer.isHolder && signal?.aborted) await this.#release(owner);
+        if (answer?.isHolder && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
-        if (answer.isHolder) return { held: true, number: answer.number };
-        if (leftMs() <= 0 || isServed?.()) {
-          return { held: false, reason: "busy", number: answer.number };
-        }
+        if (answer === undefined) return { state: "away", number: 0 };
+        if (answer.isHolder) return { state: "held", number: answer.number };
+        if (leftMs() <= 0 || isServed?.()) return { state: "busy", number: answer.number };
         if (heard === undefined) {
           // It may have been freed before somebody listened.
           listening = await this.#listen(signal);
@@ -195,7 +198,12 @@ export class RedisStore implements SharedStore {
     awake.abort();
   }
 
-  /** Asks until there is an answer or the time is over. @returns `undefined`: there was none, and that is said. */
+  /**
+   * Asks until there is an answer or the time is over.
+   *
+   * @param signal Ends the pauses. A question is not ended by it.
+   * @returns `undefined`: there was no answer, and a notice tells.
+   */
   async #untilReached(
     request: Pick<Request, "owner" | "lockMs">,
     limitMs: number,
@@ -203,18 +211,18 @@ export class RedisStore implements SharedStore {
   ): Promise<Answer | undefined> {
     const { world } = this.#configuration();
     const started = world.monotonic();
-    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    for (let attempt = 1;; attempt++) {
       const leftMs = limitMs - (world.monotonic() - started);
       try {
-        return await this.#ask(request, Math.max(1, Math.min(leftMs, ANSWER_MS)), signal);
+        return await this.#ask(request, Math.max(1, Math.min(leftMs, ANSWER_MS)));
       } catch (error) {
-        signal?.throwIfAborted();
         if (!(error instanceof Unreachable)) throw error;
         this.#setAway(error);
+        const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
         // A call whose token is good does not wait for another try.
-        if (limitMs <= GOOD_MS || leftMs - pause <= 0) return undefined;
-        await world.sleep(pause * (0.5 + Math.random() / 2), signal);
-        signal?.throwIfAborted();
+        if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return undefined;
+        await world.sleep(pause, signal);
+        if (signal?.aborted) return undefined;
       }
     }
   }
@@ -222,67 +230,73 @@ export class RedisStore implements SharedStore {
   async #ask(
     request: Pick<Request, "owner" | "lockMs">,
     limitMs: number,
-    signal?: AbortSignal,
   ): Promise<Answer> {
     const known = this.#known;
     const { name } = this.#address;
-    const keepMs = keepMsOf(known.tokens, this.#configuration().world.now());
+    const keepMs = keepMsOf(known.stored.tokens, this.#configuration().world.now());
     const all = { ...request, known, keepMs };
-    const answer = await exchange(this.#connection, name, all, limitMs, signal);
+    const answer = await exchange(this.#connection, name, all, limitMs);
     const { kept } = answer;
     if (kept.id !== this.#known.id && kept.number >= this.#known.number) {
-      const opened = { ...kept, tokens: await this.#opened(kept.data) };
+      const tokens = await this.#opened(kept.data);
       // Another answer may have been later.
-      if (kept.number >= this.#known.number) this.#known = opened;
+      if (kept.number >= this.#known.number) {
+        const { stored } = this.#known;
+        this.#known = { ...kept, stored: isSame(stored.tokens, tokens) ? stored : { tokens } };
+      }
     }
     this.#problem = undefined;
-    for (const cause of ["store", "store unread"]) this.#notices.set(cause, undefined);
-    const { account, host } = this.#address;
-    const whose = account === undefined ? "without an account name" : `of ${account}`;
-    this.#notices.set(
-      "store empty",
-      this.#known.id === "" ? `the store at ${host} holds no session ${whose}` : undefined,
-    );
+    this.#notices.clear("STORE_AWAY", "STORE_UNREAD", "STORE_EMPTY");
+    if (this.#known.id === "") {
+      const { account, host } = this.#address;
+      const whose = account === undefined ? "without an account name" : `of ${account}`;
+      this.#notices.set("STORE_EMPTY", `the store at ${host} holds no session ${whose}`);
+    }
     return answer;
   }
 
-  #setAway({ message }: Unreachable): void {
+  #setAway(unreachable: Unreachable): void {
     this.#problem = new ConfigError(
       "STORE_UNREACHABLE",
-      `Cannot use the session in the store at ${this.#address.host}: ${message}; start it, or ` +
-        "correct AUTH_STORE, and try again",
+      `Cannot use the session in the store at ${this.#address.host}: ${unreachable.message}`,
+      "start it, or correct AUTH_STORE, and try again",
+      unreachable.cause,
     );
-    this.#notices.set(
-      "store",
-      `${sentenceOf(this.#problem)}; until then the tokens in memory count`,
-    );
+    const { problem, fix } = this.#problem;
+    this.#notices.set("STORE_AWAY", problem, `${fix}; until then the tokens in memory count`);
+  }
+
+  #away(): AuthError {
+    return this.#problem ?? new ConfigError("STORE_UNREACHABLE", "The store does not answer");
   }
 
   async #sealed(tokens: Tokens | undefined, number: number): Promise<Known> {
     const id = crypto.randomUUID();
-    if (tokens === undefined) return { number, id, data: "", tokens };
+    const stored: Stored = { tokens };
+    if (tokens === undefined) return { number, id, data: "", stored };
     const text = textOf(tokens);
     const data = await this.#seal?.close(text, this.#address.name) ?? text.reveal();
-    return { number, id, data, tokens };
+    return { number, id, data, stored };
   }
 
   async #opened(data: string): Promise<Tokens | undefined> {
-    this.#notices.set("stored", undefined);
+    this.#notices.clear("STORED_IGNORED");
     if (data === "") return undefined;
     const { settings, world } = this.#configuration();
     const text = this.#seal ? await this.#seal.open(data, this.#address.name) : new Secret(data);
     const lines = linesIn(text?.reveal() ?? "");
     if (lines === undefined) {
       this.#notices.set(
-        "stored",
+        "STORED_IGNORED",
         `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY, ` +
-          "or changed since, and is ignored; set the same key on all machines, or run login()",
+          "or changed since, and is ignored",
+        ["set the same key on all machines, or run ", { call: "login" }],
       );
       return undefined;
     }
     const clientId = settings.text("clientId");
     const { parts, note } = readStored((key) => lines[key], "store", clientId, world.now());
-    this.#notices.set("stored", note);
+    if (note) this.#notices.set("STORED_IGNORED", note.problem, note.fix);
     return parts && makeTokens(parts, world);
   }
 }
@@ -290,4 +304,33 @@ export class RedisStore implements SharedStore {
 function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return sameAccess(a, b) && a.refreshToken?.reveal() === b.refreshToken?.reveal();
+}
+
+const DAY_MS = 86_400_000;
+const DAYS_MS = REFRESH_DAYS * DAY_MS;
+
+/** Tokens as they are kept: what a `.env` has as lines, as JSON. */
+function textOf(tokens: Tokens): Secret {
+  return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
+}
+
+/** Until when tokens are kept: about as long as the refresh token is good; an access token alone, as long as that is. */
+function keepMsOf(tokens: Tokens | undefined, now: number): number {
+  const { authenticatedAt = now, expiresAt, refreshToken } = tokens ?? {};
+  const leftMs = (refreshToken ? authenticatedAt + DAYS_MS : expiresAt ?? Infinity) - now;
+  // The 30 days are an estimate, and over only if the provider says so.
+  const isKept = leftMs === Infinity || (refreshToken && leftMs < DAY_MS);
+  return Math.ceil(isKept ? DAYS_MS : Math.max(leftMs, 60_000));
+}
+
+/** The lines that were kept as JSON; `undefined` if it is something else. */
+function linesIn(text: string): Record<string, string | undefined> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isLines = typeof value === "object" && value !== null &&
+      Object.values(value).every((each) => typeof each === "string");
+    return isLines ? value as Record<string, string> : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -29,8 +29,8 @@ export class Seal {
     if (bytes.length !== KEY_BYTES) {
       throw new ConfigError(
         "INVALID_SETTING",
-        "Cannot use AUTH_STORE_KEY (storeKey): it is no key of 43 characters; make one with " +
-          "platform-auth store-key, and set the same one on all machines",
+        "Cannot use AUTH_STORE_KEY (storeKey): it is no key of 43 characters",
+        "make one with platform-auth store-key, and set the same one on all machines",
       );
     }
     return new Seal(

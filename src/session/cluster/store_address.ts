@@ -16,8 +16,8 @@ export interface StoreAddress {
   /** Whose session it is; `undefined`: the one of machines that name nobody. */
   readonly account: string | undefined;
   readonly key: Secret | undefined;
-  /** What the user should know. */
-  readonly warning?: string;
+  /** Whether whoever may read the store can read the tokens. */
+  readonly isOpen: boolean;
 }
 
 /** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`: nothing was sent. */
@@ -35,16 +35,16 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   const isPrivate = isLoopback(url.hostname);
   if (key === undefined && !isPrivate && url.protocol === "redis:") {
     throw invalid(
-      `the tokens would go to ${host} and lie there for all to read; set AUTH_STORE_KEY to what ` +
-        "platform-auth store-key prints, on all machines",
+      `the tokens would go to ${host} and lie there for all to read`,
+      "set AUTH_STORE_KEY to what platform-auth store-key prints, on all machines",
     );
   }
   if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
     const endpoint = endpointText(options, settings);
     throw new ConfigError(
       "PERMISSION",
-      `Cannot use AUTH_STORE (store): the permission to reach ${host} is missing; run: ` +
-        scriptCommand(settings, endpoint),
+      `Cannot use AUTH_STORE (store): the permission to reach ${host} is missing`,
+      `run: ${scriptCommand(settings, endpoint)}`,
     );
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
@@ -60,10 +60,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
     name: `platform-auth:{${name}}`,
     account,
     key,
-    ...(key === undefined && !isPrivate && {
-      warning: `the tokens are not encrypted in the store at ${host}; set AUTH_STORE_KEY to what ` +
-        "platform-auth store-key prints, on all machines",
-    }),
+    isOpen: key === undefined && !isPrivate,
   };
 }
 
@@ -71,10 +68,10 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalid("a % in it stands for no sign; write %25 in its place");
+    throw invalid("a % in it stands for no sign", "write %25 in its place");
   }
 }
 
-function invalid(what: string): ConfigError {
-  return new ConfigError("INVALID_SETTING", `Cannot use AUTH_STORE (store): ${what}`);
+function invalid(what: string, fix = "correct it and try again"): ConfigError {
+  return new ConfigError("INVALID_SETTING", `Cannot use AUTH_STORE (store): ${what}`, fix);
 }

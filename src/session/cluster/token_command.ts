@@ -2,42 +2,16 @@ import { endpointText } from "../../provider/provider_settings.ts";
 import { type AuthError, ConfigError, ProviderError } from "../../errors/errors.ts";
 import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../values/secret.ts";
-import { isGoodFor, makeTokens, readClaims, sameAccess, type Tokens } from "../../values/tokens.ts";
+import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../values/tokens.ts";
 import { spanText } from "../../values/wording.ts";
 import { splitCommand } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import { EARLY_DEADLINE_MS } from "../plan.ts";
-import type { Reason, RefreshingSession } from "../refresh.ts";
-import { holdingOf, tokensOf } from "../state.ts";
 import { runCommand } from "./run_command.ts";
 
 const PRINT_NOTHING_ELSE =
   "let it print a token and nothing else, as platform-auth token --json does";
-
-/** Runs the command, for all callers in this process, and takes over what it gives. */
-export async function renewByCommand(
-  session: RefreshingSession,
-  reason: Reason,
-  { signal }: { readonly signal: AbortSignal },
-): Promise<Tokens> {
-  const whole = session.configuration.settings.timeoutMs;
-  const limitMs = reason === "early" ? Math.min(whole, EARLY_DEADLINE_MS) : whole;
-  try {
-    const tokens = await tokensByCommand(session, limitMs, signal);
-    signal.throwIfAborted();
-    session.notices.set("early", undefined);
-    const held = tokensOf(session.peek());
-    // The same token again: what is known of it stays, such as that the API rejected it.
-    if (held && sameAccess(held, tokens)) return held;
-    session.change(() => holdingOf(tokens));
-    return tokens;
-  } catch (error) {
-    if (signal.aborted) throw session.whyNot();
-    throw error;
-  }
-}
 
 /**
  * The tokens that the command gives. Changes nothing.
@@ -55,8 +29,8 @@ export async function tokensByCommand(
   if (command === undefined) {
     throw new ConfigError(
       "INVALID_SETTING",
-      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or it names no program; " +
-        "correct it and try again",
+      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or it names no program",
+      "correct it and try again",
     );
   }
   const [program] = command;
@@ -64,7 +38,8 @@ export async function tokensByCommand(
     const line = scriptCommand(settings, endpointText(options, settings));
     throw new ConfigError(
       "PERMISSION",
-      `Cannot get a token: the permission to run ${program} is missing; run: ${line}`,
+      `Cannot get a token: the permission to run ${program} is missing`,
+      `run: ${line}`,
     );
   }
   const ended = await runCommand(command, limitMs, signal);
@@ -75,8 +50,9 @@ export async function tokensByCommand(
       throw new ProviderError(
         "TIMEOUT",
         `Cannot get a token: ${program} of AUTH_TOKEN_COMMAND did not end in ` +
-          `${limitMs / 1_000} seconds and was stopped; run the command in a terminal to see what ` +
-          "it waits for, such as a password, or raise AUTH_TIMEOUT_MS",
+          `${limitMs / 1_000} seconds and was stopped`,
+        "run the command in a terminal to see what it waits for, such as a password, or raise " +
+          "AUTH_TIMEOUT_MS",
       );
     case "long":
       throw failed(`${program} printed more than 256 KiB`, PRINT_NOTHING_ELSE);
@@ -177,9 +153,10 @@ function quoted(errors: string, secrets: readonly Secret[]): string {
   return ` and said: ${shown}`;
 }
 
-function failed(what: string, next: string): AuthError {
+function failed(what: string, fix: string): AuthError {
   return new ConfigError(
     "TOKEN_COMMAND",
-    `Cannot get a token by AUTH_TOKEN_COMMAND (tokenCommand): ${what}; ${next}`,
+    `Cannot get a token by AUTH_TOKEN_COMMAND (tokenCommand): ${what}`,
+    fix,
   );
 }

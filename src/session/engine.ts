@@ -1,0 +1,828 @@
+import type { ProviderSettings } from "../provider/protocol.ts";
+import { checkProviderSettings } from "../provider/provider_settings.ts";
+import type { Delivery } from "../provider/send.ts";
+import type { TokenDelivery } from "../provider/token_request.ts";
+import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
+import type { World } from "../runtime/world.ts";
+import type { Settings } from "../settings/settings.ts";
+import {
+  isGoodFor,
+  issuedOffsetMs,
+  type RenewableTokens,
+  sameAccess,
+  type Tokens,
+} from "../values/tokens.ts";
+import { StoreOnDemand } from "./cluster/store_on_demand.ts";
+import type { Configuration } from "./configuration.ts";
+import { EnvStore } from "./env_store.ts";
+import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
+import { Notices } from "./notices.ts";
+import {
+  afterEarlyFailure,
+  afterHelp,
+  afterReplacement,
+  type Cooldowns,
+  EARLY_DEADLINE_MS,
+  isFresh,
+  mayReplace,
+  NO_COOLDOWNS,
+  planFor,
+  STORE_WAIT_WITH_VALID_TOKEN_MS,
+  whyNot,
+} from "./plan.ts";
+import {
+  afterChange,
+  afterRefresh,
+  afterRefusal,
+  afterRejection,
+  type Ending,
+  sameRefresh,
+  type SessionState,
+  signedOut,
+  stateOf,
+  tokensOf,
+} from "./state.ts";
+import {
+  MEMORY_ONLY,
+  NOTHING,
+  type SessionStore,
+  type Stored,
+  type Transaction,
+  type Wait,
+  type Written,
+} from "./store.ts";
+
+/** Makes the store of a session; replaced in tests. */
+export type OpenStore = (configuration: () => Configuration, notices: Notices) => SessionStore;
+
+/** Why a refresh is made: it is time, it is nearly time, the user wants it, the API rejected the token. */
+type Reason = "due" | "early" | "forced" | "rejected";
+
+/** A refresh that is under way, for all who need it. */
+interface Refreshing {
+  readonly result: Promise<Tokens>;
+  /** Aborted when a login counts in its place. */
+  readonly abort: AbortController;
+  /** The signals of those who wait for it; `undefined`: one who waits in any case. */
+  readonly waiting: (AbortSignal | undefined)[];
+  /** The provider's answer, once it was asked: a logout ends the tokens that it brings. */
+  answer?: Promise<TokenDelivery>;
+}
+
+/** A login or a logout. It changes nothing until it is applied by whoever of this session has the lock. */
+interface Change {
+  /** Its place in the order in which logins and logouts began: the later one wins. */
+  readonly order: number;
+  /** The tokens of a login; `undefined`: a logout. */
+  readonly tokens: Tokens | undefined;
+  /** What the session held when it began. */
+  readonly held: Tokens | undefined;
+  readonly applied: PromiseWithResolvers<Applied>;
+  /** Called when it begins to count: from then on nothing takes it back. */
+  onCounts(): void;
+}
+
+/** What became of a login or a logout. */
+interface Applied {
+  /** What the store said; `undefined`: a later login or logout counts. */
+  readonly written: Written | undefined;
+  /** The tokens that ended with it. */
+  readonly ended: readonly Tokens[];
+  /** The answer that a refresh under way still brings. */
+  readonly lateAnswer: Promise<TokenDelivery> | undefined;
+}
+
+/** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
+export type SignOut = "keep" | "revoke" | "everywhere";
+
+/** How far a logout went: only here, also at the provider, or there on all devices. */
+export type Reach = "here" | "provider" | "everywhere";
+
+/**
+ * Keeps the tokens of one session current, in memory, in its store and in the process environment.
+ * All that changes of a session changes here, and only while this session has its store's lock, but
+ * for what the API says of a token.
+ */
+export class Engine {
+  readonly notices = new Notices();
+  readonly #mirror = new EnvironmentMirror();
+  readonly #openStore: OpenStore;
+  #configuration: Configuration;
+  #store: SessionStore | undefined;
+  /** `undefined`: not read yet. */
+  #state: SessionState | undefined;
+  /** What the store held when the state last followed it: another object is news. */
+  #seen: Stored = NOTHING;
+  /** Transactions under way: what the store holds meanwhile is this session's own half-done work. */
+  #transactions = 0;
+  #refreshing: Refreshing | undefined;
+  #cooldowns: Cooldowns = NO_COOLDOWNS;
+  /** Logins and logouts that wait to be applied. */
+  #changes: Change[] = [];
+  /** Wakes the refresh that has the lock and waits for the provider, so that it applies the changes. */
+  #wake: (() => void) | undefined;
+  /** How many logins and logouts began, and which of them was the last to be applied. */
+  #startedCount = 0;
+  #lastAppliedOrder = 0;
+
+  /** @param reread Reads the settings again; gives the engine of the account that they name. */
+  constructor(
+    configuration: Configuration,
+    readonly reread: () => Engine,
+    openStore: OpenStore = storeOf,
+  ) {
+    this.#configuration = configuration;
+    this.#openStore = openStore;
+  }
+
+  get configuration(): Configuration {
+    return this.#configuration;
+  }
+
+  get settings(): Settings {
+    return this.#configuration.settings;
+  }
+
+  get world(): World {
+    return this.#configuration.world;
+  }
+
+  get store(): SessionStore {
+    return this.#store ??= this.#openStore(() => this.#configuration, this.notices);
+  }
+
+  /** The state as memory knows it; at first use what the store or the process environment holds. */
+  get current(): SessionState {
+    if (this.#state === undefined) {
+      this.#seen = this.store.read();
+      const first = firstTokens(this.#configuration, this.notices, this.#seen.tokens);
+      this.#state = stateOf(first);
+      if (first) this.#mirror.show(first, this.#configuration);
+    }
+    return this.#state;
+  }
+
+  /** Whether the API answered 401 to the access token that is held. */
+  get isRejected(): boolean {
+    const now = this.current;
+    return now.kind !== "none" && now.rejected;
+  }
+
+  // Calls that need a token.
+
+  /** The tokens if they need no attention at all. Fast path: every extra promise shows in the per-call benchmark. */
+  fresh(minValidMs = 0): Tokens | undefined {
+    if (this.#changes.length > 0 && this.#changes.some(isLogout)) return undefined;
+    const tokens = tokensOf(this.current);
+    return tokens && isFresh(tokens, this.world, minValidMs) ? tokens : undefined;
+  }
+
+  /**
+   * Tokens that are good now, refreshed if it is time.
+   *
+   * @param minValidMs How long the access token must still be good.
+   * @param signal Tells when the caller waits no more.
+   */
+  async tokens(minValidMs = 0, signal?: AbortSignal): Promise<Tokens> {
+    const fresh = this.fresh(minValidMs);
+    if (fresh) return fresh;
+    await this.#untilLoggedOut();
+    // A refresh that is under way has looked at the store: the many that wait for it need not.
+    const now = this.#refreshing ? this.current : await this.#look();
+    const { isByCommand } = this.#configuration;
+    const plan = planFor(now, this.world, this.#cooldowns, minValidMs, isByCommand);
+    switch (plan.kind) {
+      case "use":
+        return plan.tokens;
+      case "fail":
+        throw this.#whyNot();
+      case "refresh":
+        return await this.#share("due", signal);
+      case "refresh-early":
+        return await this.#shareEarly(minValidMs, signal);
+    }
+  }
+
+  /** A refresh now, whatever time is left; joins one under way. */
+  async refresh(signal?: AbortSignal): Promise<Tokens> {
+    await this.#untilLoggedOut();
+    if (!this.#refreshing) await this.#look();
+    return await this.#share("forced", signal);
+  }
+
+  /** Notes that the API answered 401 to these tokens. */
+  noteRejection(rejected: Tokens): void {
+    this.#setState(afterRejection(this.current, rejected));
+  }
+
+  /**
+   * Other tokens than those that the API just rejected; `undefined` if there are none to be had now.
+   *
+   * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
+   */
+  async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
+    const now = this.#refreshing ? undefined : await this.#look();
+    this.noteRejection(rejected);
+    if (now !== undefined) {
+      const tokens = tokensOf(now);
+      const isOther = tokens && !sameAccess(tokens, rejected);
+      if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
+      if (now.kind === "none") throw this.#whyNot();
+      if (now.kind === "access-only" && !this.#configuration.isByCommand) return undefined;
+      if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
+      this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, this.world);
+    }
+    try {
+      const tokens = await this.#share("rejected", signal);
+      // A command may give the same token again.
+      return sameAccess(tokens, rejected) ? undefined : tokens;
+    } catch (error) {
+      if (error instanceof AuthError && this.current.kind === "none") throw error;
+      return undefined;
+    }
+  }
+
+  /** Notes that the API accepted the tokens that replaced rejected ones. */
+  replacementHelped(): void {
+    this.#cooldowns = afterHelp(this.#cooldowns);
+  }
+
+  // Logins and logouts.
+
+  /** The order of a login or a logout that begins now. */
+  begin(): number {
+    return ++this.#startedCount;
+  }
+
+  /** Whether a login of this order may still count: no later login or logout was applied. */
+  isWanted(order: number): boolean {
+    return order >= this.#lastAppliedOrder;
+  }
+
+  /**
+   * Puts the tokens of a login in the place of all others, unless a later login or a logout was first.
+   *
+   * @param signal Ends the wait for the lock; nothing is changed then.
+   * @param onCounts Called when the login begins to count: from then on it is not taken back.
+   */
+  async login(
+    tokens: Tokens,
+    order: number,
+    signal: AbortSignal | undefined,
+    onCounts: () => void,
+  ): Promise<void> {
+    if (!this.isWanted(order)) return;
+    await this.#change(tokens, order, { ms: this.settings.timeoutMs / 2, signal }, onCounts);
+  }
+
+  /**
+   * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
+   *
+   * @param remote What the provider is told; a failure of that is a note only.
+   * @param signal Ends the wait for the lock, and nothing is changed then; after that the wait for the provider.
+   * @param onCounts Called when the logout begins to count.
+   * @returns How far it went.
+   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if they are still in the store.
+   */
+  async logout(
+    remote: SignOut,
+    signal: AbortSignal | undefined,
+    onCounts: () => void,
+  ): Promise<Reach> {
+    const waitMs = this.settings.timeoutMs;
+    const wait = { ms: waitMs, reachMs: waitMs / 2, signal };
+    const { ended, lateAnswer, written } = await this.#change(
+      undefined,
+      this.begin(),
+      wait,
+      onCounts,
+    );
+    this.notices.clear("DEVICE_NOT_CONFIRMED");
+    // Also if the store cannot be written: what is still in it should be of no use to anybody.
+    const told = remote === "keep"
+      ? { ended: "here" as const, text: undefined }
+      : await this.#tellProvider(ended, lateAnswer, remote === "everywhere", signal);
+    if (written?.kind === "failed") throw written.problem;
+    if (this.current.kind !== "none") return told.ended;
+    const { place } = this.#configuration;
+    const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
+    this.notices.clear("STORED_IGNORED");
+    const remotely = told.text === undefined ? "" : `; ${told.text}`;
+    this.notices.set("SIGNED_OUT", `signed out: ${holders} no tokens any more${remotely}`);
+    return told.ended;
+  }
+
+  /** Makes sure that the store can be used. @throws {ConfigError} */
+  async ready(): Promise<void> {
+    await this.store.remote?.ready();
+  }
+
+  // Another configuration.
+
+  /** Takes over the options of another configuration of the same provider, client and file. */
+  replaceConfiguration(configuration: Configuration): void {
+    const before = this.#configuration.exportEnv;
+    this.#configuration = configuration;
+    if (before === configuration.exportEnv || this.#state === undefined) return;
+    this.#mirror.withdraw();
+    this.#mirror.show(tokensOf(this.#state), configuration);
+  }
+
+  /**
+   * Ends the session's part in this process, because it is now another one. The store stays as it is,
+   * and a refresh under way ends there: its refresh token may have been replaced.
+   */
+  detach(): void {
+    this.#lastAppliedOrder = this.begin();
+    this.#mirror.withdraw();
+    this.#configuration = this.#configuration.outOfEnvironment();
+  }
+
+  // The state, in step with the store and the process environment.
+
+  #setState(next: SessionState): SessionState {
+    const before = this.#state;
+    this.#state = next;
+    if (before === next) return next;
+    const tokens = tokensOf(next);
+    if (tokens) this.#mirror.show(tokens, this.#configuration);
+    else this.#mirror.clear(before && tokensOf(before), this.#configuration);
+    return next;
+  }
+
+  /** The state after a look at what other processes wrote. */
+  async #look(): Promise<SessionState> {
+    const { remote } = this.store;
+    if (remote) {
+      const tokens = tokensOf(this.current);
+      await remote.look(tokens === undefined || !isGoodFor(tokens, this.world, 0));
+    }
+    return this.#readStore();
+  }
+
+  #readStore(): SessionState {
+    const now = this.current;
+    return this.#transactions > 0 ? now : this.#follow(this.store.read());
+  }
+
+  /** What others wrote to the store is later than what this session holds. */
+  #follow(stored: Stored): SessionState {
+    const now = this.current;
+    if (stored === this.#seen) return now;
+    this.#seen = stored;
+    return this.#setState(afterChange(now, stored.tokens, this.#endedElsewhere()));
+  }
+
+  #endedElsewhere(): Ending {
+    const note = this.notices.text("STORED_IGNORED");
+    const login = { call: "login" } as const;
+    if (note !== undefined) {
+      const problem = `There is no session (${note})`;
+      return { code: "NO_SESSION", problem, fix: ["run ", login, " first"] };
+    }
+    const place = this.#configuration.place ?? "the store";
+    const problem =
+      "There is no session any more: it was ended outside this process, by a logout " +
+      `or by taking its lines out of ${place}`;
+    return { code: "NO_SESSION", problem, fix: ["run ", login] };
+  }
+
+  /** The error of a call that finds no tokens. */
+  #whyNot(): AuthError {
+    const now = this.current;
+    const away = this.store.remote?.problem;
+    // Whether there is a session, and a later one, only the store knows.
+    if (away && (now.kind === "none" || !isGoodFor(now.tokens, this.world, 0))) return away;
+    const { problem } = this.settings.file;
+    const note = problem
+      ? sentenceOf(problem)
+      : this.notices.text("STORED_IGNORED") ?? this.notices.text("ENVIRONMENT_IGNORED") ??
+        this.notices.text("STORE_EMPTY");
+    return whyNot(now, this.world, note);
+  }
+
+  // Transactions.
+
+  /**
+   * Works while no other process on the store does. Logins and logouts of this session come first, and
+   * those that come meanwhile before the lock is freed: the next holder must find nothing older.
+   */
+  #transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+    return this.store.transaction(async (transaction) => {
+      this.#transactions++;
+      try {
+        this.#follow(transaction.stored);
+        await this.#applyChanges(transaction);
+        return await work(transaction);
+      } finally {
+        await this.#applyChanges(transaction);
+        this.#transactions--;
+      }
+    }, wait);
+  }
+
+  /** Has a login or a logout applied: by a refresh of this session that has the lock, or when the lock is free. */
+  async #change(
+    tokens: Tokens | undefined,
+    order: number,
+    wait: Wait,
+    onCounts: () => void,
+  ): Promise<Applied> {
+    const applied = Promise.withResolvers<Applied>();
+    const isDone = new AbortController();
+    const change: Change = {
+      order,
+      tokens,
+      held: tokensOf(this.current),
+      applied,
+      onCounts: () => {
+        onCounts();
+        isDone.abort();
+      },
+    };
+    this.#changes.push(change);
+    this.#wake?.();
+    const signal = wait.signal ? AbortSignal.any([wait.signal, isDone.signal]) : isDone.signal;
+    try {
+      await this.#transaction(() => Promise.resolve(), { ...wait, signal });
+    } catch (error) {
+      // Its wait for the lock also ends when a refresh of this session applied it.
+      if (this.#changes.includes(change)) {
+        this.#changes = this.#changes.filter((each) => each !== change);
+        applied.resolve({ written: undefined, ended: [], lateAnswer: undefined });
+        throw error;
+      }
+    }
+    return await applied.promise;
+  }
+
+  /** A call that is made after a logout began does not use what that ends. */
+  async #untilLoggedOut(): Promise<void> {
+    for (let each = this.#changes.find(isLogout); each; each = this.#changes.find(isLogout)) {
+      await each.applied.promise;
+    }
+  }
+
+  /** Applies the logins and logouts that wait: of several the last one. */
+  async #applyChanges(transaction: Transaction): Promise<void> {
+    while (this.#changes.length > 0) {
+      const changes = this.#changes;
+      this.#changes = [];
+      for (const each of changes) each.onCounts();
+      const last = changes.reduce((a, b) => b.order > a.order ? b : a);
+      const ended = [...changes.map((each) => each.held), tokensOf(this.current)];
+      const refreshing = this.#refreshing;
+      const written = this.isWanted(last.order) ? await this.#apply(last, transaction) : undefined;
+      const applied: Applied = {
+        written,
+        ended: ended.filter((each) => each !== undefined),
+        lateAnswer: written && refreshing?.answer,
+      };
+      for (const each of changes) each.applied.resolve(applied);
+    }
+  }
+
+  /** What was under way or known before a login or a logout counts no more. */
+  async #apply({ order, tokens }: Change, transaction: Transaction): Promise<Written> {
+    this.#lastAppliedOrder = order;
+    // A logout lets the request end: it may bring a refresh token that is to be revoked.
+    if (tokens !== undefined || this.#refreshing?.answer === undefined) {
+      this.#refreshing?.abort.abort();
+    }
+    this.#refreshing = undefined;
+    this.#cooldowns = NO_COOLDOWNS;
+    this.notices.clear(
+      "EARLY_REFRESH_FAILED",
+      "LOCK_BUSY",
+      "STORED_IGNORED",
+      "ENVIRONMENT_IGNORED",
+      "SIGNED_OUT",
+    );
+    const next = tokens === undefined
+      ? signedOut(this.#configuration.isByCommand)
+      : stateOf(tokens);
+    this.#setState(next);
+    const written = await transaction.write(tokens, true);
+    this.#took(written);
+    return written;
+  }
+
+  /** What was written is no news; what others wrote in its place is. */
+  #took(written: Written): void {
+    if (written.kind === "others wrote") this.#follow(written.stored);
+    else this.#seen = written.stored;
+  }
+
+  // Refreshes.
+
+  #share(reason: Reason, signal?: AbortSignal): Promise<Tokens> {
+    if (this.#refreshing) {
+      this.#refreshing.waiting.push(signal);
+      return this.#refreshing.result;
+    }
+    const { promise, resolve } = Promise.withResolvers<Tokens>();
+    const refreshing: Refreshing = {
+      result: promise,
+      abort: new AbortController(),
+      waiting: [signal],
+    };
+    this.#refreshing = refreshing;
+    const work = this.#configuration.isByCommand
+      ? this.#runCommand(reason, refreshing)
+      : this.#renew(reason, refreshing);
+    resolve(work);
+    const done = () => {
+      if (this.#refreshing === refreshing) this.#refreshing = undefined;
+    };
+    // Every caller may have left: nothing may reject outside a caller's promise.
+    promise.then(done, done);
+    return promise;
+  }
+
+  async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
+    const { world } = this;
+    try {
+      const tokens = await this.#share("early", signal);
+      // A command that gives the same token again need not be run for each call.
+      if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      return tokens;
+    } catch (error) {
+      const left = tokensOf(this.current);
+      if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
+      this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      const [why, fix] = error instanceof AuthError
+        ? [error.problem, error.fix]
+        : ["Cannot refresh the session", ""];
+      this.notices.set(
+        "EARLY_REFRESH_FAILED",
+        `the access token is still good, but: ${why}`,
+        fix,
+      );
+      return left;
+    }
+  }
+
+  /**
+   * One refresh, for all callers in this process and, by the lock, for all processes on the store: take
+   * the lock, look, ask the provider, write, use.
+   */
+  async #renew(reason: Reason, refreshing: Refreshing): Promise<Tokens> {
+    const { world } = this;
+    const { signal } = refreshing.abort;
+    try {
+      const before = this.#renewable();
+      const { options, settings } = this.#configuration;
+      const provider = await checkProviderSettings("refresh the session", options, settings);
+      // All that is needed is there before the lock is taken and anything is sent.
+      const { deliveryError, requestRefresh } = await import("../provider/token_request.ts");
+      const started = world.monotonic();
+      const totalMs = Math.min(
+        provider.timeoutMs,
+        reason === "early" ? EARLY_DEADLINE_MS : Infinity,
+      );
+      const leftMs = () => totalMs - (world.monotonic() - started);
+      const savedElsewhere = (held: Tokens) => {
+        const plan = planFor(this.current, world, NO_COOLDOWNS, 0);
+        return plan.kind === "use" && !sameAccess(plan.tokens, held) ? plan.tokens : undefined;
+      };
+      // Who asks for a refresh wants another token than the one that others just saved.
+      const saved = () => reason === "forced" ? undefined : savedElsewhere(before);
+      const wait: Wait = {
+        ms: totalMs * 0.75,
+        // Whoever has a token that may still do does not wait for a store that is away.
+        reachMs: reason === "due" || reason === "forced"
+          ? totalMs * 0.75
+          : STORE_WAIT_WITH_VALID_TOKEN_MS,
+        signal,
+        isServed: () => {
+          this.#readStore();
+          return saved() !== undefined;
+        },
+      };
+      return await this.#transaction(async (transaction) => {
+        const { lock } = transaction;
+        signal.throwIfAborted();
+        const found = saved();
+        if (found) return found;
+        if (lock === "busy") this.#goWithoutLock(this.#renewable());
+        // Others may have refreshed meanwhile: a second refresh could end the session for all.
+        const away = this.store.remote?.problem;
+        if (lock === "away" && away) throw away;
+        // A holder gives up after half the deadline, so that those who wait have their turn.
+        const budgetMs = () => lock === "held" ? Math.min(leftMs(), totalMs / 2) : leftMs();
+        for (;;) {
+          const held = this.#renewable();
+          const { loginName = settings.text("username"), refreshVariant } = held.learned;
+          const isWanted = () => refreshing.waiting.some((each) => each?.aborted !== true);
+          const asked = requestRefresh(
+            provider,
+            held,
+            loginName,
+            refreshVariant,
+            world,
+            budgetMs(),
+            { signal, isWanted },
+          );
+          const answer = await this.#answerOrChange(transaction, refreshing, asked);
+          const { delivery, tokens } = answer;
+          this.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
+          if (tokens) {
+            const learned = learnedFrom(answer, held, provider);
+            return await this.#keep(transaction, held, { ...tokens, learned });
+          }
+          // A holder that was late may have saved just now what this refresh token was given for.
+          await this.store.remote?.look(false);
+          this.#follow(this.store.read());
+          const late = savedElsewhere(held);
+          if (late) return late;
+          const now = this.current;
+          const isOther = now.kind === "renewable" && !sameRefresh(now.tokens, held);
+          if (isOther && budgetMs() > 0) continue;
+          const error = deliveryError("refresh", delivery, world.now(), held.authenticatedAt);
+          if (endsSession(delivery, reason)) await this.#end(transaction, held, error);
+          throw error;
+        }
+      }, wait);
+    } catch (error) {
+      if (!signal.aborted && this.#refreshing === refreshing) throw error;
+      // A login or a logout counts, whatever became of this.
+      const winner = tokensOf(this.current);
+      if (winner === undefined) throw this.#whyNot();
+      return winner;
+    }
+  }
+
+  /** The tokens held, if they can be refreshed. */
+  #renewable(): RenewableTokens {
+    const now = this.current;
+    if (now.kind !== "renewable") throw this.#whyNot();
+    return now.tokens;
+  }
+
+  /** Another process holds the lock for too long: a token that is still good is used as it is. */
+  #goWithoutLock(held: Tokens): void {
+    const place = this.#configuration.isInStore ? "in the store" : "beside the .env";
+    const text = `another process holds the lock ${place} for too long`;
+    if (isGoodFor(held, this.world, 0)) {
+      throw new ProviderError(
+        "TIMEOUT",
+        `Cannot refresh the session: ${text}`,
+        "try again, or end that process",
+      );
+    }
+    this.notices.set("LOCK_BUSY", text, "the session was refreshed without it");
+  }
+
+  /**
+   * The provider's answer. A login or a logout that comes first is applied at once.
+   *
+   * @throws If a login or a logout counts in the place of the refresh.
+   */
+  async #answerOrChange(
+    transaction: Transaction,
+    refreshing: Refreshing,
+    asked: Promise<TokenDelivery>,
+  ): Promise<TokenDelivery> {
+    refreshing.answer = asked;
+    // It may be left to a logout, which waits for it only so long.
+    asked.catch(() => {});
+    for (;;) {
+      const woken = Promise.withResolvers<undefined>();
+      this.#wake = () => woken.resolve(undefined);
+      const answer = await Promise.race([asked, woken.promise]).finally(() => {
+        this.#wake = undefined;
+      });
+      await this.#applyChanges(transaction);
+      if (this.#refreshing !== refreshing) throw new DOMException("Another counts", "AbortError");
+      if (answer !== undefined) return answer;
+    }
+  }
+
+  /** Takes over refreshed tokens, and saves them before anybody uses them. */
+  async #keep(
+    transaction: Transaction,
+    held: RenewableTokens,
+    fresh: Tokens,
+  ): Promise<Tokens> {
+    this.notices.clear("EARLY_REFRESH_FAILED");
+    const next = () => afterRefresh(this.current, held, fresh, transaction.lock === "held");
+    while (tokensOf(next()) === fresh) {
+      const written = await transaction.write(fresh, false);
+      // Without the lock a login may count since.
+      const after = next();
+      this.#took(written);
+      if (written.kind === "others wrote") continue;
+      this.#setState(after);
+      break;
+    }
+    const tokens = tokensOf(this.current);
+    if (tokens === undefined) throw this.#whyNot();
+    return tokens;
+  }
+
+  /**
+   * The refresh token will never work again. Without the lock that another process holds the store stays
+   * as it is: that process may have got an answer that this one was too late for.
+   */
+  async #end(transaction: Transaction, held: RenewableTokens, error: AuthError): Promise<void> {
+    const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
+    const because = { code, problem: error.problem, fix: error.fix } as const;
+    const isGood = isGoodFor(held, this.world, 0);
+    this.#setState(afterRefusal(this.current, held, because, isGood));
+    if (transaction.lock === "busy") return;
+    this.#took(await transaction.write(tokensOf(this.current), false));
+  }
+
+  /** Tells the provider of a logout. @returns How far that went, and its text for people. */
+  async #tellProvider(
+    ended: readonly Tokens[],
+    lateAnswer: Promise<TokenDelivery> | undefined,
+    everywhere: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<{ ended: Reach; text: string | undefined }> {
+    const late = lateAnswer && await this.#lateTokens(lateAnswer, signal);
+    try {
+      // Loaded on demand: few processes log out.
+      const { endAtProvider, signOutText } = await import("../provider/sign_out.ts");
+      const all = late ? [...ended, late] : ended;
+      const result = await endAtProvider(this.#configuration, all, everywhere, signal);
+      return { ended: result.ended, text: signOutText(result) };
+    } catch (error) {
+      if (!signal?.aborted && !(error instanceof TypeError)) throw error;
+      const why = signal?.aborted
+        ? "the wait for it was ended"
+        : "a file of this module could not be loaded";
+      return { ended: "here", text: `not at the provider: ${why}` };
+    }
+  }
+
+  /** The tokens that a refresh still brings after a logout, which waits for them only so long. */
+  async #lateTokens(
+    answer: Promise<TokenDelivery>,
+    signal: AbortSignal | undefined,
+  ): Promise<Tokens | undefined> {
+    const stop = new AbortController();
+    const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    const tokens = await Promise.race([
+      answer.then((late) => late.tokens, () => undefined),
+      this.world.sleep(LATE_ANSWER_MS, either).then(() => undefined),
+    ]);
+    stop.abort();
+    return tokens;
+  }
+
+  /** Runs the command that gives tokens, for all callers in this process. */
+  async #runCommand(reason: Reason, refreshing: Refreshing): Promise<Tokens> {
+    const { signal } = refreshing.abort;
+    try {
+      const { tokensByCommand } = await import("./cluster/token_command.ts");
+      const totalMs = this.settings.timeoutMs;
+      const limitMs = reason === "early" ? Math.min(totalMs, EARLY_DEADLINE_MS) : totalMs;
+      const tokens = await tokensByCommand(this, limitMs, signal);
+      signal.throwIfAborted();
+      this.notices.clear("EARLY_REFRESH_FAILED");
+      const held = tokensOf(this.current);
+      // The same token again: what is known of it stays, such as that the API rejected it.
+      if (held && sameAccess(held, tokens)) return held;
+      this.#setState(stateOf(tokens));
+      return tokens;
+    } catch (error) {
+      if (signal.aborted) throw this.#whyNot();
+      throw error;
+    }
+  }
+}
+
+function isLogout({ tokens }: Change): boolean {
+  return tokens === undefined;
+}
+
+/** How long a logout waits for the answer to a refresh that was under way. */
+const LATE_ANSWER_MS = 3_000;
+
+function storeOf(configuration: () => Configuration, notices: Notices): SessionStore {
+  const { envFile, isInStore } = configuration();
+  if (isInStore) return new StoreOnDemand(configuration, notices);
+  return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, configuration, notices);
+}
+
+/** What a refresh teaches of the account: the form of the request that the provider takes, and its clock. */
+function learnedFrom(
+  { delivery, variant }: TokenDelivery & { readonly variant?: Tokens["learned"]["refreshVariant"] },
+  held: RenewableTokens,
+  provider: ProviderSettings,
+): Tokens["learned"] {
+  // Without a secret there is no hash to leave out, and so nothing to learn.
+  const isPlain = variant === "omit" && provider.clientSecret === undefined;
+  return {
+    ...held.learned,
+    clockOffsetMs: delivery.clockOffsetMs,
+    refreshVariant: isPlain ? undefined : variant,
+  };
+}
+
+/** Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the refresh token does. */
+function endsSession({ outcome }: Delivery, reason: Reason): boolean {
+  return outcome.kind === "refused" &&
+    (outcome.isFinal || (reason === "rejected" && outcome.code === "REFRESH_REJECTED"));
+}

@@ -67,6 +67,9 @@ interface Call {
 /** Is called with the tokens that a call is sent with: an answer that repeats them must not be quoted. */
 export type OnSend = (tokens: Tokens) => void;
 
+/** One token that another process saved, and one that a refresh brings. */
+const MAX_REPLACEMENTS = 2;
+
 /**
  * Sends a call with a current token; refreshes and sends again, once, when the API answers 401.
  *
@@ -83,25 +86,28 @@ export async function fetchWithToken(
   // After a change of account only this one has the tokens that belong to the address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
-  const tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
+  let tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
   const copy = call.bodyOf && new BodyCopy(call.bodyOf);
   try {
-    const response = await send(call, tokens, copy);
-    if (response.status !== 401) return response;
-    // A 401 from where a redirect led to says nothing about the token, which did not go there.
-    if (response.redirected && originOf(response.url) !== originOf(call.address)) return response;
-    const body = await bodyAgain(call, copy);
-    if (body === undefined) {
-      account.noteRejection(tokens);
-      return response;
+    let response = await send(call, tokens, copy);
+    for (let tries = 1; response.status === 401; tries++) {
+      // A 401 from where a redirect led to says nothing about the token, which did not go there.
+      const isElsewhere = response.redirected &&
+        originOf(response.url) !== originOf(call.address);
+      if (isElsewhere) return response;
+      const body = tries <= MAX_REPLACEMENTS ? await bodyAgain(call, copy) : undefined;
+      if (body === undefined) {
+        account.noteRejection(tokens);
+        return response;
+      }
+      const renewed = await shownToCaller(account.replaceRejected(tokens, aborts));
+      if (renewed === undefined) return response;
+      await response.body?.cancel();
+      tokens = renewed;
+      response = await send(call, tokens, copy, body);
+      if (response.status !== 401) account.replacementHelped();
     }
-    const renewed = await shownToCaller(account.replaceRejected(tokens, aborts));
-    if (renewed === undefined) return response;
-    await response.body?.cancel();
-    const again = await send(call, renewed, copy, body);
-    if (again.status === 401) account.noteRejection(renewed);
-    else account.replacementHelped();
-    return again;
+    return response;
   } finally {
     copy?.drop();
   }

@@ -221,9 +221,11 @@ export class Engine {
    * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
-    const now = this.#refreshing ? undefined : await this.#look();
+    if (!this.#refreshing) await this.#look();
     this.noteRejection(rejected);
-    if (now !== undefined) {
+    // Another call may have begun a refresh meanwhile.
+    if (!this.#refreshing) {
+      const now = this.current;
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;

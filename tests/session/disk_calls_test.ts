@@ -52,9 +52,11 @@ Deno.test("a refresh of an expired session asks the disk for little", async () =
 Deno.test("a call with a good token asks the disk for nothing", async () => {
   await using world = portless({ file: true });
   await world.session.login();
-  await world.session.accessToken();
+  // The first call asks which proxies are named.
+  await world.session.authFetch("/v1/whoami");
   const counts = await counted(async () => {
     await world.session.accessToken();
+    await world.session.authFetch("/v1/whoami");
     await world.session.authFetch("/v1/whoami");
   });
   assertEquals(counts, { reads: 0, stats: 0, realPaths: 0, permissions: 0 });

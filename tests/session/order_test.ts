@@ -313,3 +313,14 @@ Deno.test("without locks, what another program saves while a session gives up st
     assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "saved-meanwhile", `round ${round}`);
   }
 });
+
+Deno.test("where the API rejects the other process's token, too, the call refreshes", async () => {
+  await using world = shared();
+  await world.session.login();
+  await world.session.authFetch("/v1/whoami");
+  const other = world.another();
+  await other.login({ force: true });
+  world.sandbox.expireAccessTokens();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(world.refreshes(), 1);
+});

@@ -137,7 +137,8 @@ export class SessionModel {
     if (held && held.access !== used?.access) {
       const isSent = this.#left(held) > 0;
       const helps = isSent && !this.dead.has(held.access);
-      if (isSent && !helps) memory.rejected = held.access;
+      // The API rejects this one, too: now it is refreshed.
+      if (isSent && !helps) return this.#replaceRejected(memory, held);
       // What another session got in the meantime helped as well as a refresh of its own.
       if (helps) memory.restUntil = 0;
       return helps;

@@ -1,6 +1,6 @@
 /**
- * One session: its state (`state.ts`), when to refresh (`plan.ts`), who shares a refresh
- * (`keeper.ts`), where it is kept, how a login goes. May import provider, settings, dotenv, runtime
+ * One session: its engine (`engine.ts`), its state (`state.ts`), when to refresh (`plan.ts`), where it is
+ * kept (`store.ts`), how a login goes. May import provider, settings, dotenv, files, http, runtime, errors
  * and values.
  *
  * This file tells what a session was told.

@@ -2,7 +2,7 @@ import type { ProviderSettings } from "../provider/protocol.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import type { Delivery } from "../provider/send.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
-import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
+import { AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import type { World } from "../runtime/world.ts";
 import type { Settings } from "../settings/settings.ts";
 import {

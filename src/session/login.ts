@@ -1,7 +1,7 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
-import { type Fix, fixText } from "../errors/fix.ts";
+import type { Fix } from "../errors/fix.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";

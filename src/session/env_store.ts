@@ -6,7 +6,7 @@ import {
   updateEnvFile,
 } from "../dotenv/file.ts";
 import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git.ts";
-import { AuthError, ConfigError, sentenceOf } from "../errors/errors.ts";
+import { AuthError, ConfigError } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
 import type { Configuration } from "./configuration.ts";

@@ -27,12 +27,14 @@ const ENDS_SOON_SECONDS = 300;
 
 /** The color of a card's frame and of the bar in it. */
 function toneOf(status: SessionStatus): Tone {
-  const { state, canRefresh, source, warnings } = status;
+  const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
   // A portal token can never be refreshed: no reason for amber until it is about to expire.
-  const expected = source === "portal" ? 1 : 0;
-  if (state === "refreshable" || warnings.length > expected) return "amber";
+  const needsAction = notices.some(({ level, code }) =>
+    level === "warning" && code !== "PORTAL_TOKEN"
+  );
+  if (state === "refreshable" || needsAction) return "amber";
   return !canRefresh && state === "valid" && secondsLeft(status) < ENDS_SOON_SECONDS
     ? "amber"
     : "good";

@@ -23,7 +23,7 @@ export interface Diagnosis {
 
 /** The result of one check, while its fix names calls as values. */
 export interface Finding extends Readonly<Omit<Check, "fix">> {
-  readonly fix?: Fix;
+  readonly fix?: Fix | undefined;
 }
 
 /** A check that failed with an error. */

@@ -16,10 +16,9 @@ import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { AuthError } from "../errors/errors.ts";
 import { fixText } from "../errors/fix.ts";
 import type { Tokens } from "../values/tokens.ts";
-import { checkStore, checkTokenCommand } from "./cluster_checks.ts";
-import { checkEnvFile } from "./file_checks.ts";
 import { checkApi, checkProvider, checkProxy } from "./network_checks.ts";
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
+import { checkEnvFile, checkStore, checkTokenCommand } from "./storage_checks.ts";
 
 /** Options of a diagnosis. */
 export interface DoctorOptions {

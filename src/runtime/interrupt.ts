@@ -7,16 +7,16 @@ import { inKernel } from "./prompt.ts";
 const SECOND_PRESS_MS = 1_000;
 
 /**
- * Ends a caller's wait when its signal aborts, or when Stop is pressed in a notebook; what others
- * share goes on. Stop kills the kernel with all its memory unless its signal is listened to. That is
- * done in kernels only, and only while a call waits: in a script Ctrl-C ends the script, as always.
+ * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that other calls
+ * share continues. Stop kills the kernel with all its memory unless a listener hears its signal. There
+ * is one in kernels only, and only while a call waits: in a script Ctrl-C ends the script, as always.
  *
- * An error shows where this call was made, also if others wait for the same result.
+ * An error shows where this call was made, also if other calls wait for the same result.
  *
  * @param doing The call that waits, for the message.
- * @param work Is given the signal to heed, and what it calls where its outcome counts from then on: after
- *   that the call ends as the work does.
- * @param stop What Stop aborts. Given by whoever waits more than once for the same request.
+ * @param work Gets the signal, and a function to call once its outcome counts: from then on the call
+ *   ends as the work does.
+ * @param stop What Stop aborts, for calls that wait more than once for the same request.
  */
 export async function cancellable<T>(
   doing: string,

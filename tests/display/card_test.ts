@@ -79,7 +79,30 @@ const STATES: [string, Partial<SessionStatus>, string, RegExp][] = [
     AMBER,
     /good for 4 min.*cannot be refreshed/s,
   ],
-  ["good with a warning", { warnings: ["the clock is wrong"] }, AMBER, /! the clock is wrong/],
+  [
+    "good with a warning",
+    {
+      warnings: ["the clock is wrong"],
+      notices: [{ code: "CLOCK", level: "warning", problem: "the clock is wrong" }],
+    },
+    AMBER,
+    /! the clock is wrong/,
+  ],
+  [
+    "a portal token of 20 minutes, with the warning that it cannot be refreshed",
+    {
+      canRefresh: false,
+      source: "portal",
+      warnings: ["a portal token cannot be refreshed"],
+      notices: [{
+        code: "PORTAL_TOKEN",
+        level: "warning",
+        problem: "a portal token cannot be refreshed",
+      }],
+    },
+    GREEN,
+    /! a portal token cannot be refreshed/,
+  ],
   ["good with a note", { notes: ["the mode is private now"] }, GREEN, /- the mode is private now/],
   [
     "refreshable",

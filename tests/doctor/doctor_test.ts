@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
-import { checkPrivacy } from "../../src/doctor/file_checks.ts";
+import { checkPrivacy } from "../../src/doctor/storage_checks.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";

@@ -1,6 +1,7 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
 import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
+import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { jsonText, printable } from "../values/wording.ts";
 
@@ -11,7 +12,7 @@ const USAGE = 2;
 export const LOGIN_NEEDED = 3;
 
 /** What went wrong on the command line itself, and what to do. */
-class CommandLineError extends Error {
+export class CommandLineError extends Error {
   constructor(override readonly name: string, readonly problem: string, readonly fix?: string) {
     super(fix === undefined ? problem : `${problem}; ${fix}`);
   }
@@ -46,19 +47,19 @@ export async function printStatus(found: SessionStatus, json: boolean): Promise<
   if (json) await printJson(found);
   else {
     const { statusText } = await import("../display/status_text.ts");
-    await print(asCommands(statusText(found, inColor)));
+    await print(statusText(found, inColor));
   }
   const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
   return over ? LOGIN_NEEDED : OK;
 }
 
-/** The warnings of a save that failed, to a file and to a store. */
-const NOT_KEPT = /^the session is kept in memory only|until then the tokens in memory count$/;
+/** The notices of a save that failed, to a file and to a store. */
+const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
 /** Prints the status of a session that other commands must find: this one's memory ends with it. */
 export async function printKept(found: SessionStatus, json: boolean): Promise<number> {
   const shown = await printStatus(found, json);
-  if (!found.warnings.some((warning) => NOT_KEPT.test(warning))) return shown;
+  if (!found.notices.some(({ code }) => NOT_KEPT.includes(code))) return shown;
   say("The session was not saved, so no other command finds it; see the warning");
   return FAILED;
 }
@@ -82,7 +83,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 
 /** Prints a sentence to standard error, beside the answer. */
 export function say(sentence: string): void {
-  printError(`platform-auth: ${printable(asCommands(sentence))}`);
+  printError(`platform-auth: ${printable(sentence)}`);
 }
 
 function printError(line: string): void {
@@ -109,19 +110,6 @@ export const COMMAND_WORDS: Words = {
   inProgram: ({ inTerminal = "" }) => inTerminal,
 };
 
-/** What the library says to call, as the command that does it. */
-export function asCommands(text: string): string {
-  return text.replaceAll("login({ portalToken }) with the string from the portal", PIPED)
-    .replaceAll('login({ strategy: "portal" })', "platform-auth login --portal")
-    .replaceAll("login({ force: true })", "platform-auth login --force")
-    .replaceAll("login()", "platform-auth login")
-    // What only a program can do.
-    .replace(
-      /(, in a notebook or a terminal)?, or answer with onChallenge.*?(?= \(help: |$)/gm,
-      (_, where) => where === undefined ? "" : ", in a terminal",
-    );
-}
-
 const GREEN = 32;
 const YELLOW = 33;
 const RED = 31;
@@ -144,7 +132,7 @@ function inColor(mark: string): string {
 /** Prints what a doctor found. */
 export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
   const { diagnosisText } = await import("../display/status_text.ts");
-  await print(asCommands(diagnosisText(diagnosis, inColor)));
+  await print(diagnosisText(diagnosis, inColor));
 }
 
 /** Says what the user should know. Standard output belongs to the answer. */

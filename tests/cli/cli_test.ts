@@ -233,7 +233,12 @@ Deno.test("without a session the exit status is 3, and the error says what to do
     }
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
-    assertMatch(error.message, /run login\(\)/);
+    assertEquals(error.problem, "There is no session");
+    assertEquals(error.fix, "run platform-auth login first");
+    assertEquals(
+      error.message,
+      `${error.problem}; ${error.fix} (help: platform-auth explain NO_SESSION)`,
+    );
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
   }));
 

@@ -1,9 +1,8 @@
-import { status } from "../../mod.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { asCommands } from "../../src/cli/output.ts";
-import { nextText } from "../../src/display/status_text.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inCliWorld } from "../support/cli_world.ts";
+import { jwt } from "../support/answers.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
 import { denoConfig } from "../support/documented_flags.ts";
 
 const misuse: [string[], RegExp][] = [
@@ -68,10 +67,16 @@ Deno.test("login --portal without a terminal names another way than the one that
     );
   }));
 
-Deno.test("a portal login that a message names is told as its command", () => {
-  const next = nextText({ ...status(), state: "expired", source: "portal" });
-  assertEquals(asCommands(next), "copy a new portal string and run platform-auth login --portal");
-});
+Deno.test("a session that ended names the command that starts another", () =>
+  inCliWorld(async ({ run, folder, variables }) => {
+    const ended = jwt({ exp: Date.now() / 1_000 - 60, client_id: variables.APP_CLIENT_ID });
+    await writeEnv(folder, { ...variables, ACCESS_TOKEN: ended });
+    const { stdout } = await run(["status"]);
+    assertMatch(stdout, / · run platform-auth login\n/);
+    const { code, stderr } = await run(["token", "--json"]);
+    assertEquals(code, 3);
+    assertMatch(JSON.parse(stderr).error.fix, /run platform-auth login/);
+  }));
 
 Deno.test("every command has help with examples, which needs no permission", () =>
   inCliWorld(async ({ run }) => {

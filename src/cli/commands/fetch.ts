@@ -1,5 +1,15 @@
 import { defineCommand } from "../command.ts";
-import { FAILED, LOGIN_NEEDED, OK, printJson, say, UsageError, warn, writeOut } from "../output.ts";
+import {
+  CommandLineError,
+  FAILED,
+  LOGIN_NEEDED,
+  OK,
+  printJson,
+  say,
+  UsageError,
+  warn,
+  writeOut,
+} from "../output.ts";
 import { discardUseless } from "../../download/download_target.ts";
 import { authFetch, download, status } from "../../default_session.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
@@ -89,7 +99,7 @@ async function* piecesOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuf
     for await (const piece of response.body ?? []) yield piece;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new TypeError("The answer broke off; try again");
+    throw new CommandLineError("TypeError", "The answer broke off", "try again");
   }
 }
 

@@ -131,7 +131,12 @@ Deno.test("store-key prints a key that a store takes, another one each time", ()
     const [one, other] = await Promise.all([run(["store-key"]), run(["store-key"])]);
     assertMatch(one.stdout, /^[\w-]{43}\n$/);
     assert(one.stdout !== other.stdout);
-    const env = { AUTH_STORE: "redis://127.0.0.1:1", AUTH_STORE_KEY: one.stdout.trim() };
+    const env = {
+      AUTH_STORE: "redis://127.0.0.1:1",
+      AUTH_STORE_KEY: one.stdout.trim(),
+      // That long it would try.
+      AUTH_TIMEOUT_MS: "1000",
+    };
     const { code, stderr } = await run(["token"], { env, flags: ["-A"] });
     assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
   }));

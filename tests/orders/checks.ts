@@ -1,0 +1,174 @@
+import type { Order, Outcome } from "./order.ts";
+import { nameOf } from "./gates.ts";
+
+const AN_HOUR_MS = 3_600_000;
+
+/** What a session holds, as far as its caller can tell. */
+type Held = { number: number; login: string; text: string } | undefined;
+
+/** Looks for what must not be, after all has happened. @returns In words; none if all is well. */
+export async function violationsOf(order: Order): Promise<string[]> {
+  const found: string[] = [];
+  const { gates, outcomes, place, provider, scenario } = order;
+  const calls = outcomes.filter(({ nth }) => nth !== undefined);
+  const living = calls.filter(({ op }) => !gates.isDead(op.by));
+  const does = (...what: string[]) =>
+    outcomes.some(({ op, state }) => what.includes(op.do) && state !== "idle");
+  for (const { label, state } of living) {
+    if (state === "under way") found.push(`${label} never ends`);
+  }
+  const faults = provider.faults;
+  // An answer that was dropped may have held the only refresh token that works.
+  const mayLoseToken = ["losses", "late", "crash", "failedWrites", "busy"].some((it) =>
+    faults.has(it)
+  );
+  const isExcused = scenario.rotates && mayLoseToken;
+  if (provider.reused.length > 0 && !isExcused) {
+    found.push("a replaced refresh token is sent again");
+  }
+  const onlyDue = scenario.begins === "due" &&
+    outcomes.every(({ op }) => ["token", "fetch", "join"].includes(op.do));
+  if (onlyDue && provider.refreshes > 1 && !mayLoseToken) {
+    found.push(`${provider.refreshes} refreshes for one token`);
+  }
+  found.push(...historyViolations(order, living, mayLoseToken));
+
+  if (place.holder !== undefined && !faults.has("crash") && !faults.has("busy")) {
+    found.push("the lock is left");
+  }
+
+  // What they hold now.
+  provider.isOpen = true;
+  const written = place.writes.map(({ text }) => text);
+  const before = place.writes.length;
+  const held = new Map<number, Held>();
+  for (const session of order.alive) {
+    const { value } = await order.ask(session, "token");
+    held.set(session, value as Held);
+  }
+  const isAsBefore = place.writes.length === before;
+  const last = place.writes.at(-1);
+  if (isAsBefore && !faults.has("failedWrites")) {
+    for (const [session, tokens] of held) {
+      const who = `session ${nameOf(session)}`;
+      const isSaved = tokens === undefined || written.includes(tokens.text);
+      // Without the lock two may refresh at once; both tokens are good.
+      if (!isSaved && !faults.has("busy")) found.push(`${who} holds what was never saved`);
+      if (!tokens && last?.login !== undefined) {
+        found.push(`${who} is signed out, the store is not`);
+      }
+      if (tokens && last?.by === session && last.text !== tokens.text) {
+        found.push(`${who} holds another token than it wrote last`);
+      }
+    }
+  }
+  for (const { op, label, state } of living) {
+    const isHeld = [...held.values()].some((tokens) => tokens?.login === label);
+    if (op.do === "login" && state === "rejected" && isHeld) {
+      found.push(`${label} rejected, and its tokens count`);
+    }
+  }
+
+  // Whether they work.
+  const hasSession = scenario.begins !== "signed out" ||
+    living.some(({ op, state }) => ["login", "join"].includes(op.do) && state === "resolved");
+  const mustWork = hasSession && !isExcused && !does("logout", "everywhere", "revocation");
+  const ends = does("logout", "everywhere");
+  for (const when of ["now", "an hour later"]) {
+    const results: string[] = [];
+    const others = when === "now" ? [] : [order.addSession()];
+    for (const session of [...order.alive, ...others]) {
+      const { state, value, error } = await order.ask(session, "fetch");
+      const isNew = session >= scenario.sessions;
+      const who = isNew ? "a new session" : `session ${nameOf(session)}`;
+      if (state === "under way") found.push(`${who} hangs ${when}`);
+      else if (mustWork && value !== 200) {
+        found.push(`${who} does not work ${when}: ${value ?? codeOf(error)}`);
+      }
+      results.push(value === 200 ? "works" : "does not");
+    }
+    if (
+      ends && !isExcused && !faults.has("failedWrites") && when !== "now" &&
+      new Set(results).size > 1
+    ) {
+      found.push("after a logout some sessions work and others do not");
+    }
+    provider.now += AN_HOUR_MS;
+  }
+  found.push(...order.unhandled.map((error) => `nobody handles ${error}`));
+  return [...new Set(found)];
+}
+
+/** What the writes tell, beside what the callers were told. */
+function historyViolations(
+  order: Order,
+  living: readonly Outcome[],
+  mayLoseToken: boolean,
+): string[] {
+  const found: string[] = [];
+  const { place: { writes }, provider, outcomes } = order;
+  const ends = ["logout", "everywhere"];
+  const isLogout = ({ op, state }: Outcome) => ends.includes(op.do) && state !== "idle";
+  // A login that was replaced or ended never comes back.
+  const gone = new Set<string>();
+  let current: string | undefined;
+  for (const { login, by } of writes) {
+    // A store is also emptied by whoever was told that the login is over.
+    const isRefusal = login === undefined &&
+      !outcomes.some((it) => isLogout(it) && it.op.by === by);
+    if (current !== undefined && current !== login && !(isRefusal && mayLoseToken)) {
+      gone.add(current);
+    }
+    if (login !== undefined && gone.has(login)) {
+      found.push(`${kindOf(login)} was over, and is saved again`);
+    }
+    current = login;
+  }
+  for (const outcome of living) {
+    const { op, label, state, nth = 0, writesBefore = 0, writesAfter = writes.length } = outcome;
+    const isOutdated = living.some((it) =>
+      it.op.by === op.by && (it.nth ?? 0) > nth && ["login", "join", ...ends].includes(it.op.do)
+    );
+    const isSaved = writes.some(({ login }) => login === label);
+    const isUndisturbed = provider.faults.size === 0 && !outcome.isAborted;
+    if (op.do === "login" && state === "rejected" && isUndisturbed) {
+      found.push(`${label} rejected with ${codeOf(outcome.error)}, and nothing was wrong`);
+    }
+    if (op.do === "login") {
+      if (state === "rejected" && isSaved) found.push(`${label} rejected, and was saved`);
+      if (state === "resolved" && !isSaved && !isOutdated && !provider.faults.has("failedWrites")) {
+        found.push(`${label} resolved, and was never saved`);
+      }
+    }
+    if (isLogout(outcome) && !provider.faults.has("failedWrites")) {
+      const during = writes.slice(Math.max(0, writesBefore - 1), writesAfter);
+      const isEmptied = writesBefore === 0 || during.some(({ login }) => login === undefined);
+      if (state === "resolved" && !isEmptied && !isOutdated) {
+        found.push(`${label} resolved, and the store was never empty`);
+      }
+      const others = living.some((it) => it !== outcome && it.op.by === op.by && isLogout(it));
+      const isOwn = writes.some(({ login, by }) => login === undefined && by === op.by);
+      const mayBeOver = mayLoseToken || outcomes.some((it) => it.op.do === "revocation") ||
+        outcomes.some((it) => it !== outcome && isLogout(it));
+      if (outcome.isAborted && isOwn && !others && !mayBeOver) {
+        found.push(`${label} rejected by its abort, and the tokens are out of the store`);
+      }
+    }
+    if (op.do === "fetch" && state === "resolved" && outcome.value !== 200 && !mayLoseToken) {
+      const isOver = outcomes.some((it) =>
+        isLogout(it) || ["revocation", "rejection", "expiry"].includes(it.op.do)
+      );
+      if (!isOver) found.push(`${label} resolved with ${outcome.value}`);
+    }
+  }
+  return found;
+}
+
+/** The name of a login without its number, so that violations of one kind are one. */
+function kindOf(login: string): string {
+  return login.replace(/-\d+$/, "");
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? `${error.code}` : `${error}`;
+}

@@ -1,0 +1,361 @@
+/**
+ * What many workers ask of one store and one provider in a day, in virtual time: the sessions are real
+ * ones, with the client's own store of Redis; the server, the provider and the clock are not.
+ *
+ *     deno run --lock=tests/deno.lock -A tests/orders/fleet.ts [workers] [hours] [pattern]
+ *
+ * By default 10,000 workers and days of 24 hours; `pattern`: only plans whose name matches.
+ */
+import { setImmediate } from "node:timers";
+import { Connection, type Listening, Unreachable } from "../../src/session/cluster/connection.ts";
+import "../../src/session/cluster/redis_store.ts";
+import { type ConfigurableSession, makeSession } from "../../src/session.ts";
+import { ACCOUNT } from "./account.ts";
+import { modulesLoaded } from "./explore.ts";
+import { randomFrom } from "./random.ts";
+import { RedisScript, type Words } from "./redis_script.ts";
+
+/** What happens in the day. Times in hours since its beginning. */
+export interface FleetPlan {
+  readonly workers: number;
+  readonly hours: number;
+  /** Whether all share one session in a store, or each has a login of its own. */
+  readonly sessions: "in one store" | "of their own";
+  /** Whether each refresh replaces the refresh token, without grace. Default: `false`. */
+  readonly rotates?: boolean;
+  /** How long an access token lives. Default: 60. */
+  readonly tokenMinutes?: number;
+  /** When all workers are replaced, and within how many seconds. */
+  readonly deploys?: readonly { readonly at: number; readonly seconds: number }[];
+  /** From the first refresh after this time on the store does not answer, for so many seconds. */
+  readonly storeAway?: { readonly at: number; readonly seconds: number };
+  /** From the first refresh after this time on the provider refuses all, for so many seconds. */
+  readonly throttled?: { readonly at: number; readonly seconds: number };
+}
+
+/** What came of it. */
+export interface FleetFigures {
+  /** Requests that the provider answered with tokens. */
+  logins: number;
+  refreshes: number;
+  /** Requests that the provider refused for its quota. */
+  refused: number;
+  /** Questions to the store in all, and in its busiest second. */
+  questions: number;
+  busiestSecond: number;
+  /** Calls that waited for anything at all. */
+  waited: number;
+  longestWaitMs: number;
+  /** Calls that got no token, and by which code. */
+  failed: Record<string, number>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Requests a second that the provider answers, for an account and a region. */
+const QUOTA = 120;
+/** One call of a worker follows another after so long, on average. */
+const BETWEEN_CALLS_MS = 30_000;
+/** Nothing of a token is due earlier than this before its end. */
+const LONGEST_MARGIN_MS = 300_000;
+const STORE_MS = 1;
+const PROVIDER_MS = 150;
+
+/** The clock, and what is to happen. */
+class VirtualTime {
+  now = Date.UTC(2030, 0, 1);
+  readonly #events: { at: number; nth: number; run: () => void }[] = [];
+  #count = 0;
+
+  at(at: number, run: () => void): void {
+    const events = this.#events;
+    events.push({ at: Math.max(at, this.now), nth: this.#count++, run });
+    for (let k = events.length - 1; k > 0;) {
+      const parent = (k - 1) >> 1;
+      if (!this.#isBefore(k, parent)) break;
+      this.#swap(k, parent);
+      k = parent;
+    }
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      signal?.addEventListener("abort", () => resolve(), { once: true });
+      this.at(this.now + ms, resolve);
+    });
+  }
+
+  /** Lets all happen, until nothing is left or the time has come. */
+  async run(until: number): Promise<void> {
+    for (;;) {
+      const first = this.#events[0];
+      if (first === undefined || first.at > until) break;
+      this.now = first.at;
+      while (this.#events[0]?.at === this.now) this.#next()?.run();
+      // What follows from it at once: promises, and modules that are loaded already.
+      for (let turns = 0; turns < 2; turns++) {
+        await new Promise<void>((resolve) => setImmediate(() => resolve()));
+      }
+    }
+    this.now = until;
+  }
+
+  #next(): { run: () => void } | undefined {
+    const events = this.#events;
+    this.#swap(0, events.length - 1);
+    const first = events.pop();
+    for (let k = 0;;) {
+      let least = k;
+      for (const child of [2 * k + 1, 2 * k + 2]) {
+        if (child < events.length && this.#isBefore(child, least)) least = child;
+      }
+      if (least === k) return first;
+      this.#swap(k, least);
+      k = least;
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const [left, right] = [this.#events[a], this.#events[b]];
+    if (left === undefined || right === undefined) return false;
+    return left.at === right.at ? left.nth < right.nth : left.at < right.at;
+  }
+
+  #swap(a: number, b: number): void {
+    const [left, right] = [this.#events[a], this.#events[b]];
+    if (left && right) [this.#events[a], this.#events[b]] = [right, left];
+  }
+}
+
+/** Lives through a day. */
+export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures> {
+  await modulesLoaded();
+  const { workers, hours, tokenMinutes = 60 } = plan;
+  const time = new VirtualTime();
+  const began = time.now;
+  const random = randomFrom(seed);
+  const inMs = (meanMs: number) => -Math.log(1 - random()) * meanMs;
+  const figures: FleetFigures = {
+    logins: 0,
+    refreshes: 0,
+    refused: 0,
+    questions: 0,
+    busiestSecond: 0,
+    waited: 0,
+    longestWaitMs: 0,
+    failed: {},
+  };
+  /** When the first refresh came after the time of a trouble. */
+  const starts = new Map<object, number>();
+  const isDuring = (trouble: { at: number; seconds: number } | undefined) => {
+    const start = trouble && starts.get(trouble);
+    return start !== undefined && time.now < start + (trouble?.seconds ?? 0) * 1_000;
+  };
+  const noteRefresh = () => {
+    for (const trouble of [plan.storeAway, plan.throttled]) {
+      const isDue = trouble && time.now >= began + trouble.at * HOUR_MS;
+      if (isDue && !starts.has(trouble)) starts.set(trouble, time.now);
+    }
+  };
+
+  // The provider.
+  let tokens = 0;
+  const replaced = new Set<string>();
+  /** Refresh tokens of before a rotation share their first part. */
+  const over = new Set<string>();
+  let inSecond = { second: 0, count: 0 };
+  const provider: typeof fetch = async (_, init) => {
+    const request = JSON.parse(`${init?.body}`);
+    const isLogin = request.AuthFlow === "USER_PASSWORD_AUTH";
+    if (!isLogin) noteRefresh();
+    await time.sleep(PROVIDER_MS * (0.5 + random()));
+    const second = Math.floor(time.now / 1_000);
+    if (inSecond.second !== second) inSecond = { second, count: 0 };
+    inSecond.count++;
+    if (isDuring(plan.throttled) || inSecond.count > QUOTA) {
+      figures.refused++;
+      const body = { __type: "TooManyRequestsException", message: "Rate exceeded" };
+      return json(400, body, time.now);
+    }
+    const before: string = request.AuthParameters.REFRESH_TOKEN ?? "";
+    const login = isLogin ? `login-${tokens}` : before.split(".")[0] ?? "";
+    if (replaced.has(before)) over.add(login);
+    if (over.has(login)) {
+      const message = "Refresh Token has been revoked";
+      return json(400, { __type: "NotAuthorizedException", message }, time.now);
+    }
+    if (plan.rotates) replaced.add(before);
+    if (isLogin) figures.logins++;
+    else figures.refreshes++;
+    const seconds = tokenMinutes * 60;
+    const iat = Math.floor(time.now / 1_000);
+    const claims = { username: "u", client_id: "c", iat, exp: iat + seconds, jti: tokens++ };
+    const result = {
+      AccessToken: `${base64({ alg: "none" })}.${base64(claims)}.s`,
+      ExpiresIn: seconds,
+      TokenType: "Bearer",
+      ...((isLogin || plan.rotates) && { RefreshToken: `${login}.${tokens}` }),
+    };
+    return json(200, { AuthenticationResult: result, ChallengeParameters: {} }, time.now);
+  };
+
+  // The store.
+  const script = new RedisScript();
+  const listeners = new Set<() => void>();
+  let asked = { second: 0, count: 0 };
+  const connection = {
+    async run(_: string, __: string[], words: string[], limitMs: number): Promise<unknown> {
+      const second = Math.floor(time.now / 1_000);
+      if (asked.second !== second) asked = { second, count: 0 };
+      figures.questions++;
+      figures.busiestSecond = Math.max(figures.busiestSecond, ++asked.count);
+      if (isDuring(plan.storeAway)) {
+        await time.sleep(limitMs);
+        throw new Unreachable("it did not answer in time");
+      }
+      await time.sleep(STORE_MS);
+      const { answer, hasFreed } = script.run(words as unknown as Words, time.now);
+      if (hasFreed) { for (const tell of [...listeners]) time.at(time.now + STORE_MS, tell); }
+      return answer;
+    },
+    async listen(): Promise<Listening> {
+      figures.questions++;
+      await time.sleep(STORE_MS);
+      if (isDuring(plan.storeAway)) throw new Unreachable("it did not answer in time");
+      let heard = Promise.withResolvers<void>();
+      const tell = () => {
+        heard.resolve();
+        heard = Promise.withResolvers();
+      };
+      listeners.add(tell);
+      return { next: () => heard.promise, [Symbol.dispose]: () => listeners.delete(tell) };
+    },
+  };
+  Object.assign(Connection, { to: () => Promise.resolve(connection) });
+
+  // The workers.
+  const generation = new Array<number>(workers).fill(0);
+  const session = (): ConfigurableSession =>
+    makeSession({
+      ...ACCOUNT,
+      ...(plan.sessions === "in one store" && { store: "redis://127.0.0.1:1", storeKey: "" }),
+      now: () => time.now,
+      monotonic: () => time.now - began,
+      sleep: (ms, signal) => time.sleep(ms, signal),
+      timeout: (ms) => {
+        const abort = new AbortController();
+        time.at(time.now + ms, () => abort.abort());
+        return abort.signal;
+      },
+      random,
+      fetch: provider,
+    }, false);
+  const work = async (worker: number) => {
+    const mine = (generation[worker] ?? 0) + 1;
+    generation[worker] = mine;
+    const own = session();
+    await time.sleep(inMs(BETWEEN_CALLS_MS));
+    for (let isFirst = true; generation[worker] === mine; isFirst = false) {
+      const from = time.now;
+      let waitMs = inMs(BETWEEN_CALLS_MS);
+      try {
+        if (isFirst && plan.sessions === "of their own") await own.login();
+        const token = await own.accessToken();
+        const dueAt = endOf(token) - LONGEST_MARGIN_MS;
+        // Until then calls need nothing: the first one after it is as far away as any.
+        waitMs += Math.max(0, dueAt - time.now);
+      } catch (error) {
+        const code = error instanceof Error && "code" in error ? `${error.code}` : `${error}`;
+        figures.failed[code] = (figures.failed[code] ?? 0) + 1;
+        isFirst = false;
+        if (code === "NO_SESSION" && plan.sessions === "of their own") {
+          await own.login().catch(() => {});
+        }
+      }
+      const tookMs = time.now - from;
+      if (tookMs > 0) figures.waited++;
+      figures.longestWaitMs = Math.max(figures.longestWaitMs, tookMs);
+      await time.sleep(waitMs);
+    }
+  };
+  if (plan.sessions === "in one store") {
+    session().login({ force: true });
+    await time.run(time.now + 10_000);
+  }
+  const deploys = [{ at: 0, seconds: 60 }, ...plan.deploys ?? []];
+  for (const { at, seconds } of deploys) {
+    for (let worker = 0; worker < workers; worker++) {
+      const atMs = began + 10_000 + at * HOUR_MS + seconds * 1_000 * worker / workers;
+      time.at(atMs, () => void work(worker));
+    }
+  }
+  await time.run(began + hours * HOUR_MS);
+  generation.fill(-1);
+  return figures;
+}
+
+function endOf(token: string): number {
+  const bytes = Uint8Array.fromBase64(token.split(".")[1] ?? "", { alphabet: "base64url" });
+  return JSON.parse(new TextDecoder().decode(bytes)).exp * 1_000;
+}
+
+function json(status: number, body: unknown, now: number): Response {
+  const text = JSON.stringify(body);
+  const headers = { "content-length": `${text.length}`, date: new Date(now).toUTCString() };
+  return new Response(text, { status, headers });
+}
+
+function base64(value: unknown): string {
+  return new TextEncoder().encode(JSON.stringify(value)).toBase64({
+    alphabet: "base64url",
+    omitPadding: true,
+  });
+}
+
+if (import.meta.main) {
+  const [workers = 10_000, hours = 24] = Deno.args.slice(0, 2).map(Number);
+  const pattern = new RegExp(Deno.args[2] ?? "");
+  const one = { workers, hours: 3, sessions: "in one store" } as const;
+  const own = { workers, hours: 3, sessions: "of their own" } as const;
+  const day = {
+    hours,
+    deploys: [{ at: hours * 0.3, seconds: 600 }, { at: hours * 0.5, seconds: 5 }],
+    throttled: { at: hours * 0.8, seconds: 600 },
+  };
+  const plans: [string, FleetPlan][] = [
+    ["one store, quiet", one],
+    ["one store, all replaced in ten minutes", { ...one, deploys: [{ at: 1.5, seconds: 600 }] }],
+    ["one store, all replaced in five seconds", { ...one, deploys: [{ at: 1.5, seconds: 5 }] }],
+    ["one store, away for a minute", { ...one, storeAway: { at: 1.5, seconds: 60 } }],
+    ["one store, the provider refuses for a minute", {
+      ...one,
+      throttled: { at: 1.5, seconds: 60 },
+    }],
+    ["one store, the provider refuses for ten minutes", {
+      ...one,
+      throttled: { at: 1.5, seconds: 600 },
+    }],
+    ["one store, the provider rotates and refuses for ten minutes", {
+      ...{ ...one, hours: 4, rotates: true },
+      throttled: { at: 1.5, seconds: 600 },
+    }],
+    ["one store, a day with all of it", {
+      ...{ ...one, ...day },
+      storeAway: { at: hours * 0.65, seconds: 60 },
+    }],
+    ["own logins, quiet", own],
+    ["own logins, all replaced in ten minutes", { ...own, deploys: [{ at: 1.5, seconds: 600 }] }],
+    ["own logins, all replaced in five seconds", { ...own, deploys: [{ at: 1.5, seconds: 5 }] }],
+    ["own logins, the provider refuses for ten minutes", {
+      ...own,
+      throttled: { at: 1.5, seconds: 600 },
+    }],
+    ["own logins, a day with all of it", { ...own, ...day }],
+  ];
+  for (const [name, plan] of plans.filter(([name]) => pattern.test(name))) {
+    const from = performance.now();
+    const figures = await simulate(plan);
+    const seconds = Math.round((performance.now() - from) / 1_000);
+    console.log(JSON.stringify({ name, ...figures, seconds }));
+  }
+}

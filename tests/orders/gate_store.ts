@@ -1,0 +1,168 @@
+import type { World } from "../../src/runtime/world.ts";
+import { ConfigError } from "../../src/errors/errors.ts";
+import type { SessionStore, Stored, Transaction, Wait, Written } from "../../src/session/store.ts";
+import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
+import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
+import type { Gates } from "./gates.ts";
+import { type Provider, tokenName } from "./provider.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** A write that reached the store. */
+export interface Write {
+  readonly by: number;
+  /** The login whose tokens were written; `undefined`: the tokens were taken out. */
+  readonly login: string | undefined;
+  readonly text: string;
+}
+
+/** What the sessions share: lines, as in a `.env`, a number that grows with each write, a lock. */
+export class SharedPlace {
+  lines = "";
+  number = 0;
+  /** The session that holds the lock. */
+  holder: number | undefined;
+  /** All writes, the first one first. */
+  readonly writes: Write[] = [];
+
+  constructor(readonly scenario: Scenario, readonly gates: Gates, readonly provider: Provider) {}
+
+  put(by: number, tokens: Tokens | undefined): void {
+    this.lines = textOf(tokens);
+    this.number++;
+    const name = tokens && tokenName(tokens.accessToken.reveal());
+    this.writes.push({ by, login: name?.login, text: name?.text ?? "none" });
+  }
+
+  /** What tells that something else is there. */
+  get revision(): string {
+    return this.scenario.store === "by text" ? this.lines : `${this.number}`;
+  }
+
+  /** The process of a session ends, and its lock with it. */
+  crash(session: number): void {
+    if (this.holder === session) this.holder = undefined;
+  }
+}
+
+/** The shared place as one session sees it. Its lock and its writes are gates. */
+export class GateStore implements SessionStore {
+  readonly #place: SharedPlace;
+  readonly #session: number;
+  readonly #world: () => World;
+  #seen: { revision: string; stored: Stored } | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(place: SharedPlace, session: number, world: () => World) {
+    this.#place = place;
+    this.#session = session;
+    this.#world = world;
+  }
+
+  read(): Stored {
+    const { gates, revision, lines } = this.#place;
+    gates.touch("store", "read");
+    if (this.#seen?.revision === revision) return this.#seen.stored;
+    const stored = { tokens: tokensIn(lines, this.#world()) };
+    this.#seen = { revision, stored };
+    return stored;
+  }
+
+  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+    const place = this.#place;
+    const isHeld = await this.#lock(wait);
+    try {
+      const stored = this.read();
+      let revision = place.revision;
+      return await work({
+        lock: isHeld ? "held" : "busy",
+        stored,
+        write: async (tokens, over) => {
+          const written = await this.#inTurn(() =>
+            this.#write(tokens, over ? undefined : revision)
+          );
+          if (written.kind !== "failed") revision = place.revision;
+          return written;
+        },
+      });
+    } finally {
+      if (isHeld && !place.gates.isDead(this.#session)) {
+        place.holder = undefined;
+        place.gates.touch("lock", "written");
+      }
+    }
+  }
+
+  /** @returns Whether the lock is held. */
+  async #lock({ signal, isServed }: Wait): Promise<boolean> {
+    const place = this.#place;
+    const { gates, provider } = place;
+    signal?.throwIfAborted();
+    let known = place.number;
+    for (;;) {
+      const way = provider.isOpen ? "" : await gates.wait(this.#session, "lock", () => {
+        if (place.holder === undefined) return [""];
+        const hasNews = isServed !== undefined && place.number !== known;
+        const mayBeBusy = provider.budget.busy;
+        return [...(hasNews ? ["asked again"] : []), ...(mayBeBusy ? ["never free"] : [])];
+      }, signal);
+      gates.touch("lock", "written");
+      if (way === "never free") {
+        provider.budget = { ...provider.budget, busy: (provider.budget.busy ?? 0) - 1 };
+        provider.faults.add("busy");
+        return false;
+      }
+      if (way === "asked again") {
+        known = place.number;
+        if (isServed?.()) return false;
+        continue;
+      }
+      place.holder = this.#session;
+      return true;
+    }
+  }
+
+  /** Also without the lock the writes of one process follow each other. */
+  async #inTurn(write: () => Promise<Written>): Promise<Written> {
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => {});
+    return await written;
+  }
+
+  /** @param expected What must be there still; `undefined`: whatever is there goes. */
+  async #write(tokens: Tokens | undefined, expected: string | undefined): Promise<Written> {
+    const place = this.#place;
+    const { gates, provider, scenario } = place;
+    const isFree = provider.isOpen;
+    const ways = () => provider.budget.failedWrites ? ["", "fails"] : [""];
+    const way = isFree ? "" : await gates.wait(this.#session, "write", ways);
+    gates.touch("store", "written");
+    if (way === "fails") {
+      provider.budget = {
+        ...provider.budget,
+        failedWrites: (provider.budget.failedWrites ?? 0) - 1,
+      };
+      provider.faults.add("failedWrites");
+      const problem = new ConfigError("ENV_FILE", "Cannot write the store", "make room");
+      return { kind: "failed", problem, stored: this.read() };
+    }
+    if (expected !== undefined && expected !== place.revision) {
+      return { kind: "others wrote", stored: this.read() };
+    }
+    place.put(this.#session, tokens);
+    const stored = { tokens };
+    this.#seen = { revision: place.revision, stored };
+    if (scenario.slowWrites && !isFree) await gates.wait(this.#session, "written");
+    return { kind: "saved", stored };
+  }
+}
+
+function textOf(tokens: Tokens | undefined): string {
+  const lines = [...linesOf(tokens)].filter(([, value]) => value !== undefined);
+  return JSON.stringify(Object.fromEntries(lines));
+}
+
+function tokensIn(text: string, world: World): Tokens | undefined {
+  const lines: Record<string, string> = JSON.parse(text || "{}");
+  const { parts } = readStored((key) => lines[key], "store", "c", world.now());
+  return parts && makeTokens(parts, world);
+}

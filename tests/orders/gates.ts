@@ -1,0 +1,104 @@
+/** What happens outside of the sessions, one thing at a time, in an order that the explorer chooses. */
+
+/** What is shared between sessions. An event that touches none of them is between a session and itself. */
+export type Shared = "store" | "lock" | "provider";
+
+/** Something that may happen next. */
+export interface Gate {
+  readonly name: string;
+  /** The session that waits for it; `undefined`: all of them take part. */
+  readonly session: number | undefined;
+  open(): void;
+}
+
+interface Waiting {
+  readonly name: string;
+  readonly session: number;
+  /** In how many ways it may go now. None: it cannot happen yet. */
+  ways(): readonly string[];
+  open(way: string): void;
+}
+
+/** The gates that are closed at the moment, and what the last event touched. */
+export class Gates {
+  #waiting: Waiting[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #dead = new Set<number>();
+  /** Grows with all that happens: at rest it stands still. */
+  activity = 0;
+  readonly touched = new Map<Shared, "read" | "written">();
+
+  /** Notes that the event that goes on read or changed something shared. */
+  touch(what: Shared, how: "read" | "written"): void {
+    this.activity++;
+    if (how === "written" || !this.touched.has(what)) this.touched.set(what, how);
+  }
+
+  /**
+   * Waits until the explorer lets it happen.
+   *
+   * @param kind What would happen, in the choices' names.
+   * @param ways Asked at each rest.
+   * @param signal Ends the wait; its reason is thrown.
+   * @returns The way that was chosen.
+   */
+  wait(
+    session: number,
+    kind: string,
+    ways: () => readonly string[] = () => [""],
+    signal?: AbortSignal | null,
+  ): Promise<string> {
+    const base = `${nameOf(session)}: ${kind}`;
+    const count = (this.#counts.get(base) ?? 0) + 1;
+    this.#counts.set(base, count);
+    this.activity++;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.activity++;
+        this.#waiting = this.#waiting.filter((each) => each !== waiting);
+        signal?.removeEventListener("abort", abort);
+      };
+      const abort = () => {
+        leave();
+        reject(signal?.reason);
+      };
+      const waiting: Waiting = {
+        name: count === 1 ? base : `${base} (${count})`,
+        session,
+        ways,
+        open: (way) => {
+          leave();
+          resolve(way);
+        },
+      };
+      if (signal?.aborted) return reject(signal.reason);
+      signal?.addEventListener("abort", abort);
+      this.#waiting.push(waiting);
+    });
+  }
+
+  /** What may happen next. */
+  choices(): Gate[] {
+    return this.#waiting.filter(({ session }) => !this.#dead.has(session)).flatMap((waiting) =>
+      waiting.ways().map((way) => ({
+        name: way === "" ? waiting.name : `${waiting.name}, ${way}`,
+        session: waiting.session,
+        open: () => waiting.open(way),
+      }))
+    );
+  }
+
+  /** The process of a session ends: nothing happens to it any more. */
+  kill(session: number): void {
+    this.#dead.add(session);
+  }
+
+  isDead(session: number): boolean {
+    return this.#dead.has(session);
+  }
+}
+
+/** A, B, C. */
+export function nameOf(session: number): string {
+  return String.fromCharCode(65 + session);
+}

@@ -1,0 +1,265 @@
+import type { Budget } from "./scenario.ts";
+import type { Gates } from "./gates.ts";
+
+/** One login as the provider knows it. */
+interface Login {
+  revoked: boolean;
+  /** The refresh token that works. */
+  newest: string;
+  readonly first: string;
+}
+
+const LIFETIME_MS = 1_800_000;
+
+/** A provider, and an API beside it, whose requests arrive and whose answers come when they are let. */
+export class Provider {
+  /** Milliseconds since 1970. */
+  now = Date.UTC(2025, 5, 1, 12);
+  /** By the name of the operation that logged in. */
+  readonly logins = new Map<string, Login>();
+  readonly #refreshTokens = new Map<string, string>();
+  readonly #accessTokens = new Map<string, { login: string; endsAt: number; rejected: boolean }>();
+  #issued = 0;
+  /** How many refreshes were answered with tokens. */
+  refreshes = 0;
+  /** Replaced refresh tokens that were sent again. */
+  readonly reused: string[] = [];
+  /** What the outside world may still do wrong. */
+  budget: Budget;
+  /** What it did wrong. */
+  readonly faults = new Set<string>();
+  /** Whether all requests and answers pass at once: while it is looked what came of an order. */
+  isOpen = false;
+
+  constructor(readonly gates: Gates, readonly rotates: boolean, budget: Budget) {
+    this.budget = { ...budget };
+  }
+
+  /** Logs in. */
+  login(name: string): { accessToken: string; refreshToken: string } {
+    const refreshToken = `R${++this.#issued}.${name}`;
+    this.#refreshTokens.set(refreshToken, name);
+    this.logins.set(name, { revoked: false, newest: refreshToken, first: refreshToken });
+    return { accessToken: this.#accessToken(name), refreshToken };
+  }
+
+  /** Every access token is rejected by the API from now on; refreshed ones are not. */
+  rejectAll(): void {
+    for (const token of this.#accessTokens.values()) token.rejected = true;
+  }
+
+  /** Every login ends. */
+  revokeAll(): void {
+    for (const login of this.logins.values()) login.revoked = true;
+  }
+
+  isAlive(accessToken: string): boolean {
+    const found = this.#accessTokens.get(accessToken);
+    return found !== undefined && !this.logins.get(found.login)?.revoked;
+  }
+
+  /** The requests of one session. */
+  fetch(session: number): typeof fetch {
+    return async (input, init) => {
+      const signal = init?.signal;
+      signal?.throwIfAborted();
+      this.gates.activity++;
+      const headers = new Headers(init?.headers);
+      if (`${input}`.startsWith("https://api.")) return await this.#api(session, headers, signal);
+      const target = [...headers].find(([name]) => name.endsWith("-target"))?.[1] ?? "";
+      const request = JSON.parse(`${init?.body}`);
+      const served = this.#serve(session, target.split(".")[1] ?? "", request, signal);
+      served.catch(() => {});
+      if (!signal) return await served;
+      const aborted = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+      return await Promise.race([served, aborted.promise]);
+    };
+  }
+
+  /** The deadline of a session's request that is under way. */
+  readonly deadlines = new Map<number, { ms: number; abort: AbortController }>();
+
+  timeout(session: number, ms: number): AbortSignal {
+    const abort = new AbortController();
+    this.deadlines.set(session, { ms, abort });
+    return abort.signal;
+  }
+
+  async #serve(
+    session: number,
+    operation: string,
+    // deno-lint-ignore no-explicit-any -- what the client wrote
+    request: any,
+    signal: AbortSignal | null | undefined,
+  ): Promise<Response> {
+    const what = NAMES[request.AuthFlow] ?? NAMES[operation] ?? operation;
+    const deadline = this.deadlines.get(session);
+    // An abort does not take back what was sent: it may arrive all the same.
+    const arrival = await this.#pass(
+      session,
+      `${what} arrives`,
+      () => this.budget.refusals && !signal?.aborted ? ["", "503"] : [""],
+    );
+    if (arrival === "503") {
+      this.#fault("refusals");
+      return answer(503, { message: "busy" });
+    }
+    this.gates.touch("provider", "written");
+    const { status, body } = this.#answer(operation, request);
+    if (signal?.aborted) throw signal.reason;
+    const delivery = await this.#pass(session, `${what} is answered`, () => {
+      if (signal?.aborted) return [];
+      return [
+        "",
+        ...(this.budget.losses ? ["lost"] : []),
+        ...(this.budget.late ? ["too late"] : []),
+      ];
+    });
+    if (delivery === "lost") {
+      this.#fault("losses");
+      throw new TypeError("error sending request", { cause: new Error("connection reset") });
+    }
+    if (delivery === "too late") {
+      this.#fault("late");
+      this.now += deadline?.ms ?? 0;
+      deadline?.abort.abort();
+    }
+    return answer(status, body, { date: new Date(this.now).toUTCString() });
+  }
+
+  async #api(session: number, headers: Headers, signal?: AbortSignal | null): Promise<Response> {
+    const { slowApi } = this.budget;
+    if (slowApi) await this.#pass(session, "call arrives", () => [""], signal);
+    this.gates.touch("provider", "read");
+    const token = (headers.get("authorization") ?? "").replace(/^bearer /i, "");
+    const found = this.#accessTokens.get(token);
+    const isGood = found && found.endsAt > this.now && !found.rejected && this.isAlive(token);
+    if (slowApi) await this.#pass(session, "call is answered", () => [""], signal);
+    return new Response("x", { status: isGood ? 200 : 401 });
+  }
+
+  async #pass(
+    session: number,
+    kind: string,
+    ways: () => readonly string[],
+    signal?: AbortSignal | null,
+  ): Promise<string> {
+    return this.isOpen ? "" : await this.gates.wait(session, kind, ways, signal);
+  }
+
+  #fault(kind: "refusals" | "losses" | "late"): void {
+    this.budget = { ...this.budget, [kind]: (this.budget[kind] ?? 0) - 1 };
+    this.faults.add(kind);
+  }
+
+  // deno-lint-ignore no-explicit-any -- what the client wrote
+  #answer(operation: string, request: any): { status: number; body: unknown } {
+    const parameters = request.AuthParameters ?? {};
+    switch (NAMES[request.AuthFlow] ?? NAMES[operation]) {
+      case "login": {
+        // The password is the name of the operation.
+        const { accessToken, refreshToken } = this.login(parameters.PASSWORD);
+        return issued(accessToken, refreshToken);
+      }
+      case "refresh":
+        return this.#refresh(parameters.REFRESH_TOKEN);
+      case "revoke": {
+        const login = this.logins.get(this.#refreshTokens.get(request.Token) ?? "");
+        // Where refresh tokens rotate, one in between ends nothing.
+        if (login && [login.newest, login.first].includes(request.Token)) login.revoked = true;
+        return { status: 200, body: {} };
+      }
+      case "sign-out": {
+        const found = this.#accessTokens.get(request.AccessToken);
+        if (!found || found.endsAt <= this.now || !this.isAlive(request.AccessToken)) {
+          return refused("Access Token has been revoked");
+        }
+        this.revokeAll();
+        return { status: 200, body: {} };
+      }
+      default:
+        return { status: 400, body: { __type: "UnknownOperationException" } };
+    }
+  }
+
+  #refresh(refreshToken: string): { status: number; body: unknown } {
+    const name = this.#refreshTokens.get(refreshToken) ?? "";
+    const login = this.logins.get(name);
+    if (!login) return refused("Invalid Refresh Token");
+    if (login.revoked) return refused("Refresh Token has been revoked");
+    if (login.newest !== refreshToken) {
+      // Whoever sends a replaced refresh token ends the login, as real services do.
+      login.revoked = true;
+      this.reused.push(refreshToken);
+      return refused("Refresh Token has been revoked");
+    }
+    this.refreshes++;
+    if (!this.rotates) return issued(this.#accessToken(name));
+    login.newest = `R${++this.#issued}.${name}`;
+    this.#refreshTokens.set(login.newest, name);
+    return issued(this.#accessToken(name), login.newest);
+  }
+
+  #accessToken(login: string): string {
+    const id = `T${++this.#issued}.${login}`;
+    const iat = Math.floor(this.now / 1_000);
+    const claims = {
+      sub: "u",
+      username: "student",
+      client_id: "c",
+      token_use: "access",
+      iat,
+      exp: iat + LIFETIME_MS / 1_000,
+      jti: id,
+    };
+    const token = `${base64({ alg: "none" })}.${base64(claims)}.s`;
+    this.#accessTokens.set(token, { login, endsAt: this.now + LIFETIME_MS, rejected: false });
+    return token;
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  USER_PASSWORD_AUTH: "login",
+  REFRESH_TOKEN_AUTH: "refresh",
+  RevokeToken: "revoke",
+  GlobalSignOut: "sign-out",
+};
+
+/** The name of an access token: a number that grows, and the login it is of. */
+export function tokenName(token: string): { number: number; login: string; text: string } {
+  const claims = token.split(".")[1] ?? "";
+  const bytes = Uint8Array.fromBase64(claims, { alphabet: "base64url" });
+  const text: string = JSON.parse(new TextDecoder().decode(bytes)).jti;
+  const dot = text.indexOf(".");
+  return { number: Number(text.slice(1, dot)), login: text.slice(dot + 1), text };
+}
+
+function issued(accessToken: string, refreshToken?: string): { status: number; body: unknown } {
+  const result = {
+    AccessToken: accessToken,
+    ExpiresIn: LIFETIME_MS / 1_000,
+    TokenType: "Bearer",
+    ...(refreshToken && { RefreshToken: refreshToken }),
+  };
+  return { status: 200, body: { AuthenticationResult: result, ChallengeParameters: {} } };
+}
+
+function refused(message: string): { status: number; body: unknown } {
+  return { status: 400, body: { __type: "NotAuthorizedException", message } };
+}
+
+function answer(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  const text = JSON.stringify(body);
+  return new Response(text, {
+    status,
+    headers: { ...headers, "content-length": `${text.length}` },
+  });
+}
+
+function base64(value: unknown): string {
+  return new TextEncoder().encode(JSON.stringify(value)).toBase64({
+    alphabet: "base64url",
+    omitPadding: true,
+  });
+}

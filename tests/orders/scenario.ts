@@ -1,0 +1,56 @@
+/** What one session is asked to do, or what happens to all of them. */
+export interface Op {
+  /** The session that does it, from 0. */
+  readonly by: number;
+  readonly do:
+    | "login"
+    | "join"
+    | "refresh"
+    | "token"
+    | "long-token"
+    | "fetch"
+    | "logout"
+    | "everywhere"
+    /** The access token ends. */
+    | "expiry"
+    /** The API rejects every access token that was issued so far. */
+    | "rejection"
+    /** The provider ends every login. */
+    | "revocation";
+  /** Operations with the same name end by one abort, at any time. */
+  readonly signal?: string;
+  /** Begins only after the operation with this index began. */
+  readonly after?: number;
+}
+
+/** How often what may go wrong, and what takes its time. */
+export interface Budget {
+  /** Answers of the provider that never come. */
+  readonly losses?: number;
+  /** Answers that come after the deadline. */
+  readonly late?: number;
+  /** Requests that are answered with 503. */
+  readonly refusals?: number;
+  /** Writes that fail. */
+  readonly failedWrites?: number;
+  /** Waits for the lock that end before the lock is free. */
+  readonly busy?: number;
+  /** Whether there is time between a write and its answer. */
+  readonly slowWrites?: boolean;
+  /** Whether calls to the API take time. */
+  readonly slowApi?: boolean;
+}
+
+export interface Scenario extends Budget {
+  readonly name: string;
+  readonly sessions: number;
+  /** Whether each refresh replaces the refresh token. */
+  readonly rotates: boolean;
+  /** How a store tells that it holds something else; or the client of a Redis server, with one that is not real. */
+  readonly store: "by text" | "by number" | "redis";
+  /** How it begins. Default: with a session that all know, whose access token is good. */
+  readonly begins?: "due" | "rejected" | "signed out";
+  readonly ops: readonly Op[];
+  /** The session whose process may be killed at any time. */
+  readonly crash?: number;
+}

@@ -35,8 +35,9 @@ export class Provider {
     this.budget = { ...budget };
   }
 
-  /** Logs in. */
-  login(name: string): { accessToken: string; refreshToken: string } {
+  /** Logs in. @param operation What logs in: the first time that is the name of the login. */
+  login(operation: string): { accessToken: string; refreshToken: string } {
+    const name = this.logins.has(operation) ? `${operation}-${this.logins.size}` : operation;
     const refreshToken = `R${++this.#issued}.${name}`;
     this.#refreshTokens.set(refreshToken, name);
     this.logins.set(name, { revoked: false, newest: refreshToken, first: refreshToken });

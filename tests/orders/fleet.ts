@@ -10,8 +10,10 @@ import { setImmediate } from "node:timers";
 import { Connection, type Listening, Unreachable } from "../../src/session/cluster/connection.ts";
 import "../../src/session/cluster/redis_store.ts";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
+import { jwt } from "../support/answers.ts";
 import { ACCOUNT } from "./account.ts";
 import { modulesLoaded } from "./explore.ts";
+import { answer } from "./provider.ts";
 import { randomFrom } from "./random.ts";
 import { RedisScript, type Words } from "./redis_script.ts";
 
@@ -175,14 +177,14 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     if (isDuring(plan.throttled) || inSecond.count > QUOTA) {
       figures.refused++;
       const body = { __type: "TooManyRequestsException", message: "Rate exceeded" };
-      return json(400, body, time.now);
+      return answer(400, body, time.now);
     }
     const before: string = request.AuthParameters.REFRESH_TOKEN ?? "";
     const login = isLogin ? `login-${tokens}` : before.split(".")[0] ?? "";
     if (replaced.has(before)) over.add(login);
     if (over.has(login)) {
       const message = "Refresh Token has been revoked";
-      return json(400, { __type: "NotAuthorizedException", message }, time.now);
+      return answer(400, { __type: "NotAuthorizedException", message }, time.now);
     }
     if (plan.rotates) replaced.add(before);
     if (isLogin) figures.logins++;
@@ -191,12 +193,12 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     const iat = Math.floor(time.now / 1_000);
     const claims = { username: "u", client_id: "c", iat, exp: iat + seconds, jti: tokens++ };
     const result = {
-      AccessToken: `${base64({ alg: "none" })}.${base64(claims)}.s`,
+      AccessToken: jwt(claims, "s"),
       ExpiresIn: seconds,
       TokenType: "Bearer",
       ...((isLogin || plan.rotates) && { RefreshToken: `${login}.${tokens}` }),
     };
-    return json(200, { AuthenticationResult: result, ChallengeParameters: {} }, time.now);
+    return answer(200, { AuthenticationResult: result, ChallengeParameters: {} }, time.now);
   };
 
   // The store.
@@ -297,19 +299,6 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
 function endOf(token: string): number {
   const bytes = Uint8Array.fromBase64(token.split(".")[1] ?? "", { alphabet: "base64url" });
   return JSON.parse(new TextDecoder().decode(bytes)).exp * 1_000;
-}
-
-function json(status: number, body: unknown, now: number): Response {
-  const text = JSON.stringify(body);
-  const headers = { "content-length": `${text.length}`, date: new Date(now).toUTCString() };
-  return new Response(text, { status, headers });
-}
-
-function base64(value: unknown): string {
-  return new TextEncoder().encode(JSON.stringify(value)).toBase64({
-    alphabet: "base64url",
-    omitPadding: true,
-  });
 }
 
 if (import.meta.main) {

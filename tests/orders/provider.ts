@@ -1,3 +1,4 @@
+import { jsonAnswer, jwt } from "../support/answers.ts";
 import type { Budget } from "./scenario.ts";
 import type { Gates } from "./gates.ts";
 
@@ -126,7 +127,7 @@ export class Provider {
       this.now += deadline?.ms ?? 0;
       deadline?.abort.abort();
     }
-    return answer(status, body, { date: new Date(this.now).toUTCString() });
+    return answer(status, body, this.now);
   }
 
   async #api(session: number, headers: Headers, signal?: AbortSignal | null): Promise<Response> {
@@ -214,7 +215,7 @@ export class Provider {
       exp: iat + LIFETIME_MS / 1_000,
       jti: id,
     };
-    const token = `${base64({ alg: "none" })}.${base64(claims)}.s`;
+    const token = jwt(claims, "s");
     this.#accessTokens.set(token, { login, endsAt: this.now + LIFETIME_MS, rejected: false });
     return token;
   }
@@ -250,17 +251,11 @@ function refused(message: string): { status: number; body: unknown } {
   return { status: 400, body: { __type: "NotAuthorizedException", message } };
 }
 
-function answer(status: number, body: unknown, headers: Record<string, string> = {}): Response {
-  const text = JSON.stringify(body);
-  return new Response(text, {
-    status,
-    headers: { ...headers, "content-length": `${text.length}` },
-  });
-}
-
-function base64(value: unknown): string {
-  return new TextEncoder().encode(JSON.stringify(value)).toBase64({
-    alphabet: "base64url",
-    omitPadding: true,
-  });
+/** @param body With its length told, an answer is read in one piece. */
+export function answer(status: number, body: unknown, now?: number): Response {
+  const headers = {
+    "content-length": `${JSON.stringify(body).length}`,
+    ...(now !== undefined && { date: new Date(now).toUTCString() }),
+  };
+  return jsonAnswer(body, status, headers);
 }

@@ -3,7 +3,7 @@ import { Connection } from "../../src/session/cluster/connection.ts";
 import { exchange, type Request } from "../../src/session/cluster/store_script.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
-import { NO_REDIS, startRedis } from "../cluster/redis_server.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { randomFrom } from "./random.ts";
 import { RedisScript, type Words } from "./redis_script.ts";
 

@@ -102,11 +102,16 @@ export function longStory(random: () => number): Scenario {
     "expiry",
     "rejection",
   ] as const;
-  const ops = Array.from({ length: 6 }, (): Op => {
+  const drawn = Array.from({ length: 6 }, (): Op => {
     const op = { by: pick([0, 1]), do: pick(verbs) };
     const isForAll = op.do === "expiry" || op.do === "rejection";
     return random() < 0.25 && !isForAll ? { ...op, signal: pick(["x", "y"]) + op.by } : op;
   });
+  // After one 401 that a refresh was made for, no other one is made for a while.
+  const first = drawn.find((op) => op.do === "rejection");
+  const ops = first
+    ? drawn.filter((op) => op === first || !["rejection", "expiry"].includes(op.do))
+    : drawn;
   const troubles = [{}, {}, { losses: 1 }, { late: 1 }, { refusals: 3 }, { busy: 1 }, {
     failedWrites: 1,
   }, { crash: 0 }];
@@ -115,10 +120,10 @@ export function longStory(random: () => number): Scenario {
     sessions: 2,
     rotates: random() < 0.5,
     store: pick(["by text", "by number"]),
-    begins: pick([undefined, undefined, "due", "rejected"]) ?? undefined,
+    ...(first ? {} : pick([{}, {}, { begins: "due" }, { begins: "rejected" }] as const)),
     slowWrites: random() < 0.5,
     slowApi: random() < 0.5,
     ...pick(troubles),
     ops,
-  } as Scenario;
+  };
 }

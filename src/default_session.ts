@@ -232,12 +232,13 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 
 /**
  * Forgets the tokens in memory, in the process environment and in the `.env`. Then it asks the provider
- * to revoke the refresh token, and waits for at most three seconds. The API document does not describe
- * revocation: the request is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other
- * processes on the same `.env` notice at their next refresh. An access token is good until it expires.
+ * to revoke the refresh token, and waits for at most three seconds; for a refresh that was under way,
+ * whose token is revoked too, as long again. The API document does not describe revocation: the request
+ * is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other processes on the same
+ * `.env` notice at their next refresh. An access token is good until it expires.
  *
- * @returns The status; one of its `notes` says what happened here and at the provider. It is no error if
- * the provider does not help.
+ * @returns The status. Its `ended` tells how far the logout went: `here`, `provider` or `everywhere`; one
+ * of its `notes` says it in words. It is no error if the provider does not help.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
  * @throws {TypeError} If `everywhere` and `revoke: false` are both given.
  *
@@ -246,8 +247,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * import { login, logout, status } from "@platform-auth/platform-auth";
  *
  * await login();
- * const { notes } = await logout();
- * console.log(status().state, notes?.join()); // none signed out: …; also at the provider
+ * const { ended } = await logout();
+ * console.log(status().state, ended); // none provider
  * ```
  */
 export function logout(options?: LogoutOptions): Promise<SessionStatus> {

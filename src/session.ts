@@ -36,7 +36,7 @@ export interface LogoutOptions {
   everywhere?: boolean;
   /** Tell the provider to revoke the refresh token. Default `true`: if it can, within three seconds. */
   revoke?: boolean;
-  /** Ends the wait for another process that is using the `.env`, and for the provider. */
+  /** Ends the wait for another process that is using the `.env`: nothing is changed then. After that it ends the wait for the provider. */
   signal?: AbortSignal;
 }
 

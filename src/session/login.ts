@@ -46,7 +46,7 @@ export interface LoginOptions {
   strategy?: "auto" | "portal" | "password" | "environment";
   /** Log in even if the session is good. Default `false`. */
   force?: boolean;
-  /** Ends the wait; nothing is changed then. */
+  /** Ends the wait, and nothing is changed then. Once its tokens are being written, the login counts. */
   signal?: AbortSignal;
   /** Answers the further steps that the provider wants, such as a one-time code; again after a refusal, up to three times a step. Default: a notebook and a terminal ask; elsewhere `login()` throws a `ChallengeError`. */
   onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;

@@ -4,10 +4,10 @@
  *
  *     deno run --lock=tests/deno.lock -A tests/orders/main.ts [seconds] [seed] [pattern]
  *
- * `seconds` for each part, by default 60; `seed` of what is chosen by chance, by default 1; `pattern`: only scenarios
- * whose name matches. Named scenarios and those of one and two operations are explored to their end, if
- * the time is enough; of three and four, as many as there is time for, in an order by chance; then
- * stories of six operations, one order each.
+ * `seconds` for each part, by default 60, shared by its scenarios; `seed` of what is chosen by chance, by
+ * default 1; `pattern`: only scenarios whose part and name match, such as "^two operations". Named
+ * scenarios and those of up to four operations are explored to their end, where the time is enough, in
+ * an order by chance; then orders by chance of four and six operations with all that may go wrong.
  */
 import { explore, type Report, sample } from "./explore.ts";
 import { NAMED } from "./named.ts";
@@ -18,17 +18,18 @@ import { combinations, longStory, scenariosOf, type Trouble, TROUBLES } from "./
 const [seconds = "60", seed = "1", pattern = ""] = Deno.args;
 const random = randomFrom(Number(seed));
 const partMs = Number(seconds) * 1_000;
-const isMeant = ({ name }: Scenario) => new RegExp(pattern).test(name);
 const broken: { scenario: Scenario; what: string; trace: readonly string[] }[] = [];
 
 /** Explores one part and prints a line about it. */
-async function part(name: string, scenarios: readonly Scenario[], run = explore): Promise<void> {
+async function part(name: string, all: readonly Scenario[], run = explore): Promise<void> {
+  const scenarios = all.filter((scenario) => new RegExp(pattern).test(`${name}: ${scenario.name}`));
+  if (scenarios.length === 0) return;
   const began = performance.now();
   const leftMs = () => partMs - (performance.now() - began);
   const reports: Report[] = [];
-  for (const scenario of scenarios.filter(isMeant)) {
+  for (const [index, scenario] of scenarios.entries()) {
     if (leftMs() <= 0) break;
-    const report = await run(scenario, { ms: leftMs() });
+    const report = await run(scenario, { ms: leftMs() / (scenarios.length - index) });
     reports.push(report);
     for (const [what, { trace }] of report.violations) broken.push({ scenario, what, trace });
   }
@@ -36,7 +37,7 @@ async function part(name: string, scenarios: readonly Scenario[], run = explore)
     reports.reduce((all, report) => all + of(report), 0).toLocaleString("en");
   console.log(
     `${name}: ${sum(({ orders }) => orders)} orders in ${sum(({ runs }) => runs)} runs, ` +
-      `${sum(({ isComplete }) => isComplete ? 1 : 0)} of ${scenarios.filter(isMeant).length} ` +
+      `${sum(({ isComplete }) => isComplete ? 1 : 0)} of ${scenarios.length} ` +
       `scenarios to their end, ` +
       `${sum(({ violations }) => violations.size)} violations, ` +
       `${Math.round((performance.now() - began) / 1_000)} seconds`,
@@ -63,12 +64,12 @@ await part("three operations", shuffled(all(3, TROUBLES)));
 await part("four operations", shuffled(all(4, ["nothing"])));
 await part(
   "four operations, with troubles",
-  shuffled(all(4, TROUBLES)).slice(0, 3_000),
+  shuffled(all(4, TROUBLES)).slice(0, 20 * Number(seconds)),
   (scenario, limits) => sample(scenario, 50, random, limits),
 );
 await part(
   "six operations",
-  Array.from({ length: 20_000 }, () => longStory(random)),
+  Array.from({ length: 100 * Number(seconds) }, () => longStory(random)),
   (scenario, limits) => sample(scenario, 5, random, limits),
 );
 

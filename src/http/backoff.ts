@@ -35,17 +35,21 @@ export function pauseBeforeRetryMs(
   return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
 }
 
+/** A server that says more does not mean a pause: a number of 400 digits is not even finite. */
+const LONGEST_WAIT_MS = 366 * 86_400_000;
+
 /**
  * How long an answer asks to wait (`Retry-After`), in milliseconds. An instant is compared with the
  * date of the answer, which comes from the same clock.
  *
  * @param now This machine's wall clock, for an answer without a date.
+ * @returns `undefined` if it does not ask, or names more than a year.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
-  const text = headers?.get("retry-after")?.trim();
-  if (!text) return undefined;
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  const until = Date.parse(text);
+  const text = headers?.get("retry-after")?.trim() ?? "";
   const sent = Date.parse(headers?.get("date") ?? "");
-  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sent) ? now : sent));
+  const ms = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text) * 1_000
+    : Date.parse(text) - (Number.isNaN(sent) ? now : sent);
+  return ms <= LONGEST_WAIT_MS ? Math.max(0, ms) : undefined;
 }

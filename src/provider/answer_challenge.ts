@@ -14,6 +14,8 @@ export interface StepRequest {
   readonly provider: ProviderSettings;
   readonly world: World;
   readonly session: Secret | undefined;
+  /** How long the provider may take. */
+  readonly deadlineMs: number;
 }
 
 /** Asks for a key for an authenticator app. */
@@ -64,7 +66,7 @@ export async function requestAnswer(
 }
 
 function sendStep(
-  { provider, world, session }: StepRequest,
+  { provider, world, session, deadlineMs }: StepRequest,
   operation: string,
   fields: Readonly<Record<string, unknown>>,
   secrets: readonly (Secret | undefined)[],
@@ -72,5 +74,5 @@ function sendStep(
 ): Promise<Delivery> {
   const body = { ...fields, ...(session && { Session: session.reveal() }) };
   const sent = request(provider, "challenge", operation, body, [session, ...secrets]);
-  return send(sent, world, provider.timeoutMs, waiters);
+  return send(sent, world, deadlineMs, waiters);
 }

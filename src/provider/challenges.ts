@@ -8,7 +8,7 @@ import { PASSWORD_FLOW } from "./initiate_auth.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { closest } from "../values/wording.ts";
+import { closest, shortened } from "../values/wording.ts";
 
 /** Something that the answer to a challenge must have. */
 export interface ChallengeAsk {
@@ -42,6 +42,8 @@ interface Step {
   readonly parameters?: readonly string[];
 }
 
+/** A person reads no longer question. */
+const MAX_QUESTION_LENGTH = 1_000;
 const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 const SENT_TO = ["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION"];
 
@@ -117,7 +119,8 @@ const STEPS: Readonly<Record<string, Step>> = {
       const shown = Object.entries(parameters)
         .filter(([name]) => !OF_EVERY_STEP.includes(name))
         .map(([name, value]) => `${name}: ${value}`).join(", ");
-      const prompt = `Answer to the provider's question${shown ? ` (${shown})` : ""}:`;
+      const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
+      const prompt = `Answer to the provider's question${question}:`;
       // Whether it is a secret only the provider knows.
       return [{ name: "ANSWER", prompt, secret: true }];
     },

@@ -155,22 +155,26 @@ function tokensIn(result: z.output<typeof authenticationResult>): IssuedTokens {
   };
 }
 
+/** No step has as many parameters. Those of a provider that sends more would make an error that nobody can read. */
+const MAX_PARAMETERS = 30;
+
 function challengeIn(
   { secrets }: Sent,
   name: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Omit<IssuedChallenge, "session"> {
-  const quote = (text: string) => redact(text, secrets, 1_000);
-  const quoteName = (text: string) => isQuotableStepWord(text) ? text : quote(text);
+  const quote = (text: string, length: number) => redact(text, secrets, length);
+  const quoteName = (text: string) => isQuotableStepWord(text) ? text : quote(text, 100);
   const quoteValue = (value: unknown) =>
-    listsKnown(value) ? value : quote(typeof value === "string" ? value : JSON.stringify(value));
-  const shown = Object.entries(parameters).map(([each, value]) => [
+    knownList(value) ?? quote(typeof value === "string" ? value : JSON.stringify(value), 1_000);
+  const shown = Object.entries(parameters).slice(0, MAX_PARAMETERS).map(([each, value]) => [
     quoteName(each),
     quoteValue(value),
   ]);
   // What is computed from them is read as it was sent: a password may contain a part of it.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
-  const attributes = z.safeParse(anyObject, parsed(String(userAttributes))).data ?? {};
+  const given = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
+  const attributes = z.safeParse(anyObject, given).data ?? {};
   return {
     kind: "challenge",
     name: quoteName(name),
@@ -182,11 +186,17 @@ function challengeIn(
   };
 }
 
-/** Whether a parameter is a list of known names only. Such a list is read and answered, so it stays whole. */
-function listsKnown(value: unknown): value is string {
+/**
+ * A parameter that is a list of known names only. Such a list is read and answered, so it stays whole;
+ * each name is in it once. `undefined`: it is something else.
+ */
+function knownList(value: unknown): string | undefined {
   const list = typeof value === "string" ? parsed(value) : undefined;
-  return Array.isArray(list) &&
-    list.every((each) => isQuotableStepWord(each) || ATTRIBUTE.test(each));
+  const isKnown = Array.isArray(list) &&
+    list.every((each) =>
+      typeof each === "string" && (isQuotableStepWord(each) || ATTRIBUTE.test(each))
+    );
+  return isKnown ? JSON.stringify([...new Set(list)]) : undefined;
 }
 
 function parsed(text: string): unknown {

@@ -26,6 +26,8 @@ export interface Waiters {
   readonly signal?: AbortSignal | undefined;
   /** Whether any of them still waits. If not, nothing more is sent. Default: yes. */
   isWanted?(): boolean;
+  /** Whether they can do without an answer: then its Retry-After holds back no later call. Default: no. */
+  readonly isOptional?: boolean;
 }
 
 /** What a request is for, in the words of messages. */
@@ -68,7 +70,7 @@ export async function send(
   request: ProviderRequest,
   world: World,
   deadlineMs: number,
-  { signal, isWanted = () => true }: Waiters = {},
+  { signal, isWanted = () => true, isOptional = false }: Waiters = {},
 ): Promise<Delivery> {
   const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
@@ -79,7 +81,13 @@ export async function send(
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
   const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
-  if (holdMs > 0) return held(request, world, holdMs);
+  if (deadlineMs <= 0) {
+    return unsent("TIMEOUT", "the time for it was over, so nothing was sent", world);
+  }
+  if (holdMs > 0) {
+    const seen = `${request.url.host} asked for a pause that is not over, so nothing was sent`;
+    return unsent("THROTTLED", seen, world, Math.ceil(holdMs / 1_000));
+  }
   if (!isWanted()) throw new DOMException("Nobody waits for the answer", "AbortError");
   for (let attempt = 1;; attempt++) {
     signal?.throwIfAborted();
@@ -105,7 +113,7 @@ export async function send(
     const pause = pauseBeforeRetryMs(waitMs, attempt, firstMs, world.random);
     const isLast = !outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left();
     if (isLast || !isWanted()) {
-      if (waitMs !== undefined && isTransient(outcome.code)) {
+      if (waitMs !== undefined && isTransient(outcome.code) && !isOptional) {
         clockHolds.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
       }
       return delivery;
@@ -115,21 +123,20 @@ export async function send(
   }
 }
 
-/** The outcome where nothing is sent, because the provider asked for a pause that is not over. */
-function held(request: ProviderRequest, world: World, holdMs: number): Delivery {
+/** The outcome where nothing is sent. */
+function unsent(
+  code: "THROTTLED" | "TIMEOUT",
+  seen: string,
+  world: World,
+  retryAfterSeconds?: number,
+): Delivery {
   return {
-    outcome: {
-      kind: "refused",
-      code: "THROTTLED",
-      repeatable: true,
-      isFinal: false,
-      seen: `${request.url.host} asked for a pause that is not over, so nothing was sent`,
-    },
+    outcome: { kind: "refused", code, repeatable: true, isFinal: false, seen },
     attempts: 0,
     sentAt: world.now(),
     sentAtMonotonic: world.monotonic(),
     clockOffsetMs: undefined,
-    retryAfterSeconds: Math.ceil(holdMs / 1_000),
+    retryAfterSeconds,
   };
 }
 

@@ -67,7 +67,7 @@ export async function endAtProvider(
       provider,
       username: settings.text("username"),
       world,
-      waiters: { signal },
+      waiters: { signal, isOptional: true },
       leftMs: () => totalMs - (world.monotonic() - started),
     };
     const end = everywhere ? endEverywhere : endHere;

@@ -210,13 +210,14 @@ async function* passwordLogin(
     const password = known ??
       new Secret(await askUserFor(world, printable(message), true, "set PASSWORD", signal));
     signal?.throwIfAborted();
+    const begun = world.monotonic();
     const answer = await requestLogin(provider, username, password, world, signal);
     const { delivery, tokens } = answer;
     const { outcome, sentAtMonotonic } = delivery;
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
     if (tokens !== undefined) return resultOf(answer, tokens, false);
     if (outcome.kind === "challenge") {
-      const login = { provider, world, username, support };
+      const login = { provider, world, username, support, spentMs: world.monotonic() - begun };
       const taken = yield* furtherSteps(login, outcome, signal);
       return resultOf(taken.answer, taken.tokens, taken.newPassword);
     }

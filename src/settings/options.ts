@@ -58,7 +58,7 @@ export interface SessionOptions {
   allowedOrigins?: string | readonly string[];
   /** Which tokens the default session puts into the process environment. Default `access`; `none` also reads none from there. */
   exportEnv?: "access" | "both" | "none";
-  /** Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Default 30 000. */
+  /** Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Begins anew with each answer of a person to a further step. Default 30 000. */
   timeoutMs?: number;
   /**
    * A command that prints a token: bare, or JSON as `platform-auth token --json` prints (`AUTH_TOKEN_COMMAND`, never from a
@@ -416,7 +416,7 @@ export function checkOptions(
     throw typeError(`${caller} takes an options object, not ${typeOf(options)}`);
   }
   for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
-    const expected = types[name];
+    const expected = Object.hasOwn(types, name) ? types[name] : undefined;
     if (expected === undefined) throw unknownOption(caller, name, Object.keys(types));
     if (value !== undefined && !expected.includes(typeOf(value))) {
       throw typeError(

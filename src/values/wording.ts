@@ -45,6 +45,11 @@ export function printable(line: string): string {
   return line.replace(INVISIBLE, "");
 }
 
+/** The beginning of a text that is longer. */
+export function shortened(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}
+
 /** A value as JSON to show. It parses to the same value; invisible characters in it are escaped. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(INVISIBLE, (character) => {

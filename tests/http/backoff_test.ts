@@ -23,7 +23,10 @@ Deno.test("retryAfterMs() reads seconds, and an instant by the clock of the answ
   assertEquals(read({ "retry-after": at(7_000) }), 7_000);
   assertEquals(read({ "retry-after": at(7_000), date: at(5_000) }), 2_000);
   assertEquals(read({ "retry-after": at(-7_000) }), 0);
-  for (const text of ["", "soon", "7 s"]) {
+  assertEquals(read({ "retry-after": `${366 * 86_400}` }), 366 * 86_400_000);
+  // Nobody waits for years: such an answer asks for nothing.
+  const absurd = ["9".repeat(400), "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"];
+  for (const text of ["", "soon", "7 s", ...absurd]) {
     assertEquals(read({ "retry-after": text }), undefined, text);
   }
   assertEquals(retryAfterMs(new Headers(), NOW), undefined);

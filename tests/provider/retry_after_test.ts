@@ -3,6 +3,7 @@ import { ProviderError, type SessionOptions } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
+import { portless } from "../support/portless.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
@@ -11,7 +12,7 @@ function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]])
   return cannedSession({ clientSecret: "", ...options }, ...answers);
 }
 
-function asksToWait(seconds: number, status = 429): Canned {
+function asksToWait(seconds: number, status = 429): () => Response {
   return () => new Response("", { status, headers: { "retry-after": `${seconds}` } });
 }
 
@@ -101,3 +102,38 @@ Deno.test("a failure without Retry-After holds back nothing", async () => {
   assertEquals((await session.login()).state, "valid");
   assertEquals(asked.length, 5);
 });
+
+/** Requests that a session does without, by what makes them, and what is asked of a provider that throttles them. */
+const optional = [
+  ["RevokeToken", {}, 0],
+  ["GlobalSignOut", { everywhere: true }, 0],
+  // A refresh that a logout makes, because all devices are signed out by a current access token.
+  ["REFRESH_TOKEN_AUTH", { everywhere: true }, 3_000],
+  ["ConfirmDevice", undefined, 0],
+] as const;
+for (const [operation, logout, seconds] of optional) {
+  Deno.test(`a ${operation} that is throttled holds back no login`, async () => {
+    let asked = 0;
+    const NewDeviceMetadata = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
+    await using world = portless({
+      provider: async ({ flow }) => {
+        if (flow === "USER_PASSWORD_AUTH") {
+          return tokenAnswer({
+            AccessToken: "a",
+            ExpiresIn: 1_800,
+            RefreshToken: "r",
+            NewDeviceMetadata,
+          });
+        }
+        if (flow !== operation) return Response.json({});
+        asked++;
+        return await asksToWait(600)();
+      },
+    });
+    await world.session.login();
+    world.clock.advance(seconds);
+    if (logout) await world.session.logout(logout);
+    assertEquals(asked, 1);
+    assertEquals((await world.session.login({ force: true })).state, "valid");
+  });
+}

@@ -14,16 +14,16 @@ export interface LoginView {
   notice?: string | undefined;
 }
 
-const NOTICES: Record<string, string> = {
-  "signed-out": "You are signed out.",
-  ended: "Your session has ended. Sign in again.",
-};
+const NOTICES = new Map([
+  ["signed-out", "You are signed out."],
+  ["ended", "Your session has ended. Sign in again."],
+]);
 
 /** The login page; works without script. */
 export function renderLogin(view: LoginView): Html {
   const { platformName, error } = view;
   const username = view.username ?? "";
-  const notice = NOTICES[view.notice ?? ""];
+  const notice = NOTICES.get(view.notice ?? "");
   const invalid = error && html`aria-invalid="true" aria-describedby="error"`;
   const focusName = username === "" && html`autofocus`;
   const focusPassword = username !== "" && html`autofocus`;

@@ -229,7 +229,7 @@ export function createPortal(
     if (!route) {
       return message(404, "Page not found", "There is nothing at this address.");
     }
-    const handler = route[method];
+    const handler = Object.hasOwn(route, method) ? route[method] : undefined;
     if (!handler) {
       const allow = Object.keys(route).map((name) => name === "GET" ? "GET, HEAD" : name).join(
         ", ",

@@ -20,7 +20,7 @@ import {
   replacesPassword,
   tidyAnswer,
 } from "../../provider/challenges.ts";
-import type { AuthError, ChallengeErrorCode } from "../../errors/errors.ts";
+import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/fix.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
@@ -29,12 +29,17 @@ import { askUser, inKernel, untilHeard } from "../../runtime/prompt.ts";
 import type { World } from "../../runtime/world.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Tokens } from "../../values/tokens.ts";
-import { printable } from "../../values/wording.ts";
+import { printable, shortened } from "../../values/wording.ts";
 import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 
 /** How often an answer to the same step may be refused. */
 const MAX_ATTEMPTS = 3;
+/** No account needs so many steps: a provider that asks for more would ask for ever. */
+const MAX_STEPS = 20;
+
+/** How much of what a step asks for stands in an error, in characters. All of it is in its `challenge`. */
+const MAX_LIST_LENGTH = 1_000;
 
 /** A step that waits for an answer. */
 interface Step {
@@ -59,6 +64,8 @@ interface Asked {
 /** What a login takes. */
 interface Answered {
   readonly answers: Answers;
+  /** Whether they begin the login's time anew, because a person may have given them. */
+  readonly isByPerson: boolean;
   /** Of the call that gives the answers. */
   readonly signal: AbortSignal | undefined;
 }
@@ -103,6 +110,8 @@ interface StepLogin {
   readonly world: World;
   /** The name that the user logs in with. */
   readonly username: string;
+  /** How long the provider took for what came before, in milliseconds. */
+  readonly spentMs: number;
   /** Without it nobody can answer later, and no key is made at the provider. */
   readonly support: StepSupport | undefined;
 }
@@ -120,6 +129,7 @@ interface StepsTaken {
  * is yielded again, up to its third attempt.
  *
  * @throws {ChallengeError} If the login must start over.
+ * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the steps have no end.
  */
 export async function* furtherSteps(
   login: StepLogin,
@@ -127,10 +137,13 @@ export async function* furtherSteps(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Asked, StepsTaken, Answered> {
   const { provider, world } = login;
-  let asked: Asked = { step: await newStep(login, issued, { signal }) };
+  const time = new LoginTime(login);
+  let asked: Asked = { step: await newStep(login, issued, time, { signal }) };
   let newPassword = replacesPassword(issued);
-  while (true) {
-    const { answers, signal } = yield asked;
+  for (let steps = 1; steps <= MAX_STEPS;) {
+    time.stop();
+    const { answers, isByPerson, signal } = yield asked;
+    time.goOn(isByPerson);
     const waiters = { signal };
     const { step }: Asked = asked;
     const { challenge, username } = step;
@@ -138,19 +151,21 @@ export async function* furtherSteps(
     try {
       if (challenge.authenticator !== undefined) {
         const [code = ""] = Object.values(answers);
-        const delivery = await requestVerification({ provider, world, session }, code, waiters);
+        const sent = { provider, world, session, deadlineMs: time.leftMs() };
+        const delivery = await requestVerification(sent, code, waiters);
         if (delivery.outcome.kind !== "verified") {
           asked = { step: stepAgain(login, step, delivery) };
           continue;
         }
         session = delivery.outcome.session ?? session;
       }
-      const sent = { provider, world, session };
+      const sent = { provider, world, session, deadlineMs: time.leftMs() };
       const answer = await requestAnswer(sent, challenge, username, answers, waiters);
       const { delivery, tokens } = answer;
       if (tokens !== undefined) return { answer, tokens, newPassword };
       if (delivery.outcome.kind === "challenge") {
-        asked = { step: await newStep(login, delivery.outcome, waiters) };
+        steps++;
+        asked = { step: await newStep(login, delivery.outcome, time, waiters) };
         newPassword ||= replacesPassword(delivery.outcome);
       } else {
         asked = { step: stepAgain(login, step, delivery) };
@@ -160,12 +175,56 @@ export async function* furtherSteps(
       asked = { step, error };
     }
   }
+  throw new ProviderError(
+    "UNEXPECTED_RESPONSE",
+    `Cannot log in: the provider asked for more than ${MAX_STEPS} further steps and gave no token`,
+    ["log in to the portal, choose Copy Token and run ", {
+      call: "login",
+      options: { strategy: "portal" },
+    }],
+    {},
+  );
+}
+
+/**
+ * The time that the provider has for a login: while an answer is waited for it stands, and it begins
+ * anew with each answer that a person may have given.
+ */
+class LoginTime {
+  readonly #world: World;
+  readonly #limitMs: number;
+  #spentMs: number;
+  /** When it last began to run; `undefined`: it stands. */
+  #since: number | undefined;
+
+  constructor({ world, provider, spentMs }: StepLogin) {
+    this.#world = world;
+    this.#limitMs = provider.timeoutMs;
+    this.#spentMs = spentMs;
+    this.#since = world.monotonic();
+  }
+
+  leftMs(): number {
+    const runs = this.#since === undefined ? 0 : this.#world.monotonic() - this.#since;
+    return this.#limitMs - this.#spentMs - runs;
+  }
+
+  stop(): void {
+    this.#spentMs = this.#limitMs - this.leftMs();
+    this.#since = undefined;
+  }
+
+  goOn(anew: boolean): void {
+    if (anew) this.#spentMs = 0;
+    this.#since = this.#world.monotonic();
+  }
 }
 
 /** The step of a new challenge. At the provider a key is made, where one is needed. */
 async function newStep(
   login: StepLogin,
   issued: IssuedChallenge,
+  time: LoginTime,
   waiters: Waiters,
 ): Promise<Step> {
   const { provider, world, username, support } = login;
@@ -180,7 +239,8 @@ async function newStep(
   };
   if (!needsKey(challenge) || support === undefined) return step;
   const { displayableKey } = await support.keyDisplay();
-  const delivery = await requestKey({ provider, world, session }, waiters);
+  const sent = { provider, world, session, deadlineMs: time.leftMs() };
+  const delivery = await requestKey(sent, waiters);
   const { outcome } = delivery;
   if (outcome.kind !== "key") throw failure(step, delivery, world);
   const key = displayableKey(new AuthenticatorKey(outcome.key, username, provider.url.hostname));
@@ -269,7 +329,7 @@ export async function driveLogin(
         answers = await askPerson(world, step, isShown ? undefined : key, signal);
       }
       if (!answers) throw openStep(login, step, support, answers === null);
-      next = await login.next({ answers, signal });
+      next = await login.next({ answers, isByPerson: onChallenge === undefined, signal });
     }
     return next.value;
   } finally {
@@ -338,7 +398,7 @@ function openStep(
       if (asks.length === 0) throw errorOf(open);
       const answers = checkAnswers(given, asks, "respond() takes");
       open = undefined;
-      const next = await login.next({ answers, signal });
+      const next = await login.next({ answers, isByPerson: true, signal });
       if (next.done) return next.value;
       open = next.value.step;
       throw next.value.error ?? errorOf(open);
@@ -359,9 +419,10 @@ function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [strin
     const { reason, fix } = elsewhere(name);
     return [`Cannot log in: ${problemOf(step)}, and ${reason}`, fix];
   }
-  const wanted = asks.map((each) =>
+  const parts = asks.map((each) =>
     `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`
-  ).join(", ");
+  );
+  const wanted = shortened(parts.join(", "), MAX_LIST_LENGTH);
   const key = authenticator ? ", whose key is in its challenge.authenticator" : "";
   const later = canRespond ? ` or with respond({ ${wanted} }) of this error${key}` : "";
   const byProgram = `, or answer with onChallenge${later}`;
@@ -383,7 +444,7 @@ function problemOf({ challenge, code }: Step): string {
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") return `the provider rejected the code (${refused})`;
   const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
-  const details = prompts === "" ? name : `${name}: ${prompts}`;
+  const details = prompts === "" ? name : `${name}: ${shortened(prompts, MAX_LIST_LENGTH)}`;
   return `the provider asks for a further step (${details})`;
 }
 

@@ -246,3 +246,13 @@ Deno.test("an unknown address or method gets a page that says so", async () => {
   const head = await portal(new Request(`${ORIGIN}/login`, { method: "HEAD" }));
   assertEquals([head.status, await head.text()], [200, ""]);
 });
+
+Deno.test("a word of the address that the portal does not know means nothing, also one that every object has", async () => {
+  const { portal } = setUp();
+  const plain = await (await get(portal, "/login")).text();
+  for (const word of ["other", "constructor", "toString", "__proto__"]) {
+    assertEquals(await (await get(portal, `/login?notice=${word}`)).text(), plain, word);
+    const answer = await portal(new Request(`${ORIGIN}/login`, { method: word }));
+    assertEquals(answer.status, 405, word);
+  }
+});

@@ -1,0 +1,127 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { ChallengeError } from "../../../mod.ts";
+import { tokenAnswer } from "../../support/answers.ts";
+import {
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+} from "../../support/portless.ts";
+
+/** A provider that asks for one further step after the other, and takes so long for each answer. */
+function endless(secondsEach: number, options: PortlessOptions = {}, steps = Infinity): Portless {
+  const world: Portless = portless({
+    ...options,
+    provider: (_, count) => {
+      world.clock.advance(secondsEach);
+      return count > steps ? tokenAnswer() : Response.json({
+        ChallengeName: "CUSTOM_CHALLENGE",
+        ChallengeParameters: { question: `${count}` },
+        Session: `session-${count}`,
+      });
+    },
+  });
+  return world;
+}
+
+const onChallenge = () => ({ ANSWER: "an answer" });
+
+Deno.test("a chain of further steps that has no end is left after 20 of them", async () => {
+  await using world = endless(0);
+  const error = await rejection(world.session.login({ onChallenge }));
+  assertEquals(error.code, "UNEXPECTED_RESPONSE");
+  assertMatch(error.message, /asked for more than 20 further steps .*choose Copy Token/);
+  assertEquals(world.sent.length, 21);
+});
+
+Deno.test("a chain of 20 further steps is a login", async () => {
+  await using world = endless(0, {}, 20);
+  assertEquals((await world.session.login({ onChallenge })).state, "valid");
+});
+
+Deno.test("respond() takes no more than 20 further steps either", async () => {
+  await using world = endless(0);
+  let error = await rejection(world.session.login({ strategy: "environment" }));
+  for (let step = 0; error instanceof ChallengeError && step < 30; step++) {
+    error = await rejection(error.respond(onChallenge()));
+  }
+  assertEquals([error.code, world.sent.length], ["UNEXPECTED_RESPONSE", 21]);
+});
+
+Deno.test("the further steps that a program answers have the deadline of a login together", async () => {
+  await using world = endless(10, { session: { timeoutMs: 30_000 } });
+  const error = await rejection(world.session.login({ onChallenge }));
+  assertEquals(error.code, "TIMEOUT");
+  assertMatch(error.message, /the time for it was over, so nothing was sent/);
+  assertEquals(world.sent.map(({ flow }) => flow).length, 3);
+});
+
+Deno.test("each answer of a person gives a login its time anew, however long the person took", async () => {
+  const prompt = () => {
+    world.clock.advance(120);
+    return Promise.resolve("an answer");
+  };
+  const session = { timeoutMs: 30_000, prompt };
+  await using world: Portless = endless(10, { session }, 6);
+  assertEquals((await world.session.login()).state, "valid");
+  assertEquals(world.sent.length, 7);
+});
+
+Deno.test("the time that a program takes to answer is not the provider's", async () => {
+  await using world: Portless = endless(1, { session: { timeoutMs: 30_000 } }, 4);
+  const slowly = () => {
+    world.clock.advance(40);
+    return onChallenge();
+  };
+  assertEquals((await world.session.login({ onChallenge: slowly })).state, "valid");
+});
+
+Deno.test("parameters of a challenge that are no text, and their names, are read as they are", async () => {
+  const odd = {
+    userAttributes: { toString: 1, email: "ada@example.org" },
+    requiredAttributes: '["userAttributes.email","userAttributes.constructor","toString"]',
+    constructor: { toString: null },
+  };
+  const answer = { ChallengeName: "NEW_PASSWORD_REQUIRED", ChallengeParameters: odd, Session: "s" };
+  await using world = portless({ provider: () => Response.json(answer) });
+  const error = await rejection(world.session.login({ strategy: "environment" }));
+  if (!(error instanceof ChallengeError)) throw error;
+  assertEquals(error.challenge.asks.map(({ name }) => name), [
+    "NEW_PASSWORD",
+    "userAttributes.constructor",
+  ]);
+});
+
+const many = (count: number, name: (at: number) => string) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [name(at), "a long value ".repeat(200)]),
+  );
+const list = (length: number, name: (at: number) => string) =>
+  JSON.stringify(Array.from({ length }, (_, at) => name(at)));
+
+for (
+  const [what, ChallengeName, ChallengeParameters] of [
+    ["values", "CUSTOM_CHALLENGE", many(3, (at) => `part${at}`)],
+    ["parts", "CUSTOM_CHALLENGE", many(300, (at) => `part${at}`)],
+    ["names", "CUSTOM_CHALLENGE", many(50, (at) => `part${at} `.repeat(900))],
+    ["attributes", "NEW_PASSWORD_REQUIRED", { requiredAttributes: list(120, (at) => `a${at}`) }],
+    ["known attributes", "NEW_PASSWORD_REQUIRED", {
+      requiredAttributes: list(5_000, () => "email"),
+    }],
+    ["choices", "SELECT_MFA_TYPE", { MFAS_CAN_CHOOSE: list(5_000, () => "SMS_MFA") }],
+    ["a destination", "SMS_MFA", { CODE_DELIVERY_DESTINATION: "+1555 ".repeat(9_000) }],
+    ["an unknown step", "X".repeat(200), many(300, (at) => `part${at}`)],
+  ] as const
+) {
+  Deno.test(`a challenge of many ${what} makes no error that nobody can read`, async () => {
+    const answer = { ChallengeName, ChallengeParameters, Session: "a-session" };
+    await using world = portless({ provider: () => Response.json(answer) });
+    const error = await rejection(world.session.login({ strategy: "environment" }));
+    if (!(error instanceof ChallengeError)) throw error;
+    assert(error.message.length < 3_000, `${error.message.length}`);
+    const { parameters, asks } = error.challenge;
+    assert(JSON.stringify(parameters).length < 60_000, `${JSON.stringify(parameters).length}`);
+    assert(JSON.stringify(asks).length < 30_000, `${JSON.stringify(asks).length}`);
+    if (ChallengeName === "SELECT_MFA_TYPE") assertEquals(asks[0]?.choices, ["SMS_MFA"]);
+  });
+}

@@ -67,6 +67,8 @@ interface Refreshing {
   readonly waiting: (AbortSignal | undefined)[];
   /** The provider's answer, once it was asked: a logout ends the tokens that it brings. */
   answer?: Promise<TokenDelivery>;
+  /** Ends the wait for that answer, so that a login or a logout is applied. */
+  wake?: () => void;
 }
 
 /** A login or a logout. It changes nothing until it is applied by whoever of this session has the lock. */
@@ -75,6 +77,7 @@ interface Change {
   readonly order: number;
   /** The tokens of a login; `undefined`: a logout. */
   readonly tokens: Tokens | undefined;
+  readonly remote: SignOut;
   /** What the session held when it began. */
   readonly held: Tokens | undefined;
   readonly applied: PromiseWithResolvers<Applied>;
@@ -84,12 +87,16 @@ interface Change {
 
 /** What became of a login or a logout. */
 interface Applied {
-  /** What the store said; `undefined`: a later login or logout counts. */
+  /** What the store said; `undefined`: the account was changed meanwhile. */
   readonly written: Written | undefined;
-  /** The tokens that ended with it. */
-  readonly ended: readonly Tokens[];
-  /** The answer that a refresh under way still brings. */
-  readonly lateAnswer: Promise<TokenDelivery> | undefined;
+  /** Tells the provider what ended: once for all logouts that were applied together. */
+  tellProvider(signal: AbortSignal | undefined): Promise<Told>;
+}
+
+/** How far a logout went, with its text for people. */
+interface Told {
+  readonly ended: Reach;
+  readonly text?: string | undefined;
 }
 
 /** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
@@ -119,8 +126,6 @@ export class Engine {
   #cooldowns: Cooldowns = NO_COOLDOWNS;
   /** Logins and logouts that wait to be applied. */
   #changes: Change[] = [];
-  /** Wakes the refresh that has the lock and waits for the provider, so that it applies the changes. */
-  #wake: (() => void) | undefined;
   /** How many logins and logouts began, and which of them was the last to be applied. */
   #startedCount = 0;
   #lastAppliedOrder = 0;
@@ -274,7 +279,8 @@ export class Engine {
     onCounts: () => void,
   ): Promise<void> {
     if (!this.isWanted(order)) return;
-    await this.#change(tokens, order, { ms: this.settings.timeoutMs / 2, signal }, onCounts);
+    const wait = { ms: this.settings.timeoutMs / 2, signal };
+    await this.#change({ order, tokens, remote: "keep", onCounts }, wait);
   }
 
   /**
@@ -293,17 +299,11 @@ export class Engine {
   ): Promise<Reach> {
     const waitMs = this.settings.timeoutMs;
     const wait = { ms: waitMs, reachMs: waitMs / 2, signal };
-    const { ended, lateAnswer, written } = await this.#change(
-      undefined,
-      this.begin(),
-      wait,
-      onCounts,
-    );
+    const change = { order: this.begin(), tokens: undefined, remote, onCounts };
+    const { written, tellProvider } = await this.#change(change, wait);
     this.notices.clear("DEVICE_NOT_CONFIRMED");
     // Also if the store cannot be written: what is still in it should be of no use to anybody.
-    const told = remote === "keep"
-      ? { ended: "here" as const, text: undefined }
-      : await this.#tellProvider(ended, lateAnswer, remote === "everywhere", signal);
+    const told: Told = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
     if (written?.kind === "failed") throw written.problem;
     if (this.current.kind !== "none") return told.ended;
     const { place } = this.#configuration;
@@ -335,6 +335,7 @@ export class Engine {
    * and a refresh under way ends there: its refresh token may have been replaced.
    */
   detach(): void {
+    // A login under way counts no more. A logout does: it ends what it was called for.
     this.#lastAppliedOrder = this.begin();
     this.#mirror.withdraw();
     this.#configuration = this.#configuration.outOfEnvironment();
@@ -417,43 +418,47 @@ export class Engine {
         await this.#applyChanges(transaction);
         return await work(transaction);
       } finally {
-        await this.#applyChanges(transaction);
-        this.#transactions--;
+        await this.#applyChanges(transaction).finally(() => this.#transactions--);
       }
     }, wait);
   }
 
   /** Has a login or a logout applied: by a refresh of this session that has the lock, or when the lock is free. */
   async #change(
-    tokens: Tokens | undefined,
-    order: number,
+    wanted: Pick<Change, "order" | "tokens" | "remote" | "onCounts">,
     wait: Wait,
-    onCounts: () => void,
   ): Promise<Applied> {
     const applied = Promise.withResolvers<Applied>();
+    // A failure is told below, once the wait for the lock has ended.
+    applied.promise.catch(() => {});
     const isDone = new AbortController();
     const change: Change = {
-      order,
-      tokens,
+      ...wanted,
       held: tokensOf(this.current),
       applied,
       onCounts: () => {
-        onCounts();
+        wanted.onCounts();
         isDone.abort();
       },
     };
-    this.#changes.push(change);
-    this.#wake?.();
+    const drop = (reason: unknown) => {
+      if (!this.#changes.includes(change)) return;
+      this.#changes = this.#changes.filter((each) => each !== change);
+      applied.reject(reason);
+    };
+    // At once: whoever has the lock must not apply what its caller gave up.
+    const onAbort = () => drop(wait.signal?.reason);
+    wait.signal?.addEventListener("abort", onAbort);
     const signal = wait.signal ? AbortSignal.any([wait.signal, isDone.signal]) : isDone.signal;
+    this.#changes.push(change);
+    this.#refreshing?.wake?.();
     try {
       await this.#transaction(() => Promise.resolve(), { ...wait, signal });
     } catch (error) {
       // Its wait for the lock also ends when a refresh of this session applied it.
-      if (this.#changes.includes(change)) {
-        this.#changes = this.#changes.filter((each) => each !== change);
-        applied.resolve({ written: undefined, ended: [], lateAnswer: undefined });
-        throw error;
-      }
+      drop(error);
+    } finally {
+      wait.signal?.removeEventListener("abort", onAbort);
     }
     return await applied.promise;
   }
@@ -461,7 +466,7 @@ export class Engine {
   /** A call that is made after a logout began does not use what that ends. */
   async #untilLoggedOut(): Promise<void> {
     for (let each = this.#changes.find(isLogout); each; each = this.#changes.find(isLogout)) {
-      await each.applied.promise;
+      await each.applied.promise.catch(() => {});
     }
   }
 
@@ -471,26 +476,26 @@ export class Engine {
       const changes = this.#changes;
       this.#changes = [];
       for (const each of changes) each.onCounts();
-      const last = changes.reduce((a, b) => b.order > a.order ? b : a);
-      const ended = [...changes.map((each) => each.held), tokensOf(this.current)];
-      const refreshing = this.#refreshing;
-      const written = this.isWanted(last.order) ? await this.#apply(last, transaction) : undefined;
-      const applied: Applied = {
-        written,
-        ended: ended.filter((each) => each !== undefined),
-        lateAnswer: written && refreshing?.answer,
-      };
+      const applied = this.#apply(changes, transaction);
       for (const each of changes) each.applied.resolve(applied);
+      await applied;
     }
   }
 
   /** What was under way or known before a login or a logout counts no more. */
-  async #apply({ order, tokens }: Change, transaction: Transaction): Promise<Written> {
-    this.#lastAppliedOrder = order;
+  async #apply(changes: readonly Change[], transaction: Transaction): Promise<Applied> {
+    const { order, tokens } = changes.reduce((a, b) => b.order > a.order ? b : a);
+    const ended = [...changes.flatMap((each) => [each.held, each.tokens]), tokensOf(this.current)]
+      .filter((each) => each !== tokens);
+    const everywhere = changes.some(({ remote }) => remote === "everywhere");
+    const lateAnswer = this.#refreshing?.answer;
+    let told: Promise<Told> | undefined;
+    const tellProvider = (signal: AbortSignal | undefined) =>
+      told ??= this.#tellProvider(ended, lateAnswer, everywhere, signal);
+    if (tokens !== undefined && !this.isWanted(order)) return { written: undefined, tellProvider };
+    this.#lastAppliedOrder = Math.max(order, this.#lastAppliedOrder);
     // A logout lets the request end: it may bring a refresh token that is to be revoked.
-    if (tokens !== undefined || this.#refreshing?.answer === undefined) {
-      this.#refreshing?.abort.abort();
-    }
+    if (tokens !== undefined || lateAnswer === undefined) this.#refreshing?.abort.abort();
     this.#refreshing = undefined;
     this.#cooldowns = NO_COOLDOWNS;
     this.notices.clear(
@@ -506,7 +511,7 @@ export class Engine {
     this.#setState(next);
     const written = await transaction.write(tokens, true);
     this.#took(written);
-    return written;
+    return { written, tellProvider };
   }
 
   /** What was written is no news; what others wrote in its place is. */
@@ -582,7 +587,6 @@ export class Engine {
         provider.timeoutMs,
         reason === "early" ? EARLY_DEADLINE_MS : Infinity,
       );
-      const leftMs = () => totalMs - (world.monotonic() - started);
       const savedElsewhere = (held: Tokens) => {
         const plan = planFor(this.current, world, NO_COOLDOWNS, 0);
         return plan.kind === "use" && !sameAccess(plan.tokens, held) ? plan.tokens : undefined;
@@ -601,7 +605,7 @@ export class Engine {
           return saved() !== undefined;
         },
       };
-      return await this.#transaction(async (transaction) => {
+      const tokens = await this.#transaction(async (transaction) => {
         const { lock } = transaction;
         signal.throwIfAborted();
         const found = saved();
@@ -610,6 +614,10 @@ export class Engine {
         // Others may have refreshed meanwhile: a second refresh could end the session for all.
         const away = this.store.remote?.problem;
         if (lock === "away" && away) throw away;
+        // A process that was stopped while it waited has a quarter all the same: an answer that comes too
+        // late is lost, and the refresh token with it.
+        const end = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
+        const leftMs = () => end - world.monotonic();
         // A holder gives up after half the deadline, so that those who wait have their turn.
         const budgetMs = () => lock === "held" ? Math.min(leftMs(), totalMs / 2) : leftMs();
         for (;;) {
@@ -645,13 +653,14 @@ export class Engine {
           throw error;
         }
       }, wait);
+      if (this.#refreshing === refreshing) return tokens;
     } catch (error) {
-      if (!signal.aborted && this.#refreshing === refreshing) throw error;
-      // A login or a logout counts, whatever became of this.
-      const winner = tokensOf(this.current);
-      if (winner === undefined) throw this.#whyNot();
-      return winner;
+      if (this.#refreshing === refreshing) throw error;
     }
+    // A login or a logout counts, whatever became of this.
+    const winner = tokensOf(this.current);
+    if (winner === undefined) throw this.#whyNot();
+    return winner;
   }
 
   /** The tokens held, if they can be refreshed. */
@@ -690,10 +699,9 @@ export class Engine {
     asked.catch(() => {});
     for (;;) {
       const woken = Promise.withResolvers<undefined>();
-      this.#wake = () => woken.resolve(undefined);
-      const answer = await Promise.race([asked, woken.promise]).finally(() => {
-        this.#wake = undefined;
-      });
+      refreshing.wake = () => woken.resolve(undefined);
+      if (this.#changes.length > 0) refreshing.wake();
+      const answer = await Promise.race([asked, woken.promise]);
       await this.#applyChanges(transaction);
       if (this.#refreshing !== refreshing) throw new DOMException("Another counts", "AbortError");
       if (answer !== undefined) return answer;
@@ -735,13 +743,13 @@ export class Engine {
     this.#took(await transaction.write(tokensOf(this.current), false));
   }
 
-  /** Tells the provider of a logout. @returns How far that went, and its text for people. */
+  /** Tells the provider of a logout. */
   async #tellProvider(
-    ended: readonly Tokens[],
+    ended: readonly (Tokens | undefined)[],
     lateAnswer: Promise<TokenDelivery> | undefined,
     everywhere: boolean,
     signal: AbortSignal | undefined,
-  ): Promise<{ ended: Reach; text: string | undefined }> {
+  ): Promise<Told> {
     const late = lateAnswer && await this.#lateTokens(lateAnswer, signal);
     try {
       // Loaded on demand: few processes log out.

@@ -81,10 +81,13 @@ export const NOTHING: Stored = { tokens: undefined };
 /** A session that no other process shares. */
 export const MEMORY_ONLY: SessionStore = {
   read: () => NOTHING,
-  transaction: (work) =>
-    work({
+  transaction: async (work) => {
+    // Logins and logouts of one moment are applied together, as where there is a lock.
+    await Promise.resolve();
+    return await work({
       lock: "impossible",
       stored: NOTHING,
       write: () => Promise.resolve({ kind: "saved", stored: NOTHING }),
-    }),
+    });
+  },
 };

@@ -25,8 +25,14 @@ export const comparesNothing: Wrap = (store) => ({
     ),
 });
 
-/** What was aborted while it waited for the lock is done all the same. */
-export const ignoresAborts: Wrap = (store): SessionStore => ({
+/** A lock that many have at once. */
+export const locksNobody: Wrap = (store): SessionStore => ({
   read: () => store.read(),
-  transaction: (work, wait) => store.transaction(work, { ...wait, signal: undefined }),
+  transaction: (work, wait) =>
+    work({
+      lock: "held",
+      stored: store.read(),
+      write: (tokens, over) =>
+        store.transaction((transaction) => transaction.write(tokens, over), wait),
+    }),
 });

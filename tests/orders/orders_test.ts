@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { explore, type Report, sample } from "./explore.ts";
-import { comparesNothing, hidesNews, ignoresAborts } from "./faults.ts";
+import { comparesNothing, hidesNews, locksNobody } from "./faults.ts";
 import { NAMED } from "./named.ts";
 import type { Wrap } from "./order.ts";
 import { randomFrom } from "./random.ts";
@@ -68,10 +68,10 @@ const faults: [string, Wrap, Partial<Scenario> & { ops: Op[] }, RegExp][] = [
     /^first was over, and is saved again$/,
   ],
   [
-    "a login that is aborted, and counts",
-    ignoresAborts,
-    { ops: [{ by: 0, do: "login", signal: "x" }], sessions: 1 },
-    /^A-login-0 rejected, and was saved$/,
+    "a lock that many have at once",
+    locksNobody,
+    { ops: [{ by: 0, do: "refresh" }, { by: 1, do: "refresh" }] },
+    /^a replaced refresh token is sent again$/,
   ],
 ];
 for (const [what, wrap, shape, violation] of faults) {
@@ -85,7 +85,10 @@ for (const [what, wrap, shape, violation] of faults) {
     } as const;
     assertNothing(await explore(scenario, { runs: 100 }));
     const { violations } = await explore(scenario, { runs: 100, wrap });
-    assert([...violations.keys()].some((it) => violation.test(it)), [...violations.keys()].join());
+    assert(
+      [...violations.keys()].some((it) => violation.test(it)),
+      [...violations.keys()].join(),
+    );
   });
 }
 

@@ -142,7 +142,7 @@ for (const file of [true, false]) {
   Deno.test(`a plain logout and one from all devices at once: both are told, ${file ? "file" : "memory"}`, async () => {
     await using world = portless({ file });
     await world.session.login();
-    const [plain, everywhere] = await Promise.all([
+    const [, everywhere] = await Promise.all([
       world.session.logout(),
       world.session.logout({ everywhere: true }),
     ]);

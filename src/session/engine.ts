@@ -228,6 +228,7 @@ export class Engine {
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (!this.#refreshing) await this.#look();
     this.noteRejection(rejected);
+    const before = this.#cooldowns;
     // Another call may have begun a refresh meanwhile.
     if (!this.#refreshing) {
       const now = this.current;
@@ -241,10 +242,14 @@ export class Engine {
     }
     try {
       const tokens = await this.#share("rejected", signal);
+      // Others saved these: nothing was refreshed for the rejected ones, and these may be rejected, too.
+      if (tokens.source === "file" || tokens.source === "store") this.#cooldowns = before;
       // A command may give the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (error instanceof AuthError && this.current.kind === "none") throw error;
+      // Nothing was sent, because every call that waited was aborted: the next one may try.
+      if (!(error instanceof AuthError)) this.#cooldowns = before;
       return undefined;
     }
   }

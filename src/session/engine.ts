@@ -675,11 +675,15 @@ export class Engine {
     return now.tokens;
   }
 
-  /** Another process holds the lock for too long: a token that is still good is used as it is. */
+  /**
+   * Another process holds the lock for too long. A token that is still good is used as it is. A lock in
+   * a store ends by itself, so that others are at work there, one after another: a refresh beside them
+   * would end the session for all where refresh tokens rotate.
+   */
   #goWithoutLock(held: Tokens): void {
     const place = this.#configuration.isInStore ? "in the store" : "beside the .env";
     const text = `another process holds the lock ${place} for too long`;
-    if (isGoodFor(held, this.world, 0)) {
+    if (this.store.remote !== undefined || isGoodFor(held, this.world, 0)) {
       throw new ProviderError(
         "TIMEOUT",
         `Cannot refresh the session: ${text}`,

@@ -28,7 +28,7 @@ export async function inCluster(
     };
     await using world = portless({
       sandbox: { rotateRefreshTokens: true, ...sandbox },
-      session: { sleep },
+      session: { sleep, timeout: patient },
     });
     const store = { store: server.url, storeKey: newStoreKey() };
     await use({
@@ -38,6 +38,11 @@ export async function inCluster(
       session: (more) => world.another({ ...store, ...more }),
     });
   });
+}
+
+/** A busy machine takes longer for an answer than a call with a good token waits for it. */
+export function patient(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms <= 250 ? 5_000 : ms);
 }
 
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -76,7 +76,8 @@ class Story {
     const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
     this.world = portless({
       file: true,
-      session: { sleep },
+      // Not even a busy machine lets a story fail by the time that its store takes.
+      session: { sleep, timeout: () => new AbortController().signal },
       sandbox: { rotateRefreshTokens: rotating, accessTokenSeconds: LIFETIME },
     });
     this.#place = make(this.world);

@@ -4,6 +4,7 @@
  * may, and its parent folder.
  */
 import { ConfigError } from "../../errors/errors.ts";
+import type { World } from "../../runtime/world.ts";
 
 /** The client. Not a literal: whatever checks or bundles this module would fetch it, too. */
 const CLIENT: string = "npm:@redis/client@^5";
@@ -24,6 +25,9 @@ interface Package {
   }): Client;
 }
 
+/** No question may take longer: a deadline is an hour at most, and a question has a quarter of it. */
+const LONGEST_CONNECT_MS = 900_000;
+
 /** The store did not answer. What it had was not changed by that, or will be found there. */
 export class Unreachable extends Error {
   override name = "Unreachable";
@@ -42,14 +46,19 @@ export interface Listening extends Disposable {
 export class Connection {
   readonly #url: URL;
   readonly #createClient: Package["createClient"];
+  readonly #timeout: World["timeout"];
 
-  private constructor(url: URL, { createClient }: Package) {
+  private constructor(url: URL, { createClient }: Package, timeout: World["timeout"]) {
     this.#url = url;
     this.#createClient = createClient;
+    this.#timeout = timeout;
   }
 
   /** @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be fetched. */
-  static async to(url: URL): Promise<Connection> {
+  static async to(
+    url: URL,
+    timeout: World["timeout"] = AbortSignal.timeout,
+  ): Promise<Connection> {
     let found: Package;
     try {
       found = await import(CLIENT);
@@ -62,7 +71,7 @@ export class Connection {
         `connect this computer to the network and run \`deno cache ${CLIENT}\`, then try again`,
       );
     }
-    return new Connection(url, found);
+    return new Connection(url, found, timeout);
   }
 
   /**
@@ -104,16 +113,15 @@ export class Connection {
     signal: AbortSignal | undefined,
     work: (client: Client) => Promise<T>,
   ): Promise<T> {
-    const connectTimeout = Math.max(1, Math.ceil(limitMs));
-    const socket = { connectTimeout, reconnectStrategy: false } as const;
+    // The limit below is the one that counts.
+    const socket = { connectTimeout: LONGEST_CONNECT_MS, reconnectStrategy: false } as const;
     const client = this.#createClient({ url: this.#url.href, socket });
     const failed = Promise.withResolvers<never>();
     // Without a listener an error ends the process.
     client.on("error", (error) => failed.reject(unreachable(error)));
-    const timer = setTimeout(
-      () => failed.reject(new Unreachable("it did not answer in time")),
-      limitMs,
-    );
+    const limit = this.#timeout(Math.max(1, Math.ceil(limitMs)));
+    const late = () => failed.reject(new Unreachable("it did not answer in time"));
+    limit.addEventListener("abort", late);
     const abort = () => failed.reject(signal?.reason);
     signal?.addEventListener("abort", abort);
     try {
@@ -125,7 +133,7 @@ export class Connection {
       end(client);
       throw error;
     } finally {
-      clearTimeout(timer);
+      limit.removeEventListener("abort", late);
       signal?.removeEventListener("abort", abort);
     }
   }

@@ -79,7 +79,7 @@ export class RedisStore implements SessionStore, RemoteStore {
         "set AUTH_STORE_KEY to what platform-auth store-key prints, on all machines",
       );
     } else notices.clear("STORE_NOT_ENCRYPTED");
-    const connection = await Connection.to(address.url);
+    const connection = await Connection.to(address.url, configuration().world.timeout);
     return new RedisStore(address, connection, seal, configuration, notices);
   }
 

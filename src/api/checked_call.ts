@@ -12,8 +12,8 @@ import type { Fix } from "../errors/fix.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";
 
-/** How much of an error's body is read, in bytes: its message stands at the beginning. */
-const MAX_ERROR_BYTES = 65_536;
+/** How much of an error or a page is read, in bytes: its message or title stands at the beginning. */
+const MAX_BEGINNING_BYTES = 65_536;
 /** Shorter values of a query occur in every text. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
@@ -135,11 +135,10 @@ export class CheckedCall {
       });
     }
     const isNamedOtherwise = /\.(?!x?html?$)[^./\\]+$/i.test(file);
-    if (!isNamedOtherwise || !/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
-      return;
-    }
-    const text = await firstPieceOf(response.clone());
-    if (!isPage(text)) return;
+    const type = response.headers.get("content-type") ?? "";
+    if (!isNamedOtherwise || !/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
+    const text = await beginningOf(response.clone(), this.signal, isNoMarkup);
+    if (!isMarkup(text)) return;
     await response.body?.cancel();
     const page = this.describePage(text, response);
     throw this.bodyError(response, {
@@ -188,32 +187,34 @@ function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   return "check the request";
 }
 
-/** The first part of a body, up to where it broke off. */
-async function beginningOf(response: Response, signal: AbortSignal | undefined): Promise<string> {
+/**
+ * The first part of a body, up to where it broke off.
+ *
+ * @param isEnough Asked after each piece: whether more would tell nothing more.
+ */
+async function beginningOf(
+  { body }: Response,
+  signal: AbortSignal | undefined,
+  isEnough: (text: string) => boolean = () => false,
+): Promise<string> {
+  const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;
   try {
-    for await (const piece of response.body ?? []) {
-      text += decoder.decode(piece, { stream: true });
-      if ((size += piece.byteLength) >= MAX_ERROR_BYTES) break;
+    while (reader && size < MAX_BEGINNING_BYTES && !isEnough(text)) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+      size += value.byteLength;
     }
   } catch {
     signal?.throwIfAborted();
-  }
-  return text.trim();
-}
-
-async function firstPieceOf({ body }: Response): Promise<string> {
-  const reader = body?.getReader();
-  try {
-    return new TextDecoder().decode((await reader?.read())?.value);
-  } catch {
-    return "";
   } finally {
-    // Settles only when the answer that this is a copy of ends, too.
+    // Not waited for: that of a copy settles only when the answer itself ends, too.
     reader?.cancel().catch(() => {});
   }
+  return text.trim();
 }
 
 /** The message in an error's body: that of JSON or XML, the title of a page, or the whole text. */
@@ -241,7 +242,41 @@ function sentenceIn(value: unknown): string | undefined {
 
 /** Whether a text begins as an HTML page. */
 export function isPage(text: string): boolean {
-  return /^\s*<(!doctype html|html)\b/i.test(text);
+  return /^<(!doctype\s*html|html)\b/i.test(withoutPreamble(text));
+}
+
+/** Whether a text that is said to be HTML begins as a page or a part of one, such as a form. */
+function isMarkup(text: string): boolean {
+  const rest = withoutPreamble(text);
+  return isPage(text) || FIRST_TAG.test(rest) || UNENDED.test(rest);
+}
+
+/** Whether a text is surely none, however it continues. */
+function isNoMarkup(text: string): boolean {
+  const rest = withoutPreamble(text);
+  return rest.length > FIRST_TAG_LENGTH && !isMarkup(text) || /^[^<]/.test(rest);
+}
+
+/** The tags that a page begins with where it has no doctype. */
+const FIRST_TAG =
+  /^<(head|title|meta|link|style|script|noscript|base|body|header|main|section|nav|form|div|span|center|iframe|h[1-6]|table|font|img|br|p|a|b)[\s/>]/i;
+/** Within so many characters a doctype or a first tag names itself. */
+const FIRST_TAG_LENGTH = 64;
+/** A comment that does not end in what was read. */
+const UNENDED = /^<(!--|\?)/;
+
+/** A text without what may stand before the first tag: blanks, an XML declaration and comments. */
+function withoutPreamble(text: string): string {
+  const blanks = /\s*/y;
+  for (let at = 0;;) {
+    blanks.lastIndex = at;
+    blanks.test(text);
+    at = blanks.lastIndex;
+    const closing = text.startsWith("<!--", at) ? "-->" : text.startsWith("<?", at) ? ">" : "";
+    const end = closing === "" ? -1 : text.indexOf(closing, at + 2);
+    if (end < 0) return text.slice(at);
+    at = end + closing.length;
+  }
 }
 
 /** Names a page by its title. The pattern stops at the next tag, so that the time stays linear. */

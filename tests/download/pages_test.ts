@@ -1,0 +1,97 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { inFolder } from "../support/child_deno.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+const BODY = "<title>Company</title><form>Sign in</form>";
+
+/** A body in pieces of this many bytes. */
+function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(at, at += size));
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Saves an answer as a CSV, and gives what was saved or why not. */
+async function saveAsCsv(text: string, type: string, size: number): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  await using world = portless({
+    api: () => new Response(inPieces(bytes, size), { headers: { "content-type": type } }),
+  });
+  await world.session.login();
+  let outcome = "";
+  await inFolder(async (folder) => {
+    const file = `${folder}/data.csv`;
+    try {
+      await world.session.download("/files/data", file);
+      outcome = await Deno.readTextFile(file);
+    } catch (error) {
+      outcome = (error as Error).message;
+      assertEquals([...Deno.readDirSync(folder)], []);
+    }
+  });
+  return outcome;
+}
+
+const pages: [string, string][] = [
+  ["a doctype", `<!DOCTYPE html>${BODY}`],
+  ["a doctype and an XML declaration", `<?xml version="1.0"?>\n<!DOCTYPE html SYSTEM "x">${BODY}`],
+  ["a comment", `<!-- a > b -- -->\n<html>${BODY}`],
+  ["comments and blanks", `\n<!----> <!-->\t<!-- x --><!doctype  html>${BODY}`],
+  ["a BOM", `\uFEFF<html lang="en">${BODY}`],
+  ["a BOM, blanks and a declaration", `\uFEFF \r\n<?xml version="1.0"?> <!-- x --><HTML>${BODY}`],
+  ["a long comment", `<!-- ${"x".repeat(3_000)} --><!doctype html>${BODY}`],
+  ["no doctype", `<head>${BODY}`],
+  ["its title", BODY],
+];
+for (const [what, page] of pages) {
+  for (const size of [1, 7, 100_000]) {
+    Deno.test(`a login page that begins with ${what} is no CSV, ${size} bytes a piece`, async () => {
+      assertMatch(
+        await saveAsCsv(page, "text/html; charset=utf-8", size),
+        /it is an HTML page with the title "Company", which asks for a login, and was not saved/,
+      );
+    });
+  }
+}
+
+Deno.test("a login page of the type of XHTML is no CSV", async () => {
+  const page = `<?xml version="1.0"?><!DOCTYPE html><html>${BODY}</html>`;
+  assertMatch(await saveAsCsv(page, "application/xhtml+xml", 9), /an HTML page .* was not saved/);
+});
+
+Deno.test("a page whose comment does not end is no CSV", async () => {
+  const page = `<!-- ${"x".repeat(200_000)}`;
+  assertMatch(await saveAsCsv(page, "text/html", 50_000), /an HTML page.* was not saved/);
+});
+
+const measurements = [
+  "time,height\n10:00,1.2\n",
+  "<5,6\n",
+  "",
+  "\n\n",
+  "<?xml version='1.0'?><!-- of today --><stations/>",
+  "<!doctype stations><stations/>",
+];
+for (const text of measurements) {
+  for (const size of [1, 100_000]) {
+    Deno.test(`measurements that are said to be a page are saved: ${JSON.stringify(text)}, ${size} bytes a piece`, async () => {
+      assertEquals(await saveAsCsv(text, "text/html", size), text);
+    });
+  }
+}
+
+Deno.test("fetchJson() and the errors of statuses know a page behind a declaration and a comment", async () => {
+  const page = `<?xml version="1.0"?>\n<!-- x -->\n<!DOCTYPE html><title>Gone fishing</title>`;
+  await using world = portless({
+    api: (_, count) => new Response(page, { status: count === 1 ? 200 : 400 }),
+  });
+  await world.session.login();
+  const odd = await rejection(world.session.fetchJson("/v1/stations"));
+  assertMatch(odd.message, /it is an HTML page with the title "Gone fishing", and no JSON/);
+  const refused = await rejection(world.session.fetchJson("/v1/stations"));
+  assertMatch(refused.message, /answered 400 \(an HTML page with the title "Gone fishing"\)/);
+});

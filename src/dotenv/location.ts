@@ -5,7 +5,14 @@
  */
 import { filePath, fileUrl, workingFolder } from "../files/paths.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { hasForeignLink, isForeign, lookAt, mayRead, unlessMissing } from "../files/look.ts";
+import {
+  FOREIGN_LINK,
+  hasForeignLink,
+  isForeign,
+  lookAt,
+  mayRead,
+  unlessMissing,
+} from "../files/look.ts";
 
 /** How large a `.env` may be, in bytes. Each start reads it whole; no person writes one this long. */
 const MAX_BYTES = 1_048_576;
@@ -151,7 +158,7 @@ export function regularFile(path: string): Deno.FileInfo | undefined {
   const entry = unlessMissing(() => Deno.lstatSync(path));
   const info = entry?.isSymlink ? unlessMissing(() => Deno.statSync(path)) : entry;
   if (entry?.isSymlink && hasForeignLink(path, info)) {
-    throw refused(path, "it is a link that belongs to another user, who can make it lead anywhere");
+    throw refused(path, FOREIGN_LINK);
   }
   if (info === undefined) return undefined;
   if (info.isDirectory) throw refused(path, "it is a folder");

@@ -1,9 +1,18 @@
 import { type Digest, isRepresentation, type Representation } from "./representation.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { filePath, fileUrl } from "../files/paths.ts";
-import { isForeign, lookAt, realPath } from "../files/look.ts";
-import { renameOver } from "../files/replace_file.ts";
+import { filePath, fileUrl, folderOf } from "../files/paths.ts";
+import {
+  FOREIGN_LINK,
+  hasForeignLink,
+  isForeign,
+  lookAt,
+  mayRead,
+  mayWrite,
+  realPath,
+  unlessMissing,
+} from "../files/look.ts";
+import { removeAbandoned, renameOver } from "../files/replace_file.ts";
 
 /** Where the bytes of a download go while it is not whole. */
 export interface DownloadTarget {
@@ -48,13 +57,17 @@ export async function openTarget(
   const name = new Uint8Array(hash).toHex().slice(0, 8);
   return guarded(path, () => {
     const whole = filePath(fileUrl(path));
-    const found = lookAtTarget(whole);
+    const found = unlessMissing(() => Deno.statSync(whole));
+    if (hasForeignLink(whole, found)) throw refused(path, FOREIGN_LINK, "name another file");
     if (found?.isDirectory) throw refused(path, "it is a folder", "name a file");
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
-    if (found && !overwrite) throw alreadyThere(path);
     // The file that a link leads to is replaced, and the link stays.
     const target = realPath(whole);
-    const file = openLocked(`${target}.${name}.part`);
+    const shared = `${target}.${name}.part`;
+    const isRefused = found !== undefined && !overwrite;
+    removeOldParts(target, isRefused ? undefined : shared);
+    if (isRefused) throw alreadyThere(path);
+    const file = openLocked(shared);
     if (file === "busy" && !overwrite) {
       throw refused(
         path,
@@ -63,25 +76,52 @@ export async function openTarget(
       );
     }
     if (typeof file === "object") {
-      return new PartFile(
-        { path, target, part: `${target}.${name}.part`, overwrite },
-        file,
-        resume,
-      );
+      return new PartFile({ path, target, part: shared, overwrite }, file, resume);
     }
     const part = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
     const own = Deno.openSync(part, { read: true, write: true, createNew: true, mode: 0o600 });
+    tryLock(own);
     return new PartFile({ path, target, part, overwrite, isOnce: true }, own, false);
   });
 }
 
-function lookAtTarget(path: string): Deno.FileInfo | undefined {
+/** What part files and their notes add to the name of the target. */
+const PART = /^\.[0-9a-f]{8}\.part(\.json)?$/;
+
+/**
+ * Removes the parts that killed downloads of any address left beside a target, if they are old and
+ * no download uses them.
+ *
+ * @param resumed The part that this download resumes.
+ */
+function removeOldParts(target: string, resumed: string | undefined): void {
+  const folder = folderOf(target);
+  if (!mayRead(folder) || !mayWrite(folder)) return;
+  removeAbandoned(target, PART, (found, info) => {
+    const part = found.replace(/\.json$/, "");
+    if (part === resumed || isForeign(found, info)) return false;
+    // A note leaves together with its part.
+    if (part !== found) return lookAt(part, Deno.lstatSync) === undefined;
+    using file = Deno.openSync(part, { read: true, write: true });
+    if (tryLock(file) === "busy" || !isNameOf(part, file)) return false;
+    remove(part);
+    remove(`${part}.json`);
+    return false;
+  });
+}
+
+/** Locks a part file for this process, as long as it is open. `unusable`: files have no locks there. */
+function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   try {
-    return Deno.statSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
+    return file.tryLockSync(true) ? "held" : "busy";
+  } catch {
+    return "unusable";
   }
+}
+
+/** Whether an open file still has this name. */
+function isNameOf(path: string, file: Deno.FsFile): boolean {
+  return lookAt(path, Deno.lstatSync)?.ino === file.statSync().ino;
 }
 
 /**
@@ -102,17 +142,17 @@ function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
       if (error instanceof Deno.errors.NotFound && there) continue;
       throw error;
     }
-    try {
-      if (!file.tryLockSync(true)) {
-        file.close();
-        return "busy";
-      }
-    } catch {
+    const lock = tryLock(file);
+    if (lock !== "held") {
       file.close();
-      return "unusable";
+      return lock;
     }
     // Its last holder may have given it its final name meanwhile.
-    if (lookAt(part, Deno.lstatSync)?.ino === file.statSync().ino) return file;
+    if (isNameOf(part, file)) {
+      if ((file.statSync().nlink ?? 1) < 2) return file;
+      // Or it was killed before it removed this name: what has another one is the user's file.
+      remove(part);
+    }
     file.close();
   }
   return "unusable";
@@ -144,7 +184,9 @@ class PartFile implements DownloadTarget {
     const size = file.statSync().size;
     if (of?.validator !== undefined && size <= (of.total ?? Infinity)) {
       this.#of = of;
-      this.#size = size;
+      // Of a whole part the last byte is asked for again: only the API knows that it is still the file.
+      this.#size = Math.max(0, Math.min(size, (of.total ?? Infinity) - 1));
+      file.truncateSync(this.#size);
       file.seekSync(0, Deno.SeekMode.End);
     } else {
       file.truncateSync(0);
@@ -228,7 +270,9 @@ class PartFile implements DownloadTarget {
     }
     if (!open.has(this)) throw ended();
     guarded(path, () => {
-      const replaced = lookAt(target)?.mode ?? lookAt(this.#note)?.mode;
+      // Not that of a file behind a link: somebody may have put one there meanwhile.
+      const there = lookAt(target, Deno.lstatSync);
+      const replaced = there?.isFile ? there.mode : lookAt(this.#note, Deno.lstatSync)?.mode;
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
       if (!overwrite) moveUnlessThere(path, part, target);
     });

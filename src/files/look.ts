@@ -14,6 +14,10 @@ export function isForeign(path: string, info: Deno.FileInfo | undefined): boolea
   return (owner !== undefined && owner !== ownUid()) || hasForeignLink(path, info);
 }
 
+/** Why a file behind such a link is neither read nor written. */
+export const FOREIGN_LINK =
+  "it is a link that belongs to another user, who can make it lead anywhere";
+
 /**
  * Whether a link on the way to a file belongs to another user than this one, root, and the owner of the
  * file.
@@ -52,6 +56,11 @@ export function lookAt(
 /** Whether a path may be read without a permission prompt. */
 export function mayRead(path: string): boolean {
   return Deno.permissions.querySync({ name: "read", path }).state === "granted";
+}
+
+/** Whether a path may be written to without a permission prompt. */
+export function mayWrite(path: string): boolean {
+  return Deno.permissions.querySync({ name: "write", path }).state === "granted";
 }
 
 /** The path of the file behind any symbolic links, so that a write keeps the links. */

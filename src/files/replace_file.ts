@@ -4,7 +4,7 @@ import { folderOf } from "./paths.ts";
 /** What a temporary file adds to the name of the file: always the same, or a random part. */
 const TEMPORARY = /^(\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\.tmp$/;
 
-/** A temporary file that is older was left by a killed process: writing one takes milliseconds. */
+/** A file that nobody wrote to for longer was left by a killed process. */
 const ABANDONED_MS = 24 * 60 * 60 * 1_000;
 
 /** How a file is replaced. */
@@ -28,7 +28,7 @@ export async function replaceFile(
   text: string,
   { info, locked, isWanted }: Replacement,
 ): Promise<boolean> {
-  if (!locked) removeAbandoned(path);
+  if (!locked) removeAbandoned(path, TEMPORARY);
   // The lock allows a fixed name, so that the next holder of it finds and removes what a crash left.
   const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
   if (locked) remove(temporary);
@@ -122,22 +122,39 @@ export function giveTo(owner: Deno.FileInfo, path: string, made: Deno.FileInfo):
 /** Removes the temporary files that killed processes left beside a file; for the holder of its lock. */
 export function removeLeftovers(path: string): void {
   remove(`${path}.tmp`);
-  removeAbandoned(path);
+  removeAbandoned(path, TEMPORARY);
 }
 
-/** Removes temporary files that are too old to be in use. They hold all that the file held. */
-function removeAbandoned(path: string): void {
+/**
+ * Removes the files beside a file that are too old to be in use: killed processes left them, and they
+ * hold what the file holds.
+ *
+ * @param ending What they add to the name of the file.
+ * @param isFree Asked of each: whether it may go.
+ */
+export function removeAbandoned(
+  path: string,
+  ending: RegExp,
+  isFree: (path: string, info: Deno.FileInfo) => boolean = () => true,
+): void {
   const folder = folderOf(path);
   const name = path.slice(folder.length);
+  const removeIfOld = (found: string) => {
+    try {
+      const info = Deno.lstatSync(found);
+      const age = info.mtime ? Date.now() - info.mtime.getTime() : 0;
+      if (info.isFile && age > ABANDONED_MS && isFree(found, info)) Deno.removeSync(found);
+    } catch {
+      // Another process removed it just now, or this user may not.
+    }
+  };
   try {
     for (const entry of Deno.readDirSync(folder)) {
-      if (!entry.name.startsWith(name) || !TEMPORARY.test(entry.name.slice(name.length))) continue;
-      const found = folder + entry.name;
-      const { isFile, mtime } = Deno.lstatSync(found);
-      if (isFile && mtime && Date.now() - mtime.getTime() > ABANDONED_MS) remove(found);
+      const isOne = entry.name.startsWith(name) && ending.test(entry.name.slice(name.length));
+      if (isOne) removeIfOld(folder + entry.name);
     }
   } catch {
-    // A folder that cannot be listed, or a file that another process removed just now.
+    // The folder cannot be listed.
   }
 }
 

@@ -1,0 +1,214 @@
+import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { ConfigError, type DownloadOptions, type Session } from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { linkOf } from "../support/disks.ts";
+import { NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+const STRANGER = 12_345;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+interface Place {
+  readonly session: Session;
+  readonly folder: string;
+  readonly file: string;
+  /** The requests of downloads. */
+  readonly called: readonly unknown[];
+  get(options?: DownloadOptions, path?: string): Promise<string>;
+}
+
+/** A folder to save files in that the API gives whole. */
+async function inPlace(use: (place: Place) => Promise<void>): Promise<void> {
+  const headers = { etag: `"1"` };
+  await using world = portless({ api: () => new Response("fetched", { headers }) });
+  const { session, called } = world;
+  await session.login();
+  await inFolder(async (folder) => {
+    const file = `${folder}/data.csv`;
+    await use({
+      session,
+      folder,
+      file,
+      called,
+      async get(options, path = "/files/data") {
+        await session.download(path, file, options);
+        return await Deno.readTextFile(file);
+      },
+    });
+  });
+}
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+subject(ROOT_ONLY, "another user's link at the target of a download", (test) => {
+  const links: [string, overwrite: boolean, chain: boolean, there: boolean][] = [
+    ["leads to a file of the user, which may be replaced", true, false, true],
+    ["leads nowhere, and a file may be replaced", true, false, false],
+    ["leads nowhere", false, false, false],
+    ["stands behind a link of the user", true, true, true],
+  ];
+  for (const [what, overwrite, chain, there] of links) {
+    test(`another user's link is not followed where it ${what}`, () =>
+      inPlace(async ({ folder, file, called, get }) => {
+        const mine = `${folder}/.profile`;
+        if (there) await Deno.writeTextFile(mine, "mine");
+        await linkOf(STRANGER, mine, chain ? `${folder}/theirs` : file);
+        if (chain) await Deno.symlink("theirs", file);
+        const before = filesIn(folder);
+        const error = await rejection(get({ overwrite }));
+        assertInstanceOf(error, ConfigError);
+        assertEquals(error.code, "INVALID_SETTING");
+        assertMatch(
+          error.message,
+          /data\.csv: it is a link that belongs to another user, who can make it lead anywhere; name another file/,
+        );
+        assertEquals([filesIn(folder), called.length], [before, 0]);
+        if (there) assertEquals(await Deno.readTextFile(mine), "mine");
+      }));
+  }
+
+  test("another user's link to a pipe or a device is not written through", () =>
+    inPlace(async ({ file, get, called }) => {
+      await linkOf(STRANGER, "/dev/null", file);
+      // A device of root behind it: the link is the stranger's all the same.
+      assertMatch((await rejection(get({ overwrite: true }))).message, /belongs to another user/);
+      assertEquals(called.length, 0);
+    }));
+});
+
+subject(NOT_ON_WINDOWS, "a user's own link at the target of a download", (test) => {
+  for (const there of [true, false]) {
+    test(`a user's own link is followed, ${there ? "to a file" : "to where none is yet"}`, () =>
+      inPlace(async ({ folder, file, get }) => {
+        if (there) await Deno.writeTextFile(`${folder}/real.csv`, "old");
+        await Deno.symlink("real.csv", file);
+        assertEquals(await get({ overwrite: there }), "fetched");
+        assertEquals(filesIn(folder), ["data.csv", "real.csv"]);
+        assertEquals(Deno.lstatSync(file).isSymlink, true);
+      }));
+  }
+});
+
+subject(NOT_ON_WINDOWS, "a link that is put at the target meanwhile", (test) => {
+  test("a link that is put at the target meanwhile is replaced, and gives the file no mode", async () => {
+    await inFolder(async (folder) => {
+      const file = `${folder}/data.csv`;
+      const other = `${folder}/open-to-all`;
+      await Deno.writeTextFile(other, "theirs");
+      await Deno.chmod(other, 0o666);
+      await using world = portless({
+        api: async () => {
+          await Deno.symlink(other, file);
+          return new Response("fetched");
+        },
+      });
+      await world.session.login();
+      await world.session.download("/files/data", file, { overwrite: true });
+      const { isFile, mode } = await Deno.lstat(file);
+      assertEquals([isFile, (mode ?? 0) & 0o777], [true, 0o666 & ~Deno.umask()]);
+      assertEquals(await Deno.readTextFile(other), "theirs");
+    });
+  });
+});
+
+/** The name of the part that a download of an address writes to. */
+async function partOf(file: string, address: string): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(address));
+  return `${file}.${new Uint8Array(hash).toHex().slice(0, 8)}.part`;
+}
+
+Deno.test("a part that is a second name of the file is not written to", () =>
+  inPlace(async ({ session, folder, file, get, called }) => {
+    await get();
+    const address = (called[0] as { url: string }).url;
+    // As a process leaves it that is killed after it gave the part its name.
+    const part = await partOf(file, address);
+    await Deno.writeTextFile(file, "old version");
+    await Deno.link(file, part);
+    const noted = { validator: `"1"`, tag: `"1"`, total: 11 };
+    await Deno.writeTextFile(`${part}.json`, JSON.stringify(noted));
+    const copy = `${folder}/second`;
+    await Deno.link(file, copy);
+    assertEquals(await get({ overwrite: true }), "fetched");
+    assertEquals(await Deno.readTextFile(copy), "old version");
+    assertEquals(filesIn(folder), ["data.csv", "second"]);
+    // Nor is any other file that has such a second name.
+    await Deno.link(copy, part);
+    assertEquals(await get({ overwrite: true }), "fetched");
+    assertEquals(await Deno.readTextFile(copy), "old version");
+    await session.logout();
+  }));
+
+interface Left {
+  readonly name: string;
+  readonly daysAgo: number;
+  readonly owner?: number;
+}
+
+async function leave(folder: string, { name, daysAgo, owner }: Left): Promise<void> {
+  const path = `${folder}/${name}`;
+  await Deno.writeTextFile(path, "{}");
+  const at = new Date(Date.now() - daysAgo * DAY_MS);
+  await Deno.utime(path, at, at);
+  if (owner !== undefined) await Deno.chown(path, owner, owner);
+}
+
+const OLD: Left[] = [
+  { name: "data.csv.00000001.part", daysAgo: 2 },
+  { name: "data.csv.00000001.part.json", daysAgo: 2 },
+  { name: "data.csv.00000002.part", daysAgo: 40 },
+  { name: "data.csv.00000003.part.json", daysAgo: 2 },
+];
+const KEPT: Left[] = [
+  { name: "data.csv.00000004.part", daysAgo: 0.5 },
+  { name: "data.csv.00000004.part.json", daysAgo: 2 },
+  { name: "data.csv.00000005.part.txt", daysAgo: 9 },
+  { name: "data.csv.0005.part", daysAgo: 9 },
+  { name: "my-data.csv.00000006.part", daysAgo: 9 },
+  { name: "data2.csv.00000007.part", daysAgo: 9 },
+];
+
+for (const there of [false, true]) {
+  Deno.test(`the next download to a target${there ? " that is there" : ""} removes old parts, and no others`, () =>
+    inPlace(async ({ folder, file, get }) => {
+      for (const each of [...OLD, ...KEPT]) await leave(folder, each);
+      if (there) await Deno.writeTextFile(file, "there");
+      if (there) await rejection(get());
+      else await get();
+      assertEquals(filesIn(folder), ["data.csv", ...KEPT.map(({ name }) => name)].sort());
+    }));
+}
+
+Deno.test("an old part that another download uses, or that a download can resume, is no leftover", () =>
+  inPlace(async ({ folder, file, get, called }) => {
+    const name = "data.csv.00000001.part";
+    await leave(folder, { name, daysAgo: 9 });
+    {
+      using used = Deno.openSync(`${folder}/${name}`, { read: true, write: true });
+      used.lockSync(true);
+      await get();
+    }
+    assertEquals(filesIn(folder), ["data.csv", name]);
+    const { url } = called[0] as { url: string };
+    const part = await partOf(file, url);
+    await Deno.remove(file);
+    await Deno.writeTextFile(part, "fet");
+    const noted = { validator: `"1"`, tag: `"1"`, total: 7 };
+    await Deno.writeTextFile(`${part}.json`, JSON.stringify(noted));
+    for (const path of [part, `${part}.json`]) await Deno.utime(path, 1_700_000_000, 1_700_000_000);
+    let first = -1;
+    await get({ onProgress: ({ bytes }) => first = first < 0 ? bytes : first });
+    assertEquals([first, filesIn(folder)], [3, ["data.csv"]]);
+  }));
+
+subject(ROOT_ONLY, "parts of other users", (test) => {
+  test("parts of other users are left alone, however old", () =>
+    inPlace(async ({ folder, get }) => {
+      const name = "data.csv.00000001.part";
+      await leave(folder, { name, daysAgo: 99, owner: STRANGER });
+      await get();
+      assertEquals(filesIn(folder), ["data.csv", name]);
+    }));
+});

@@ -9,7 +9,7 @@ import { type ApiAccount, NetworkError } from "../api/auth_fetch.ts";
 import { CheckedCall } from "../api/checked_call.ts";
 import { pairsOf, withDefault } from "../api/headers.ts";
 import { type DownloadTarget, openTarget } from "./download_target.ts";
-import { isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
+import { isEnd, isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
 import { backoffMs, retryAfterMs } from "../http/backoff.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
@@ -204,7 +204,6 @@ class Transfer {
   /** Sends one request. @returns `undefined` if the file is whole. */
   async #attempt(attempts: number): Promise<Setback | undefined> {
     const { size, of } = this.#target;
-    if (size > 0 && size === of.total) return undefined;
     let response: Response;
     try {
       response = await this.#call.send(this.#headers());
@@ -219,8 +218,8 @@ class Transfer {
     if (status === 206 && size > 0) return await this.#resume(response);
     if (status === 416 && size > 0) {
       await response.body?.cancel();
-      if (rangeOf(response.headers).total === size) return undefined;
-      return this.#anew("the API has less than what is there");
+      if (isEnd(response.headers, size, of)) return undefined;
+      return this.#anew("the API has another version than the one that was begun");
     }
     if (response.ok && status !== 206) return await this.#begin(response);
     return await this.#refused(response, attempts);
@@ -239,7 +238,7 @@ class Transfer {
     const { size, of } = this.#target;
     if (!isRest(response, size, of)) {
       await response.body?.cancel();
-      return this.#anew("the API sent another part than the one that was asked for");
+      return this.#anew("the API sent another part or version of the file");
     }
     this.#target.learn(rangeOf(response.headers).total);
     return await this.#read(response);
@@ -286,16 +285,21 @@ class Transfer {
   async #read(response: Response): Promise<Setback | undefined> {
     this.contentType = response.headers.get("content-type") ?? undefined;
     const target = this.#target;
+    let breakage: BodyError | undefined;
     try {
       await this.#copy(response);
     } catch (error) {
       this.#call.signal?.throwIfAborted();
       if (!(error instanceof BodyError)) throw error;
-      return { why: "the answer broke off", cause: error.cause };
+      breakage = error;
     }
-    const { total = target.size } = target.of;
-    if (target.size < total) return { why: "the answer broke off" };
-    if (target.size === total) return undefined;
+    const { size, of: { total } } = target;
+    // After its last byte a connection may break: the file is whole.
+    const isWhole = total === undefined ? breakage === undefined : size === total;
+    if (isWhole) return undefined;
+    if (total === undefined || size < total) {
+      return { why: "the answer broke off", cause: breakage?.cause };
+    }
     target.discard();
     throw broken(this.#call, "the API sent more than it announced", "try again");
   }

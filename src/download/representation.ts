@@ -12,6 +12,10 @@ export interface Digest {
 export interface Representation {
   /** A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined`: it cannot be resumed. */
   readonly validator?: string | undefined;
+  /** The `ETag` as it was given, a weak one too. */
+  readonly tag?: string | undefined;
+  /** The `Last-Modified` as it was given. */
+  readonly modified?: string | undefined;
   /** Length in bytes. */
   readonly total?: number | undefined;
   readonly digest?: Digest | undefined;
@@ -25,6 +29,8 @@ export function representationOf(response: Response): Representation {
   const length = headers.get("content-length");
   return {
     validator: headers.get("accept-ranges") === "none" ? undefined : validatorOf(headers),
+    tag: headers.get("etag") ?? undefined,
+    modified: headers.get("last-modified") ?? undefined,
     total: length === null ? undefined : Number(length),
     digest: digestOf(headers),
   };
@@ -56,11 +62,26 @@ export function rangeOf(headers: Headers): { start?: number; total?: number } {
 
 /** Whether an answer holds the file from this byte on. */
 export function isRest(response: Response, size: number, of: Representation): boolean {
-  const { headers } = response;
-  const { start, total } = rangeOf(headers);
-  const tag = headers.get("etag");
-  const isSame = tag === null || !of.validator?.startsWith('"') || tag === of.validator;
-  return start === size && isSame && !isPacked(response) &&
+  return rangeOf(response.headers).start === size && !isPacked(response) &&
+    isSameVersion(response.headers, of);
+}
+
+/** Whether an answer 416 says that the file ends with this byte. */
+export function isEnd(headers: Headers, size: number, of: Representation): boolean {
+  return rangeOf(headers).total === size && isSameVersion(headers, of);
+}
+
+/**
+ * Whether an answer is about the version that was begun: not every server and proxy heeds `If-Range`.
+ * What only one of the two answers has counts as another version. Only the date may be missing beside
+ * a strong tag (RFC 9110, 15.3.7).
+ */
+function isSameVersion(headers: Headers, of: Representation): boolean {
+  const { total } = rangeOf(headers);
+  const tag = headers.get("etag") ?? undefined;
+  const modified = headers.get("last-modified") ?? undefined;
+  const isDateLeftOut = modified === undefined && tag?.startsWith('"');
+  return tag === of.tag && (modified === of.modified || isDateLeftOut === true) &&
     (of.total === undefined || total === undefined || total === of.total);
 }
 
@@ -90,12 +111,17 @@ function digestOf(headers: Headers): Digest | undefined {
 
 /** Whether a note can be used: it may come from another version, or have been changed. */
 export function isRepresentation(noted: unknown): noted is Representation {
-  const { validator, total, digest } = noted as Record<keyof Representation, unknown>;
+  const { validator, tag, modified, total, digest } = noted as Record<
+    keyof Representation,
+    unknown
+  >;
   const { algorithm, value } = (digest ?? { algorithm: "md5", value: "" }) as Record<
     string,
     unknown
   >;
   return typeof validator === "string" && /^[\x20-\x7e]+$/.test(validator) &&
+    (validator === tag || validator === modified) &&
+    [tag, modified].every((each) => each === undefined || typeof each === "string") &&
     (total === undefined || Number.isSafeInteger(total)) &&
     STRONGEST_FIRST.some((known) => known === algorithm) && typeof value === "string";
 }

@@ -158,9 +158,17 @@ for (const [what, change, options] of changes) {
 Deno.test("what an earlier call left with a note that makes no sense is fetched anew", () =>
   inWorld({ dropAfter: 100_000 }, async (world) => {
     const { server, get, folder } = world;
-    const odd = [{ validator: "a\n" }, { total: "300000" }, { digest: "x" }, {
-      digest: { algorithm: "rot13", value: "x" },
-    }];
+    const odd = [
+      { validator: "a\n" },
+      { validator: `"two"` },
+      { tag: 1 },
+      { modified: 1 },
+      { total: "300000" },
+      { digest: "x" },
+      {
+        digest: { algorithm: "rot13", value: "x" },
+      },
+    ];
     for (const each of odd) {
       Object.assign(server.options, { dropAfter: 100_000 });
       const before = server.asked.length;

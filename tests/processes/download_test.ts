@@ -77,3 +77,67 @@ Deno.test(
       assertEquals(names.filter((name) => name.startsWith("data.bin")), ["data.bin"]);
     }),
 );
+
+/** Says when it begins, and replaces the file that is there. */
+const REPLACING = `
+  import { download, login } from ${JSON.stringify(MOD_PATH)};
+  await login();
+  console.log("begins");
+  await download("/files/data", "data.bin", { overwrite: true });`;
+
+Deno.test("a file that changes while its downloads are killed is never a mix of two versions", () =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox();
+    // Of one length, and with dates as their only validators.
+    const versions = [1, 2].map((version) => ({
+      content: contentOf(2_000_000).map((byte) => byte ^ version),
+      etag: "",
+      headers: {
+        "last-modified": `Sun, 0${version} Nov 2026 10:00:00 GMT`,
+        date: "Sat, 21 Nov 2026 10:00:00 GMT",
+      },
+    }));
+    const [first, second] = versions;
+    // It gives the rest of what it has, whatever If-Range names.
+    await using server = startFileServer({
+      content: new Uint8Array(),
+      ignoresIfRange: true,
+      ...first,
+    });
+    const isVersion = (bytes: Uint8Array) =>
+      versions.some(({ content }) =>
+        bytes.length === content.length && bytes.every((byte, at) => byte === content[at])
+      );
+    await writeEnv(folder, { ...variablesOf(sandbox.settings), API_BASE_URL: server.origin });
+    await Deno.writeTextFile(`${folder}/script.ts`, REPLACING);
+    const start = () =>
+      new Deno.Command(Deno.execPath(), {
+        args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
+        cwd: folder,
+        clearEnv: true,
+        env: neededVariables(),
+        stdout: "piped",
+      }).spawn();
+    const file = `${folder}/data.bin`;
+    for (let round = 0; round < rounds(8, 80); round++) {
+      Object.assign(server.options, round % 2 === 0 ? first : second);
+      const child = start();
+      const reader = child.stdout.getReader();
+      await reader.read();
+      await new Promise((done) => setTimeout(done, Math.random() * 40));
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It was faster.
+      }
+      while (!(await reader.read()).done);
+      await child.status;
+      const saved = await Deno.readFile(file).catch(() => undefined);
+      assert(saved === undefined || isVersion(saved), `round ${round}`);
+    }
+    assert((await start().output()).success);
+    const last = await Deno.readFile(file);
+    assert(last.every((byte, at) => byte === server.options.content[at]));
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assertEquals(names.filter((name) => name.startsWith("data.bin")), ["data.bin"]);
+  }));

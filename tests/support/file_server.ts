@@ -18,6 +18,8 @@ export interface FileServerOptions {
   /** `""`: none. Default `"one"`, in quotes. */
   etag?: string;
   headers?: Record<string, string>;
+  /** Gives the rest of the file whatever `If-Range` names. */
+  ignoresIfRange?: boolean;
   /** After how many bytes of the file a connection is closed. Default: never. */
   dropAfter?: number;
   /** An answer in place of the file: status line and headers. */
@@ -68,7 +70,7 @@ export function startFileServer(options: FileServerOptions): FileServer {
         return await text(`HTTP/1.1 ${instead}\r\nconnection: close\r\ncontent-length: 0`);
       }
       const { content, etag = `"one"`, headers = {}, dropAfter = Infinity } = options;
-      const isSame = each.ifRange === undefined || each.ifRange === etag;
+      const isSame = options.ignoresIfRange || each.ifRange === undefined || each.ifRange === etag;
       const start = isSame ? Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0) : 0;
       const { length } = content;
       const lines = [

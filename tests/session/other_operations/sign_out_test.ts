@@ -264,3 +264,72 @@ Deno.test("after an abort a logout sends nothing more", async () => {
   const { state } = await at.session.logout({ signal: abort.signal });
   assertEquals([told(at).length, state, linesOf(at.envFile)], [1, "none", {}]);
 });
+
+/** A turn of the event loop: whatever can go on has gone on after some of them. */
+const turn = () => new Promise<void>((next) => setTimeout(next, 0));
+
+/** A pause that ends only when nobody needs it any more. */
+const untilAborted = (_: number, signal?: AbortSignal) =>
+  new Promise<void>((ended) => signal?.addEventListener("abort", () => ended()));
+
+/** A logout during a refresh whose answer was held back until the tokens were gone from the file. */
+async function logoutDuringRefresh(
+  at: Portless,
+  options: LogoutOptions,
+): Promise<{ out: Promise<SessionStatus>; release: () => void }> {
+  await at.session.login();
+  const held = at.hold();
+  const refresh = rejection(at.session.refresh());
+  await held.arrived;
+  const out = at.session.logout(options);
+  while (linesOf(at.envFile).ACCESS_TOKEN !== undefined) await turn();
+  assertEquals((await refresh).code, "NO_SESSION");
+  return { out, release: held.release };
+}
+
+Deno.test("a logout during a refresh ends the tokens that the refresh still brings", async () => {
+  for (const everywhere of [false, true]) {
+    await using at = world(done, { session: { sleep: untilAborted } });
+    const { out, release } = await logoutDuringRefresh(at, { everywhere });
+    release();
+    const note = everywhere ? "; also at the provider, on all devices" : "; also at the provider";
+    assertEquals(noteOf(await out), note);
+    // A refresh token that was replaced ends nothing.
+    const [[operation, token] = [], ...more] = told(at);
+    assertEquals([operation, more], [everywhere ? "GlobalSignOut" : "RevokeToken", []]);
+    assert(everywhere || token === "refresh-2", `${token}`);
+    assertEquals([at.refreshes(), linesOf(at.envFile)], [1, {}]);
+  }
+});
+
+Deno.test("a logout waits three seconds for a refresh that is not answered, and no longer", async () => {
+  const late = Promise.withResolvers<Response>();
+  await using at = world(done, {
+    provider: ({ flow }) =>
+      flow === "REFRESH_TOKEN_AUTH"
+        ? late.promise
+        : flow === "RevokeToken"
+        ? new Response("")
+        : tokenAnswer({ AccessToken: "a", RefreshToken: "refresh-1", ExpiresIn: 1_800 }),
+  });
+  await at.session.login();
+  const refresh = rejection(at.session.refresh());
+  while (at.refreshes() === 0) await turn();
+  assertEquals(noteOf(await at.session.logout()), "; also at the provider");
+  // Those that are shorter are of the wait for the lock.
+  assertEquals(at.clock.pauses.filter((ms) => ms > 100), [3_000]);
+  assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
+  late.resolve(tokenAnswer());
+  assertEquals((await refresh).code, "NO_SESSION");
+  assertEquals([at.session.status().state, linesOf(at.envFile)], ["none", {}]);
+});
+
+Deno.test("whoever ends a logout's wait for a refresh is logged out here", async () => {
+  const abort = new AbortController();
+  await using at = world(done, { session: { sleep: untilAborted } });
+  const { out, release } = await logoutDuringRefresh(at, { signal: abort.signal });
+  abort.abort();
+  assertMatch(noteOf(await out), /^; not at the provider: the wait for it was ended$/);
+  release();
+  assertEquals([told(at), linesOf(at.envFile)], [[], {}]);
+});

@@ -324,3 +324,94 @@ Deno.test("where the API rejects the other process's token, too, the call refres
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
   assertEquals(world.refreshes(), 1);
 });
+
+/** Pauses of a session that waits for the lock: each ends when the test says so, or nobody needs it. */
+function heldPauses() {
+  const ends: (() => void)[] = [];
+  return {
+    sleep: (_: number, signal?: AbortSignal) =>
+      new Promise<void>((end) => {
+        ends.push(end);
+        signal?.addEventListener("abort", () => end());
+      }),
+    /** So many of its calls wait for the lock. */
+    async waiting(count: number): Promise<void> {
+      while (ends.length < count) await sleep();
+    },
+    /** The call that began to wait first looks again. */
+    endFirst: () => ends[0]?.(),
+  };
+}
+
+Deno.test("of two logins that wait for the lock the one asked for last counts", async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  await world.session.login();
+  const lock = lockOf(world);
+  const first = world.session.login({ portalToken: "bearer the-first" });
+  await pauses.waiting(1);
+  const last = world.session.login({ portalToken: "bearer the-last" });
+  await pauses.waiting(2);
+  lock.close();
+  pauses.endFirst();
+  await Promise.all([first, last]);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-last");
+  assertEquals(await world.session.accessToken(), "the-last");
+});
+
+Deno.test("a login that is answered while a later logout waits for the lock does not count", async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  await world.session.login();
+  const lock = lockOf(world);
+  const held = world.hold();
+  const login = Promise.allSettled([world.session.login({ force: true })]);
+  await held.arrived;
+  const out = world.session.logout({ revoke: false });
+  await pauses.waiting(1);
+  held.release();
+  await pauses.waiting(2);
+  lock.close();
+  pauses.endFirst();
+  await Promise.all([out, login]);
+  assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
+});
+
+Deno.test("a refresh that waited for the lock beside a logout sends nothing", async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  await world.session.login();
+  const lock = lockOf(world);
+  const refresh = rejection(world.session.refresh());
+  await pauses.waiting(1);
+  const out = world.session.logout({ revoke: false });
+  await pauses.waiting(2);
+  lock.close();
+  pauses.endFirst();
+  assertEquals((await refresh).code, "NO_SESSION");
+  await out;
+  assertEquals([world.refreshes(), linesOf(world.envFile)], [0, {}]);
+});
+
+Deno.test("a login that comes while a refresh is saved is saved before others have the lock", async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  await world.session.login();
+  const { sync } = Deno.FsFile.prototype;
+  let login: Promise<unknown> | undefined;
+  // The new file is on its way to the disk.
+  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
+    Deno.FsFile.prototype.sync = sync;
+    login = world.session.login({ portalToken: "bearer the-login" });
+    await pauses.waiting(1);
+    await sync.call(this);
+  };
+  try {
+    await world.session.refresh();
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-login");
+  await login;
+  assertEquals(await world.session.accessToken(), "the-login");
+});

@@ -83,7 +83,9 @@ Deno.test("login() and refresh() run the command, and logout() ends that until t
     }
     const { state, canRefresh } = await session.logout();
     assertEquals([state, canRefresh], ["none", false]);
-    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+    const { code, message } = await rejection(session.accessToken());
+    assertEquals(code, "NO_SESSION");
+    assertMatch(message, /^There is no session: logout\(\) ended it; run login\(\) \(help/);
     assertEquals(runs(), 3);
     await session.login();
     assertEquals([runs(), world.sent.length], [4, 0]);

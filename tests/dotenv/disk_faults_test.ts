@@ -28,7 +28,10 @@ async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
   for (let time = 0; time < 2; time++) {
     const { state, warnings } = await session.refresh();
     assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
-    assertMatch(warnings[0] ?? "", /kept in memory only: Cannot (write|use) .*; (check|name) /);
+    assertMatch(
+      warnings[0] ?? "",
+      /kept in memory only: Cannot (write|use) .*; (check|name|save) /,
+    );
     assertMatch(warnings[0] ?? "", why);
   }
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
@@ -147,6 +150,20 @@ Deno.test("a file removed between two cells is made again by the next save", asy
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
   world.clock.advance(3_000);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  await assertSavedAgain(world, world.session, world.envFile);
+  assertEquals(world.logins(), 1);
+});
+
+Deno.test("a file that an editor saved as UTF-16 leaves the session in memory", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = Deno.readFileSync(world.envFile);
+  const spoiled = new Uint8Array([0xff, 0xfe, 0x41, 0x00]);
+  Deno.writeFileSync(world.envFile, spoiled);
+  world.clock.advance(3_000);
+  await assertMemoryOnly(world.session, /it is not UTF-8 text; save it as UTF-8/);
+  assertEquals(Deno.readFileSync(world.envFile), spoiled);
+  Deno.writeFileSync(world.envFile, before);
   await assertSavedAgain(world, world.session, world.envFile);
   assertEquals(world.logins(), 1);
 });

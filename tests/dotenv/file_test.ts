@@ -126,6 +126,17 @@ Deno.test("a file that is not UTF-8 is refused, said, and left as it is", async 
   });
 });
 
+Deno.test("a file that no edit can change as wanted is refused, said, and left as it is", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const text = 'A="\n\n"\n' + "ACCESS_TOKEN=x\n".repeat(60);
+    await Deno.writeTextFile(path, text);
+    const { message } = await refusal(path);
+    assertMatch(message, /: no edit of it reads back as wanted; check its quotes, or move it away/);
+    assertEquals(await Deno.readTextFile(path), text);
+  });
+});
+
 Deno.test("a folder in the place of the file is refused and said", async () => {
   await inFolder(async (folder) => {
     await Deno.mkdir(`${folder}/.env`);

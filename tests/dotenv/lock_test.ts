@@ -95,6 +95,26 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
   });
 });
 
+Deno.test("of two processes that make the lock file at the same moment one has the lock", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const { lstatSync } = Deno;
+    const locks = [];
+    try {
+      // Each looks before the other has made it.
+      Deno.lstatSync = (looked) => {
+        if (`${looked}`.endsWith(".lock")) throw new Deno.errors.NotFound();
+        return lstatSync(looked);
+      };
+      for (let count = 0; count < 2; count++) locks.push((await lockEnvFile(path, 0, WORLD)).lock);
+    } finally {
+      Deno.lstatSync = lstatSync;
+    }
+    assertEquals(locks.map(({ state }) => state), ["held", "busy"]);
+    for (const lock of locks) lock.release();
+  });
+});
+
 subject(NOT_ON_WINDOWS, "owners and links of a lock file", (test) => {
   test({
     ...needing(ROOT_ONLY, "a lock file that root makes belongs to the owner of the .env"),

@@ -206,6 +206,34 @@ Deno.test("an expired token that cannot be refreshed fails before any request", 
   assertEquals(world.sent.length, 0);
 });
 
+Deno.test("the error of a session that cannot be refreshed tells the expiry and the way to a new token", async () => {
+  for (
+    const [seconds, expiry] of [
+      [0, "expires in 30 minutes"],
+      [2_400, "expired 10 minutes ago"],
+    ] as const
+  ) {
+    await using world = portless();
+    await world.session.login({ portalToken: await world.sandbox.portalToken() });
+    world.clock.advance(seconds);
+    const { message } = await rejection(world.session.refresh());
+    assert(
+      message.startsWith(
+        `Cannot refresh the session: there is no refresh token, and the access token ${expiry}; copy a ` +
+          'new one in the portal ("Copy Token") and run login({ strategy: "portal" }) (help: ',
+      ),
+      message,
+    );
+  }
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=from-elsewhere\n");
+  const { message } = await rejection(world.session.refresh());
+  assert(
+    message.includes("the access token has an unknown expiry; run login({ force: true }) (help: "),
+    message,
+  );
+});
+
 Deno.test("an early refresh that fails uses the good token, says so, and is not repeated at once", async () => {
   await using world = portless();
   await world.session.login();

@@ -325,6 +325,21 @@ Deno.test("where the API rejects the other process's token, too, the call refres
   assertEquals(world.refreshes(), 1);
 });
 
+Deno.test("a call that is answered 401 is sent three times at most, whatever others save", async () => {
+  await using world = shared({
+    api: (_, count) => {
+      writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");
+      return new Response(null, { status: 401 });
+    },
+  });
+  await world.session.login();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assertEquals(world.called.slice(1).map(({ authorization }) => authorization), [
+    "bearer saved-meanwhile-1",
+    "bearer saved-meanwhile-2",
+  ]);
+});
+
 /** Pauses of a session that waits for the lock: each ends when the test says so, or nobody needs it. */
 function heldPauses() {
   const ends: (() => void)[] = [];

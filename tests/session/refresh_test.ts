@@ -70,6 +70,14 @@ Deno.test("refresh() uses the newest refresh token that another process stored",
   assertEquals(new Set(world.sent.map((each) => each.parameters.REFRESH_TOKEN)).size, 3);
 });
 
+Deno.test("refresh() finds the session that another process logged in to", async () => {
+  await using world = portless({ file: true });
+  assertEquals(world.session.status().state, "none");
+  await world.another().login();
+  assertEquals((await world.session.refresh()).source, "refresh");
+  assertEquals(world.refreshes(), 1);
+});
+
 Deno.test("an expired session takes what another process refreshed, without a request", async () => {
   await using world = portless({ file: true });
   await world.session.login();

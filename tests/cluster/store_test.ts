@@ -134,6 +134,30 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "who waits for the lock for too long is told, and keeps a token that is good",
+  () =>
+    inCluster(async ({ session, world }) => {
+      const [first, other] = [session(), session({ timeoutMs: 1_000 })];
+      await first.login();
+      const token = await other.accessToken();
+      const held = world.hold();
+      const slow = first.refresh();
+      await held.arrived;
+      const error = await rejection(other.refresh());
+      assertEquals(error.code, "TIMEOUT");
+      assertMatch(
+        error.message,
+        /another process holds the lock in the store for too long; try again, or end that process/,
+      );
+      assertEquals(await other.accessToken(), token);
+      held.release();
+      await slow;
+      assertEquals(world.refreshes(), 1);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a login or configure() with another name does not touch the session of the first",
   () =>
     inCluster(async ({ session, store, world }) => {

@@ -2,7 +2,7 @@ import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, type DownloadOptions, type Session } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { linkOf } from "../support/disks.ts";
-import { NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { NOT_ON_WINDOWS, ROOT_ONLY, subject, testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 
 const STRANGER = 12_345;
@@ -42,7 +42,7 @@ function filesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-subject(ROOT_ONLY, "another user's link at the target of a download", (test) => {
+subject(NOT_ON_WINDOWS, "links at the target of a download, and parts of others", (test) => {
   const links: [string, overwrite: boolean, chain: boolean, there: boolean][] = [
     ["leads to a file of the user, which may be replaced", true, false, true],
     ["leads nowhere, and a file may be replaced", true, false, false],
@@ -50,35 +50,41 @@ subject(ROOT_ONLY, "another user's link at the target of a download", (test) => 
     ["stands behind a link of the user", true, true, true],
   ];
   for (const [what, overwrite, chain, there] of links) {
-    test(`another user's link is not followed where it ${what}`, () =>
-      inPlace(async ({ folder, file, called, get }) => {
-        const mine = `${folder}/.profile`;
-        if (there) await Deno.writeTextFile(mine, "mine");
-        await linkOf(STRANGER, mine, chain ? `${folder}/theirs` : file);
-        if (chain) await Deno.symlink("theirs", file);
-        const before = filesIn(folder);
-        const error = await rejection(get({ overwrite }));
-        assertInstanceOf(error, ConfigError);
-        assertEquals(error.code, "INVALID_SETTING");
-        assertMatch(
-          error.message,
-          /data\.csv: it is a link that belongs to another user, who can make it lead anywhere; name another file/,
-        );
-        assertEquals([filesIn(folder), called.length], [before, 0]);
-        if (there) assertEquals(await Deno.readTextFile(mine), "mine");
-      }));
+    testNeeding(
+      ROOT_ONLY,
+      `another user's link is not followed where it ${what}`,
+      () =>
+        inPlace(async ({ folder, file, called, get }) => {
+          const mine = `${folder}/.profile`;
+          if (there) await Deno.writeTextFile(mine, "mine");
+          await linkOf(STRANGER, mine, chain ? `${folder}/theirs` : file);
+          if (chain) await Deno.symlink("theirs", file);
+          const before = filesIn(folder);
+          const error = await rejection(get({ overwrite }));
+          assertInstanceOf(error, ConfigError);
+          assertEquals(error.code, "INVALID_SETTING");
+          assertMatch(
+            error.message,
+            /data\.csv: it is a link that belongs to another user, who can make it lead anywhere; name another file/,
+          );
+          assertEquals([filesIn(folder), called.length], [before, 0]);
+          if (there) assertEquals(await Deno.readTextFile(mine), "mine");
+        }),
+    );
   }
 
-  test("another user's link to a pipe or a device is not written through", () =>
-    inPlace(async ({ file, get, called }) => {
-      await linkOf(STRANGER, "/dev/null", file);
-      // A device of root behind it: the link is the stranger's all the same.
-      assertMatch((await rejection(get({ overwrite: true }))).message, /belongs to another user/);
-      assertEquals(called.length, 0);
-    }));
-});
+  testNeeding(
+    ROOT_ONLY,
+    "another user's link to a pipe or a device is not written through",
+    () =>
+      inPlace(async ({ file, get, called }) => {
+        await linkOf(STRANGER, "/dev/null", file);
+        // A device of root behind it: the link is the stranger's all the same.
+        assertMatch((await rejection(get({ overwrite: true }))).message, /belongs to another user/);
+        assertEquals(called.length, 0);
+      }),
+  );
 
-subject(NOT_ON_WINDOWS, "a user's own link at the target of a download", (test) => {
   for (const there of [true, false]) {
     test(`a user's own link is followed, ${there ? "to a file" : "to where none is yet"}`, () =>
       inPlace(async ({ folder, file, get }) => {
@@ -89,9 +95,7 @@ subject(NOT_ON_WINDOWS, "a user's own link at the target of a download", (test) 
         assertEquals(Deno.lstatSync(file).isSymlink, true);
       }));
   }
-});
 
-subject(NOT_ON_WINDOWS, "a link that is put at the target meanwhile", (test) => {
   test("a link that is put at the target meanwhile is replaced, and gives the file no mode", async () => {
     await inFolder(async (folder) => {
       const file = `${folder}/data.csv`;
@@ -111,6 +115,18 @@ subject(NOT_ON_WINDOWS, "a link that is put at the target meanwhile", (test) => 
       assertEquals(await Deno.readTextFile(other), "theirs");
     });
   });
+
+  testNeeding(
+    ROOT_ONLY,
+    "parts of other users are left alone, however old",
+    () =>
+      inPlace(async ({ folder, get }) => {
+        const name = "data.csv.00000001.part";
+        await leave(folder, { name, daysAgo: 99, owner: STRANGER });
+        await get();
+        assertEquals(filesIn(folder), ["data.csv", name]);
+      }),
+  );
 });
 
 /** The name of the part that a download of an address writes to. */
@@ -202,13 +218,3 @@ Deno.test("an old part that another download uses, or that a download can resume
     await get({ onProgress: ({ bytes }) => first = first < 0 ? bytes : first });
     assertEquals([first, filesIn(folder)], [3, ["data.csv"]]);
   }));
-
-subject(ROOT_ONLY, "parts of other users", (test) => {
-  test("parts of other users are left alone, however old", () =>
-    inPlace(async ({ folder, get }) => {
-      const name = "data.csv.00000001.part";
-      await leave(folder, { name, daysAgo: 99, owner: STRANGER });
-      await get();
-      assertEquals(filesIn(folder), ["data.csv", name]);
-    }));
-});

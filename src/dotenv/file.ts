@@ -1,5 +1,5 @@
 import { folderOf, workingFolder } from "../files/paths.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../files/lock.ts";
 import { mayRead, realPath } from "../files/look.ts";
 import { isInUse, removeLeftovers, replaceFile } from "../files/replace_file.ts";
@@ -34,11 +34,7 @@ export function readEnvFile(path: string): EnvSnapshot {
     return {
       exists: false,
       values: NOTHING,
-      problem: new ConfigError(
-        "PERMISSION",
-        `Cannot read ${path}: the permission is missing`,
-        `run with --allow-read=${flagPath(path)}`,
-      ),
+      problem: missingPermission(`read ${path}`, { flags: `--allow-read=${flagPath(path)}` }),
     };
   }
   try {
@@ -174,12 +170,9 @@ export function missingWritePermission(
   const isGranted = (name: "read" | "write", folder: string) =>
     Deno.permissions.querySync({ name, path: folder }).state === "granted";
   const missing = (name: "read" | "write", folder: string) => {
-    const run = command ? `: ${command()}` : ` with --allow-${name}=${flagPath(folder)}`;
-    return new ConfigError(
-      "PERMISSION",
-      `Cannot keep the session in ${path}: the permission is missing`,
-      `run${run}; or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only`,
-    );
+    const run = command ? { command: command() } : { flags: `--allow-${name}=${flagPath(folder)}` };
+    const otherwise = "set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
+    return missingPermission(`keep the session in ${path}`, { ...run, otherwise });
   };
   const folder = folderOf(path);
   // The system is not asked where a link leads if that needs a permission prompt.

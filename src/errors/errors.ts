@@ -150,7 +150,7 @@ export class AuthError extends Error {
   constructor(
     code: AuthErrorCode,
     problem: string,
-    fix: Fix = "",
+    fix: Fix,
     { name = "AuthError", cause }: { readonly name?: string; readonly cause?: unknown } = {},
   ) {
     const next = fixText(fix);
@@ -213,7 +213,7 @@ export function typeError(message: string): TypeError {
 /** A setting, a file, a permission or an argument is missing or wrong. Nothing was sent. */
 export class ConfigError extends AuthError {
   /** Made by this module. */
-  constructor(code: ConfigErrorCode, problem: string, fix?: Fix, cause?: unknown) {
+  constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
     super(code, problem, fix, { name: "ConfigError", cause });
   }
 }
@@ -274,7 +274,7 @@ export class ProviderError extends AuthError {
   constructor(
     code: ProviderErrorCode,
     problem: string,
-    fix: Fix = "",
+    fix: Fix,
     details: ProviderErrorDetails = {},
   ) {
     super(code, problem, fix, { name: "ProviderError", cause: details.cause });
@@ -329,7 +329,7 @@ export class ApiError extends AuthError {
 /** There is no usable session, and only a new login helps. */
 export class SessionExpiredError extends AuthError {
   /** Made by this module. */
-  constructor(code: SessionExpiredErrorCode, problem: string, fix?: Fix) {
+  constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {
     super(code, problem, fix, { name: "SessionExpiredError" });
   }
 }

@@ -32,7 +32,8 @@ export class Configuration {
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(
         "INVALID_SETTING",
-        `Cannot use exportEnv: it must be "access", "both" or "none"; correct it and try again`,
+        `Cannot use exportEnv: it must be "access", "both" or "none"`,
+        "correct it and try again",
       );
     }
     this.options = options;

@@ -617,8 +617,7 @@ export class Engine {
         if (found) return found;
         if (lock === "busy") this.#goWithoutLock(this.#renewable());
         // Others may have refreshed meanwhile: a second refresh could end the session for all.
-        const away = this.store.remote?.problem;
-        if (lock === "away" && away) throw away;
+        if (transaction.problem) throw transaction.problem;
         // A process that was stopped while it waited has a quarter all the same: an answer that comes too
         // late is lost, and the refresh token with it.
         const end = Math.max(started + totalMs, world.monotonic() + totalMs / 4);

@@ -28,6 +28,8 @@ export type Written =
 /** What can be done while no other process on the store does anything. */
 export interface Transaction {
   readonly lock: LockState;
+  /** Why the store does not answer, if the lock is `away`. */
+  readonly problem?: AuthError | undefined;
   /** What the store held when the transaction began. */
   readonly stored: Stored;
   /**

@@ -144,7 +144,7 @@ Deno.test("no more frames than Error.stackTraceLimit are shown, and it is left a
     for (const limit of [0, 1, 25]) {
       Error.stackTraceLimit = limit;
       const deep = (depth: number): Error =>
-        depth === 0 ? new ConfigError("ENV_FILE", "Cannot") : deep(depth - 1);
+        depth === 0 ? new ConfigError("ENV_FILE", "Cannot", "") : deep(depth - 1);
       assertEquals(framesOf(deep(40)).length, limit);
       assertEquals(Error.stackTraceLimit, limit);
     }
@@ -155,14 +155,14 @@ Deno.test("no more frames than Error.stackTraceLimit are shown, and it is left a
 
 Deno.test("what would turn text or move a cursor is in no message and in no stack", () => {
   const hostile = "a\u202eb\u0007c\u001b[31m\u009bd\u2028e\r\nf";
-  for (const error of [new AuthError("REJECTED", hostile), typeError(hostile)]) {
+  for (const error of [new AuthError("REJECTED", hostile, ""), typeError(hostile)]) {
     assertMatch(error.message, /^abc\[31mdef/);
     assertEquals((error.stack ?? "").replaceAll("\n", "").match(/\p{Cc}|\p{Cf}|\u2028/u), null);
   }
 });
 
 Deno.test("the stack of an error is neither listed nor in its JSON", () => {
-  const error = new AuthError("NO_SESSION" satisfies AuthErrorCode, "There is no session");
+  const error = new AuthError("NO_SESSION" satisfies AuthErrorCode, "There is no session", "");
   assertEquals(Object.keys(error).sort(), ["code", "name"]);
   assertEquals(JSON.parse(JSON.stringify(error)), { code: "NO_SESSION", name: "AuthError" });
 });

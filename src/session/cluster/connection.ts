@@ -4,6 +4,7 @@
  * may, and its parent folder.
  */
 import { ConfigError } from "../../errors/errors.ts";
+import { networkReason } from "../../http/transport.ts";
 import type { World } from "../../runtime/world.ts";
 
 /** The client. Not a literal: whatever checks or bundles this module would fetch it, too. */
@@ -147,29 +148,25 @@ function end(client: Client): void {
   }
 }
 
-/** What an error of the server, or on the way to it, is called. */
+/** What the server answered, and what that means. */
 const KNOWN: readonly [RegExp, string][] = [
   [/WRONGPASS|NOAUTH|ERR AUTH/, "it does not accept the user or password of AUTH_STORE"],
   [/NOPERM/, "its user may not run what is needed there (docs/clusters.md)"],
   [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/, "it takes no writes at the moment"],
   [/ERR DB index/, "it has no database of this number"],
 ];
-const KNOWN_ON_THE_WAY: readonly [RegExp, string][] = [
-  [/ENOTFOUND|EAI_AGAIN|dns/i, "the host name was not found"],
-  [/certificate|UnknownIssuer|TLS|SSL/i, "no trusted TLS connection"],
-];
 
 /** The client's own words may hold the address, and that a password. */
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
-  const { name, message } = error instanceof Error ? error : { name: "", message: "" };
-  const find = (known: typeof KNOWN, text: string) =>
-    known.find(([pattern]) => pattern.test(text))?.[1];
+  const message = error instanceof Error ? error.message : "";
   // What the server answers begins with a word in capitals.
   const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
-  return new Unreachable(
-    answered === undefined
-      ? find(KNOWN_ON_THE_WAY, `${name} ${message}`) ?? "the connection was refused or broke"
-      : find(KNOWN, message) ?? `it answered with the error ${answered}`,
-  );
+  if (answered === undefined) {
+    const { isKnown, words } = networkReason(error);
+    const why = isKnown ? words : "the connection was refused or broke";
+    return new Unreachable(why, { cause: error });
+  }
+  const known = KNOWN.find(([pattern]) => pattern.test(message))?.[1];
+  return new Unreachable(known ?? `it answered with the error ${answered}`);
 }

@@ -1,4 +1,4 @@
-import { type AuthError, ConfigError } from "../../errors/errors.ts";
+import { AuthError, ConfigError } from "../../errors/errors.ts";
 import { backoffMs } from "../../http/backoff.ts";
 import { Secret } from "../../values/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
@@ -9,8 +9,6 @@ import { STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";
 import {
   type LockState,
   NOTHING,
-  type RemoteStore,
-  type SessionStore,
   type Stored,
   type Transaction,
   type Wait,
@@ -36,6 +34,8 @@ interface Known extends Kept {
 /** A lock, with the number of what its holder writes; each write takes the next one. */
 interface NumberedLock {
   readonly state: LockState;
+  /** Why the store is away. */
+  readonly problem?: AuthError;
   number: number;
 }
 
@@ -44,7 +44,7 @@ interface NumberedLock {
  * the latest that it knows of, and brings it along whenever it asks: so a server that lost its data
  * has it again, and what could not be saved is saved then.
  */
-export class RedisStore implements SessionStore, RemoteStore {
+export class RedisStore {
   readonly #address: StoreAddress;
   readonly #connection: Connection;
   readonly #seal: Seal | undefined;
@@ -83,17 +83,10 @@ export class RedisStore implements SessionStore, RemoteStore {
     return new RedisStore(address, connection, seal, configuration, notices);
   }
 
-  get remote(): RemoteStore {
-    return this;
-  }
-
   /** Why the store did not answer when it was last asked. */
   get problem(): AuthError | undefined {
     return this.#problem;
   }
-
-  /** Its settings were checked when it was opened. */
-  async ready(): Promise<void> {}
 
   read(): Stored {
     return this.#known.stored;
@@ -115,6 +108,7 @@ export class RedisStore implements SessionStore, RemoteStore {
     try {
       return await work({
         lock: lock.state,
+        problem: lock.problem,
         stored: this.read(),
         write: (tokens) => this.#write(tokens, lock),
       });
@@ -133,7 +127,7 @@ export class RedisStore implements SessionStore, RemoteStore {
       : ANSWER_MS;
     const answer = await this.#untilReached({}, limitMs);
     const { stored } = this.#known;
-    if (answer === undefined) return { kind: "failed", problem: this.#away(), stored };
+    if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
     return { kind: stored === known.stored ? "saved" : "others wrote", stored };
   }
 
@@ -158,9 +152,10 @@ export class RedisStore implements SessionStore, RemoteStore {
         const heard = listening?.next();
         // Not ended by the signal: a lock that was given and not heard of would stay.
         const answer = await this.#untilReached(owner, Math.min(reachMs, leftMs()), signal);
-        if (answer?.isHolder && signal?.aborted) await this.#release(owner);
+        const mayHold = answer instanceof AuthError || answer.isHolder;
+        if (mayHold && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
-        if (answer === undefined) return { state: "away", number: 0 };
+        if (answer instanceof AuthError) return { state: "away", problem: answer, number: 0 };
         if (answer.isHolder) return { state: "held", number: answer.number };
         if (leftMs() <= 0 || isServed?.()) return { state: "busy", number: answer.number };
         if (heard === undefined) {
@@ -202,13 +197,13 @@ export class RedisStore implements SessionStore, RemoteStore {
    * Asks until there is an answer or the time is over.
    *
    * @param signal Ends the pauses. A question is not ended by it.
-   * @returns `undefined`: there was no answer, and a notice tells.
+   * @returns An error: there was no answer, and a notice tells.
    */
   async #untilReached(
     request: Pick<Request, "owner" | "lockMs">,
     limitMs: number,
     signal?: AbortSignal,
-  ): Promise<Answer | undefined> {
+  ): Promise<Answer | AuthError> {
     const { world } = this.#configuration();
     const started = world.monotonic();
     for (let attempt = 1;; attempt++) {
@@ -217,12 +212,12 @@ export class RedisStore implements SessionStore, RemoteStore {
         return await this.#ask(request, Math.max(1, Math.min(leftMs, ANSWER_MS)));
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        this.#setAway(error);
+        const problem = this.#setAway(error);
         const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
         // A call whose token is good does not wait for another try.
-        if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return undefined;
+        if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return problem;
         await world.sleep(pause, signal);
-        if (signal?.aborted) return undefined;
+        if (signal?.aborted) return problem;
       }
     }
   }
@@ -255,19 +250,16 @@ export class RedisStore implements SessionStore, RemoteStore {
     return answer;
   }
 
-  #setAway(unreachable: Unreachable): void {
-    this.#problem = new ConfigError(
+  #setAway(unreachable: Unreachable): AuthError {
+    const error = new ConfigError(
       "STORE_UNREACHABLE",
       `Cannot use the session in the store at ${this.#address.host}: ${unreachable.message}`,
       "start it, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
-    const { problem, fix } = this.#problem;
+    const { problem, fix } = this.#problem = error;
     this.#notices.set("STORE_AWAY", problem, `${fix}; until then the tokens in memory count`);
-  }
-
-  #away(): AuthError {
-    return this.#problem ?? new ConfigError("STORE_UNREACHABLE", "The store does not answer");
+    return error;
   }
 
   async #sealed(tokens: Tokens | undefined, number: number): Promise<Known> {

@@ -1,7 +1,7 @@
 import { endpointText } from "../../provider/provider_settings.ts";
 import { isLoopback } from "../../http/transport.ts";
 import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { ConfigError, missingPermission } from "../../errors/errors.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
@@ -40,12 +40,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
     );
   }
   if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
-    const endpoint = endpointText(options, settings);
-    throw new ConfigError(
-      "PERMISSION",
-      `Cannot use AUTH_STORE (store): the permission to reach ${host} is missing`,
-      `run: ${scriptCommand(settings, endpoint)}`,
-    );
+    const command = scriptCommand(settings, endpointText(options, settings));
+    throw missingPermission("use AUTH_STORE (store)", { command }, `reach ${host}`);
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
   // A machine that has no USERNAME can name the account behind a #.

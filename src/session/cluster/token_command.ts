@@ -1,5 +1,10 @@
 import { endpointText } from "../../provider/provider_settings.ts";
-import { type AuthError, ConfigError, ProviderError } from "../../errors/errors.ts";
+import {
+  type AuthError,
+  ConfigError,
+  missingPermission,
+  ProviderError,
+} from "../../errors/errors.ts";
 import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../values/secret.ts";
 import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../values/tokens.ts";
@@ -35,12 +40,8 @@ export async function tokensByCommand(
   }
   const [program] = command;
   if (Deno.permissions.querySync({ name: "run", command: program }).state !== "granted") {
-    const line = scriptCommand(settings, endpointText(options, settings));
-    throw new ConfigError(
-      "PERMISSION",
-      `Cannot get a token: the permission to run ${program} is missing`,
-      `run: ${line}`,
-    );
+    const command = scriptCommand(settings, endpointText(options, settings));
+    throw missingPermission("get a token", { command }, `run ${program}`);
   }
   const ended = await runCommand(command, limitMs, signal);
   switch (ended.kind) {

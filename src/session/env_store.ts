@@ -88,7 +88,7 @@ export class EnvStore implements SessionStore {
     over: boolean,
   ): Promise<Written> {
     const writing = this.#writing.then(() => this.#writeNow(file, tokens, locked, over));
-    this.#writing = writing;
+    this.#writing = writing.catch(() => {});
     const written = await writing;
     // Whatever was wrong with the file when it was read, this save tells.
     this.#notices.clear("FILE_UNREADABLE");
@@ -110,21 +110,26 @@ export class EnvStore implements SessionStore {
     let now = before;
     const lines = linesOf(tokens);
     try {
+      // A file that holds no tokens need not be writable.
+      if (tokens === undefined && holdsNoTokens(this.#path)) return this.#wrote(tokens, lines);
       if (file instanceof ConfigError) throw file;
       const mode = await updateEnvFile(file, lines, locked, (values) => {
         now = this.#storedIn(values);
         return over || now === before;
       });
       if (!over && now !== before) return { kind: "others wrote", stored: now };
-      const stored: Stored = { tokens };
-      this.#last = stored;
-      this.#lines = tokenLines(lines);
       this.#tellMode(mode);
-      return { kind: "saved", stored };
+      return this.#wrote(tokens, lines);
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       return { kind: "failed", problem: error, stored: now };
     }
+  }
+
+  #wrote(tokens: Tokens | undefined, lines: ReadonlyMap<string, string | undefined>): Written {
+    this.#last = { tokens };
+    this.#lines = tokenLines(lines);
+    return { kind: "saved", stored: this.#last };
   }
 
   /** The same object while the token lines are the same. */
@@ -167,6 +172,11 @@ export class EnvStore implements SessionStore {
       `run: ${untrackCommand(this.#path)}; and ${ignoreAdvice(this.#path)}`,
     );
   }
+}
+
+function holdsNoTokens(path: string): boolean {
+  const { problem, values } = readEnvFile(path);
+  return problem === undefined && !TOKEN_KEYS.some((key) => values.has(key));
 }
 
 function tokenLines(values: ReadonlyMap<string, string | undefined>): Secret {

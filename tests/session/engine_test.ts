@@ -150,6 +150,27 @@ for (const file of [true, false]) {
   });
 }
 
+Deno.test({
+  name: "logout() leaves a file that holds no tokens as it is, also where it cannot be written",
+  permissions: { read: true, write: false, env: true, net: false },
+  fn: async () => {
+    const envFile = new URL("../../LICENSE", import.meta.url);
+    const before = await Deno.stat(envFile);
+    const session = makeSession({ envFile, exportEnv: "none" }, false);
+    assertEquals((await session.logout()).state, "none");
+    assertEquals((await Deno.stat(envFile)).mode, before.mode);
+  },
+});
+
+Deno.test("logout() changes no permission bits of a file that holds no tokens", async () => {
+  await using world = portless({ file: true });
+  await Deno.writeTextFile(world.envFile, "OTHER=1\n", { mode: 0o644 });
+  await Deno.chmod(world.envFile, 0o644);
+  const status = await world.session.logout();
+  assertEquals((await Deno.stat(world.envFile)).mode, 0o100644);
+  assertEquals(status.notices.map(({ code }) => code), ["SIGNED_OUT"]);
+});
+
 /** Lets all that can go on go on, until a condition holds. */
 async function until(holds: () => boolean): Promise<void> {
   do {

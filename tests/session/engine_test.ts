@@ -22,6 +22,8 @@ class Shelf implements SessionStore {
   instead: (() => Promise<Written>) | undefined;
   /** Held up before each write. */
   beforeWrite: Promise<unknown> = Promise.resolve();
+  /** How many writes began. */
+  writes = 0;
   /** How many wait for the lock. */
   waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -50,6 +52,7 @@ class Shelf implements SessionStore {
   }
 
   #write = async (tokens: Tokens | undefined): Promise<Written> => {
+    this.writes++;
     await this.beforeWrite;
     if (this.instead) return await this.instead();
     this.stored = { tokens };
@@ -67,7 +70,7 @@ Deno.test("a login whose signal aborted while it waited for the lock is applied 
   const write = Promise.withResolvers<void>();
   shelf.beforeWrite = write.promise;
   const refreshed = session.accessToken();
-  await until(() => world.refreshes() === 1);
+  await until(() => shelf.writes === 2);
   const controller = new AbortController();
   const login = rejection(session.login({ force: true, signal: controller.signal }));
   await until(() => shelf.waiting === 1);
@@ -89,8 +92,7 @@ Deno.test("a refresh that a logout overtakes while it saves gives its callers no
   const write = Promise.withResolvers<void>();
   shelf.beforeWrite = write.promise;
   const call = rejection(session.accessToken());
-  await until(() => world.refreshes() === 1);
-  await until(() => true);
+  await until(() => shelf.writes === 2);
   const out = session.logout();
   write.resolve();
   await out;

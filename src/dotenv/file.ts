@@ -60,7 +60,7 @@ export interface EnvFile {
  *
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written.
  */
-export function writableEnvFile(path: string): EnvFile {
+function writableEnvFile(path: string): EnvFile {
   const missing = missingWritePermission(path);
   if (missing) throw missing;
   try {

@@ -10,7 +10,7 @@ const DEPTH = 100;
 const FRAME = /^\s+at (?:.* \(|async )?(.+):\d+:\d+\)?$/;
 
 /** Where a public function was called; its frames are only turned into text when they are needed. */
-export interface CallSite {
+interface CallSite {
   readonly trace: Error;
   /** How many frames the caller wants to see. */
   readonly limit: number;

@@ -47,7 +47,7 @@ export function isSafeTransport(url: URL): boolean {
 }
 
 /** Why a request got no answer. */
-export interface NetworkReason {
+interface NetworkReason {
   /** For people; without address and header. */
   readonly words: string;
   /** Whether the reason is in the table below. */

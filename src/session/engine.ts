@@ -103,7 +103,7 @@ interface Told {
 export type SignOut = "keep" | "revoke" | "everywhere";
 
 /** How far a logout went: only here, also at the provider, or there on all devices. */
-export type Reach = "here" | "provider" | "everywhere";
+type Reach = "here" | "provider" | "everywhere";
 
 /**
  * Keeps the tokens of one session current, in memory, in its store and in the process environment.

@@ -42,6 +42,25 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "a key may be written as openssl prints it: the same session is read with both",
+  () =>
+    inCluster(async ({ session }) => {
+      // All signs in which the two alphabets differ.
+      const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
+      const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
+      assertMatch(plain, /^[+/]{40,}.*=$/);
+      const keys = [plain, web, plain.replace("=", ""), web.replace("=", "")];
+      const tokens = new Set<string>();
+      for (const writer of keys) {
+        await session({ storeKey: writer }).login({ force: true });
+        for (const storeKey of keys) tokens.add(await session({ storeKey }).accessToken());
+      }
+      assertEquals(tokens.size, keys.length);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "with another key, or none, the session in the store is ignored, and that is said",
   () =>
     inCluster(async ({ session }) => {

@@ -198,3 +198,41 @@ Deno.test("the default session takes the command from the environment, if it may
     assertEquals([refused.level, permissions.level], ["fail", "warn"]);
     assertMatch(permissions.message, /^missing .*--allow-run=/);
   }));
+
+const NESTED_COMMAND = [Deno.execPath(), "run", "-A", "--quiet", "--no-lock", "nested.ts"];
+/** A worker whose command is the same worker: it sets it again, as a profile does, and counts. */
+const NESTED = `
+  import { accessToken } from ${JSON.stringify(MOD_URL)};
+  Deno.writeTextFileSync("runs", "x", { append: true });
+  const isLast = Deno.readTextFileSync("runs").length > 9;
+  if (!isLast) Deno.env.set("AUTH_TOKEN_COMMAND", ${JSON.stringify(joinCommand(NESTED_COMMAND))});
+  console.log(await accessToken());`;
+
+Deno.test("a command that runs itself by way of a profile is run three times, and no more", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/nested.ts`, NESTED);
+    const env = { AUTH_ENV_FILE: "false" };
+    const { code, stderr } = await runScript(NESTED, { cwd: folder, env, flags: ["-A"] });
+    assertEquals([code, Deno.readTextFileSync(`${folder}/runs`).length], [1, 1 + 3]);
+    assertMatch(stderr, /ended with status 1 and said: /);
+  }));
+
+Deno.test("a command under way around this process is named, and how to end the circle", () =>
+  withEnvironment({ LC_AUTH_TOKEN_COMMAND_DEPTH: "3" }, async () => {
+    const session = createSession({ envFile: false, tokenCommand: printing("a".repeat(30)) });
+    const error = await rejection(session.accessToken());
+    assertEquals(error.code, "TOKEN_COMMAND");
+    assertMatch(
+      error.message,
+      /it runs itself: .*ssh login-node AUTH_TOKEN_COMMAND= platform-auth/,
+    );
+  }));
+
+for (const depth of ["", "2", "-5", "many"]) {
+  Deno.test(`a command runs at the depth "${depth}"`, () =>
+    withEnvironment({ LC_AUTH_TOKEN_COMMAND_DEPTH: depth }, async () => {
+      const token = "a".repeat(30);
+      const session = createSession({ envFile: false, tokenCommand: printing(token) });
+      assertEquals(await session.accessToken(), token);
+    }));
+}

@@ -1,3 +1,4 @@
+import { environment } from "../../runtime/environment.ts";
 import { VARIABLES } from "../../settings/options.ts";
 import { Secret } from "../../values/secret.ts";
 
@@ -11,8 +12,17 @@ export type Ended =
     readonly output: Secret;
     readonly errors: string;
   }
-  /** `long`: it printed more than any token has, and was stopped. */
-  | { readonly kind: "absent" | "late" | "long" };
+  /** `long`: it printed more than any token has, and was stopped. `nested`: it seems to run itself, and was not run. */
+  | { readonly kind: "absent" | "late" | "long" | "nested" };
+
+/**
+ * Counts the token commands around this process. The profile of a login shell may set the command
+ * again, so an empty one does not end a circle. `LC_`: of all variables `ssh` passes only these on, where
+ * it is set up as most systems do.
+ */
+const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
+/** A command may lead over two machines to a third that has a command of its own. */
+const MAX_DEPTH = 3;
 
 const MOST_OUTPUT = 262_144;
 const MOST_ERRORS = 8_192;
@@ -31,12 +41,14 @@ export async function runCommand(
   signal?: AbortSignal,
 ): Promise<Ended> {
   signal?.throwIfAborted();
+  const depth = Number(/^\d+$/.exec(environment(DEPTH_VARIABLE) ?? "")?.[0] ?? 0);
+  if (depth >= MAX_DEPTH) return { kind: "nested" };
   let child: Deno.ChildProcess;
   try {
     child = new Deno.Command(program, {
       args,
       // A platform-auth that is run on this machine must not run the command again.
-      env: { [VARIABLES.tokenCommand]: "" },
+      env: { [VARIABLES.tokenCommand]: "", [DEPTH_VARIABLE]: `${depth + 1}` },
       ...{ stdin: "null", stdout: "piped", stderr: "piped" },
     }).spawn();
   } catch (error) {

@@ -22,7 +22,9 @@ export class Seal {
   static async with(key: Secret): Promise<Seal> {
     let bytes: Uint8Array<ArrayBuffer>;
     try {
-      bytes = Uint8Array.fromBase64(key.reveal(), { alphabet: "base64url" });
+      // Other programs print one in the alphabet of plain base64, and with padding.
+      const text = key.reveal().replaceAll("+", "-").replaceAll("/", "_");
+      bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
     } catch {
       bytes = new Uint8Array();
     }

@@ -47,6 +47,12 @@ export async function tokensByCommand(
   switch (ended.kind) {
     case "absent":
       throw failed(`the program ${program} was not found or may not be run`, "correct the command");
+    case "nested":
+      throw failed(
+        `it runs itself: ${program} is under way already, around this process`,
+        "set AUTH_TOKEN_COMMAND= for what runs in it, as in ssh login-node AUTH_TOKEN_COMMAND= " +
+          "platform-auth token --json",
+      );
     case "late":
       throw new ProviderError(
         "TIMEOUT",

@@ -1,9 +1,14 @@
 import { parseEnvText } from "../dotenv/parser.ts";
-import { VARIABLES } from "../settings/options.ts";
+import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 
-/** User name and password are the user's own: a reply brings neither. */
-const SETTINGS: readonly string[] = Object.values(VARIABLES)
+/**
+ * User name and password are the user's own: a reply brings neither. What is not read from a `.env`, such
+ * as a command that gives tokens, has nothing to do in one.
+ */
+const IN_A_REPLY: readonly string[] = Object.values(SETTINGS)
+  .filter(({ readFrom }) => readFrom === "environment and file")
+  .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
 const ADDRESS = /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i;
@@ -103,7 +108,7 @@ function plainText(text: string): string {
 function withoutEnvLines(text: string): { lines: Map<string, string>; rest: string } {
   const lines = new Map<string, string>();
   const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
-    const value = SETTINGS.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
+    const value = IN_A_REPLY.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
     if (value === "" || /^<.*>$/.test(value)) return whole;
     lines.set(name, value);
     return "";

@@ -1,10 +1,10 @@
 import { lockEnvFile, missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
 import { ignoreInGit } from "../files/git.ts";
 import { filePath, fileUrl } from "../files/paths.ts";
-import { isLoopback } from "../http/transport.ts";
 import { worldOf } from "../runtime/world.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
+import { readClaims } from "../values/tokens.ts";
 
 /** Longer than another process needs for a refresh that it saves. */
 const LOCK_MS = 5_000;
@@ -40,24 +40,38 @@ export async function saveSettings(
   return ignored;
 }
 
+/** Settings that no sandbox writes, and that lead to an account as those do that it writes. */
+const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
+
 /**
- * Writes the settings of a sandbox into the `.env` of a folder. What an earlier sandbox left there is
- * replaced, its tokens are taken out. The settings of a real account are left alone.
+ * Writes the settings of a sandbox into the `.env` of a folder. What an earlier sandbox wrote there is
+ * replaced, its tokens are taken out. A file with a line of anybody else is left alone: a real account
+ * behind a tunnel has its endpoint on loopback, too.
  *
+ * @param couldBe Whether a sandbox could have written this line.
  * @returns The path of the file.
  * @throws {ConfigError} `INVALID_SETTING` if the file has other settings, `ENV_FILE`, `PERMISSION`.
  */
 export async function saveSandboxSettings(
   folder: string,
   settings: Readonly<Record<string, string>>,
+  couldBe: (name: string, value: string) => boolean,
 ): Promise<string> {
   const path = filePath(fileUrl(`${folder || "."}/.env`));
   const { values, problem } = readEnvFile(path);
   if (problem) throw problem;
-  const others = [...Object.keys(settings), "AUTH_REGION", ...TOKEN_KEYS]
-    .filter((name) => values.get(name));
-  const { hostname = "" } = URL.parse(values.get("AUTH_URL") ?? "") ?? {};
-  if (others.length > 0 && !isLoopback(hostname)) {
+  const isSet = (name: string) => Boolean(values.get(name));
+  const clientId = settings.APP_CLIENT_ID;
+  const isOwnClient = values.get("APP_CLIENT_ID") === clientId;
+  const { clientId: holder } = readClaims(values.get("ACCESS_TOKEN") ?? "");
+  const others = [
+    ...Object.keys(settings).filter((name) =>
+      isSet(name) && !(isOwnClient && couldBe(name, values.get(name) ?? ""))
+    ),
+    ...OTHER_ENDPOINTS.filter(isSet),
+    ...TOKEN_KEYS.filter((name) => isSet(name) && !(isOwnClient && holder === clientId)),
+  ];
+  if (others.length > 0) {
     throw new ConfigError(
       "INVALID_SETTING",
       `Cannot write ${path}: it has settings of another account (${others.join(", ")})`,

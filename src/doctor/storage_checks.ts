@@ -62,7 +62,7 @@ async function checkGit(envFile: string): Promise<Finding[]> {
       name,
       level: "fail",
       message: "git tracks the .env: the next commit would publish your tokens",
-      fix: `run: ${untrackCommand(envFile)}; ${ignoreAdvice(envFile)}; ` +
+      fix: `run: ${untrackCommand(envFile)}; ${ignored ? "" : `${ignoreAdvice(envFile)}; `}` +
         "and log in anew if it was pushed",
     }];
   }

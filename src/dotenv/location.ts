@@ -61,7 +61,7 @@ export function checkEnvFileName(name: string | URL | false): void {
 }
 
 function isUrl(name: string | URL): name is URL {
-  return name instanceof URL || /^(file:|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
+  return name instanceof URL || /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
 function pathOfUrl(text: string): string {
@@ -72,7 +72,8 @@ function pathOfUrl(text: string): string {
   } catch {
     // Not a URL, or a % in it does not begin an encoded character.
   }
-  throw notAFile(text);
+  // Not quoted: an address can hold a password, also where it cannot be parsed.
+  throw notAFile(`an address that begins with ${text.slice(0, text.indexOf(":") + 1)}`);
 }
 
 function notAFile(name: string): ConfigError {

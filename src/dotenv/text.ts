@@ -1,7 +1,7 @@
 import { type Assignment, BOM, parseEnvText, plainAssignments } from "./parser.ts";
 
-/** How many lines of our keys are tried out in a text that is not plain. */
-const MAX_TRIALS = 50;
+/** How many characters are read for trials in a text that is not plain: one reads all of it for each line of our keys. */
+const MAX_TRIED = 2_000_000;
 
 /**
  * Sets or removes (`undefined`) keys in the text of a `.env`. Every other line stays byte for byte.
@@ -53,8 +53,7 @@ function editAny(
   const keys = [...changes.keys()];
   for (const wide of [true, false]) {
     const found = findAssignments(text, keys, wide);
-    // Each is tried out on the whole text; a file that this module wrote has a line for each key.
-    if (found.length > MAX_TRIALS) continue;
+    if (found.length * text.length > MAX_TRIED) continue;
     // A line like one of ours may stand inside another key's quoted value: that one is left alone.
     const assignments = found.filter((one) => isReal(text, one, found, before));
     // A key that this reading overlooks would get a second line at each save.

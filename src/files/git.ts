@@ -1,6 +1,7 @@
 import { environment } from "../runtime/environment.ts";
 import { filePath, fileUrl, folderOf } from "./paths.ts";
 import { lookAt, realPath } from "./look.ts";
+import { printable } from "../values/wording.ts";
 
 /** What git does with a file. `outside`: it is in no work tree. `unknown`: git could not be asked. */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
@@ -144,24 +145,32 @@ function isInWorkTree([file = ""]: readonly string[]): boolean {
 /** What to do so that git ignores a `.env`, and all that this module puts beside it. */
 export function ignoreAdvice(path: string): string {
   const lines = ignoreLines(path);
-  return `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
+  const advice = `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
+  const there = readIgnoreFile(ignoreFileBeside(path))?.split(/\r?\n/) ?? [];
+  const isThere = lines.every((line) => there.includes(line));
+  const takesBack = there.findLast((line) => line.startsWith("!"));
+  return isThere && takesBack !== undefined && !lines.includes(takesBack)
+    ? `${advice}, behind its line ${printable(takesBack)}`
+    : advice;
 }
 
 /**
  * Adds these lines to the `.gitignore` beside a `.env` in a work tree, unless git ignores it already.
+ * At the end they count, whatever the lines above say.
  *
  * @returns The lines that were added. None also where the file cannot be written: nothing is thrown.
  */
 export async function ignoreInGit(path: string): Promise<string[]> {
-  if (!isInWorkTree(secretFiles(path)) || await gitIgnores(path)) return [];
-  const ignoreFile = `${folderOf(secretFiles(path)[0])}.gitignore`;
+  if (!isInWorkTree(secretFiles(path))) return [];
+  const ignored = await gitIgnores(path);
+  if (ignored) return [];
+  const ignoreFile = ignoreFileBeside(path);
+  const text = readIgnoreFile(ignoreFile);
+  if (text === undefined) return [];
   try {
-    const found = lookAt(ignoreFile, Deno.lstatSync);
-    // A link of the project may lead out of it.
-    if (found && !found.isFile) return [];
-    const text = found ? Deno.readTextFileSync(ignoreFile) : "";
     const there = text.split(/\r?\n/);
-    const added = ignoreLines(path).filter((line) => !there.includes(line));
+    // Where git says that the lines there are not enough, they stand above one that takes them back.
+    const added = ignoreLines(path).filter((line) => ignored === false || !there.includes(line));
     if (added.length === 0) return [];
     const joint = text === "" || text.endsWith("\n") ? "" : "\n";
     Deno.writeTextFileSync(ignoreFile, `${joint}${added.join("\n")}\n`, { append: true });
@@ -169,6 +178,21 @@ export async function ignoreInGit(path: string): Promise<string[]> {
   } catch {
     return [];
   }
+}
+
+/** What a `.gitignore` says; `undefined` if it must not be edited: a link of the project may lead out of it. */
+function readIgnoreFile(path: string): string | undefined {
+  const found = lookAt(path, Deno.lstatSync);
+  if (found === undefined) return "";
+  try {
+    return found.isFile ? Deno.readTextFileSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function ignoreFileBeside(path: string): string {
+  return `${folderOf(secretFiles(path)[0])}.gitignore`;
 }
 
 function ignoreLines(path: string): string[] {

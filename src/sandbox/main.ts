@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
-import type { StartSandboxOptions } from "./options.ts";
+import { CLIENT_ID, CLIENT_SECRET, type StartSandboxOptions, USER_POOL_ID } from "./options.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { USER } from "./settings.ts";
 import { startSandbox } from "./start_sandbox.ts";
 
 const FIRST_PORT = 8410;
@@ -35,7 +36,8 @@ Usage: ${COMMAND} [options]
                               choose to have a device remembered
   --no-revocation             refuse RevokeToken
   --latency-ms N              wait before each answer
-  --write-env DIR             write the settings into DIR/.env instead of printing them
+  --write-env DIR             write the settings into DIR/.env instead of printing them, over those
+                              of an earlier sandbox only
   --help                      print this text
 
 Ctrl+C stops it.
@@ -63,8 +65,17 @@ const OPTIONS = {
 
 /** What the command line of the client lends to the sandbox, which imports nothing of it. */
 export interface ClientTools {
-  /** Writes settings into the `.env` of a folder. @returns The path of the file. */
-  saveSettings(folder: string, settings: Readonly<Record<string, string>>): Promise<string>;
+  /**
+   * Writes settings into the `.env` of a folder, over those of an earlier sandbox only.
+   *
+   * @param couldBe Whether a sandbox could have written this line.
+   * @returns The path of the file.
+   */
+  saveSettings(
+    folder: string,
+    settings: Readonly<Record<string, string>>,
+    couldBe: (name: string, value: string) => boolean,
+  ): Promise<string>;
   /** The known word that a mistyped one was meant to be. */
   closest(word: string, known: readonly string[]): string | undefined;
 }
@@ -148,6 +159,20 @@ function variablesOf({ settings }: Sandbox): Record<string, string> {
   };
 }
 
+/** Whether the command line of a sandbox could have written this line into a `.env`. */
+function couldBeOwn(name: string, value: string): boolean {
+  const own: Readonly<Record<string, readonly string[]>> = {
+    AUTH_PROVIDER: ["vendor", "aws"],
+    APP_CLIENT_ID: [CLIENT_ID],
+    APP_CLIENT_SECRET: [CLIENT_SECRET],
+    USER_POOL_ID: [USER_POOL_ID],
+    USERNAME: [USER.username, USER.email ?? USER.username],
+    PASSWORD: [USER.password],
+  };
+  if (name.endsWith("_URL")) return /^http:\/\/127\.0\.0\.1:\d+$/.test(value);
+  return Object.hasOwn(own, name) && own[name]?.includes(value) === true;
+}
+
 /**
  * What is printed at the start: the addresses, and the lines for a `.env`.
  *
@@ -204,7 +229,7 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
   const folder = parse(args)["write-env"];
   const envFile = folder === undefined
     ? undefined
-    : await tools?.saveSettings(folder, variablesOf(sandbox));
+    : await tools?.saveSettings(folder, variablesOf(sandbox), couldBeOwn);
   const stopped = Promise.withResolvers<void>();
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);

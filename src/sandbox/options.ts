@@ -91,7 +91,7 @@ export interface SandboxConfig {
 /** The same in every sandbox, so that a class can keep its `.env` when the sandbox restarts. */
 export const CLIENT_ID = "sandboxclient0000000000001";
 export const USER_POOL_ID = "sandbox-1_Classroom";
-const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
+export const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
 
 const NAMES: readonly (keyof SandboxOptions)[] = [
   "accessTokenSeconds",

@@ -43,7 +43,7 @@ for (const form of FORMS) {
       const init = await desk.run(["init", "--from", "-"], { stdin: desk.replies[form] ?? "" });
       assertEquals([init.code, init.stderr], [0, ""], init.stdout);
       assertHides(init);
-      assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*\n/);
+      assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
       const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
       assertMatch(init.stdout, new RegExp(`^The password will go to ${host}: make sure`, "m"));
       assertMatch(init.stdout, /✓ settings: AUTH_URL \(file\)/);
@@ -95,6 +95,61 @@ Deno.test("init --json tells names, and no value", () =>
     assertEquals(written.toSorted(), Object.keys(desk.settings).sort());
     assertEquals(diagnosis.ok, true);
     assertEquals(repeatedPart(stdout, [SECRET]), undefined);
+  }));
+
+Deno.test("init names every host that gets the password or the token before it writes", () =>
+  atDesk(async (desk) => {
+    const { AUTH_URL: _, ...others } = desk.settings;
+    const settings = {
+      ...others,
+      AUTH_PROVIDER_HOST: "idp",
+      AUTH_PROVIDER_DOMAIN: "localhost:9",
+      AUTH_REGION: "eu-1",
+      API_ALLOWED_ORIGINS: "https://one.localhost,https://two.localhost:8443",
+    };
+    const asLines = (lines: Record<string, string>) =>
+      Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join("");
+    const init = await desk.run(["init", "--from", "-"], { stdin: asLines(settings) });
+    const [head = ""] = init.stdout.split("Wrote .env");
+    const hosts = [...head.matchAll(/^The (\w+) will go to (\S+): make sure that it is right$/gm)]
+      .map(([, what, host]) => `${what} ${host}`);
+    const api = URL.parse(desk.settings.API_BASE_URL ?? "")?.host;
+    assertEquals(hosts, [
+      "password idp.eu-1.localhost:9",
+      ...[`token ${api}`, "token one.localhost", "token two.localhost:8443"],
+    ]);
+    assertEquals(settingsIn(desk), settings);
+    // Each time one of them changes, and only then.
+    await Deno.writeTextFile(
+      desk.envFile,
+      asLines({ ...settings, AUTH_REGION: "", API_BASE_URL: "" }),
+    );
+    const again = await desk.run(["init", "--from", "-", "--json"], {
+      stdin: `AUTH_REGION=us-2\nAPI_BASE_URL=https://three.localhost`,
+    });
+    const { passwordHost, tokenHost, tokenHosts } = JSON.parse(again.stdout);
+    assertEquals([passwordHost, tokenHost, tokenHosts], [
+      ...["idp.us-2.localhost:9", "three.localhost", ["three.localhost"]],
+    ]);
+    assertMatch(again.stderr, /: The password will go to idp\.us-2\.localhost:9: make sure/);
+  }));
+
+Deno.test("init takes no setting out of a reply that a .env must not hold", () =>
+  atDesk(async (desk) => {
+    const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
+      "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve-eve-eve\n";
+    const stdin = `${planted}${desk.replies["lines"]}`;
+    const init = await desk.run(["init", "--from", "-"], { stdin });
+    assertEquals([init.code, settingsIn(desk)], [0, desk.settings]);
+  }));
+
+Deno.test("init quotes no reply, and no address, that stands where its file is named", () =>
+  atDesk(async (desk) => {
+    for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
+      const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
+      assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
+      assertMatch(stderr, /Cannot read what --from names; check the path/);
+    }
   }));
 
 testNeeding(

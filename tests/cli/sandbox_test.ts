@@ -4,6 +4,7 @@ import { createSession } from "../../mod.ts";
 import { inFolder, neededVariables } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { COMMAND_FLAGS } from "../support/documented_flags.ts";
+import { jwt } from "../support/answers.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
 
 function command(cwd: string, ...args: string[]): Deno.Command {
@@ -96,6 +97,70 @@ Deno.test("sandbox --write-env leaves the settings of a real account alone", () 
       assertMatch(error, /has settings of another account \(A[A-Z_]+\); name another folder/);
       assertEquals(await Deno.readTextFile(`${folder}/.env`), line);
     }
+  }));
+
+const TUNNEL = "AUTH_URL=http://127.0.0.1:8443\n";
+const OWN = `${TUNNEL}AUTH_PROVIDER=vendor
+APP_CLIENT_ID=sandboxclient0000000000001
+APP_CLIENT_SECRET=sandbox-only-client-secret-of-no-value-anywhere-else
+USER_POOL_ID=sandbox-1_Classroom
+USERNAME=student
+PASSWORD=Sandbox-Entry-1
+API_BASE_URL=http://127.0.0.1:8444
+`;
+const tokenFor = (client_id: string) =>
+  `ACCESS_TOKEN=${jwt({ client_id })}\nREFRESH_TOKEN=a-token\n`;
+const foreign: [string, string, string][] = [
+  ["an endpoint behind a tunnel", TUNNEL, "AUTH_URL"],
+  [
+    "an account behind a tunnel",
+    `${TUNNEL}APP_CLIENT_ID=a1\nAPP_CLIENT_SECRET=b2\nREFRESH_TOKEN=c3\n`,
+    "AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, REFRESH_TOKEN",
+  ],
+  [
+    "another endpoint on this computer",
+    OWN.replace("127.0.0.1:8443", "localhost:8443"),
+    "AUTH_URL",
+  ],
+  ["a host of its own", `${OWN}AUTH_PROVIDER_DOMAIN=provider.example\n`, "AUTH_PROVIDER_DOMAIN"],
+  ["another secret", OWN.replace(/sandbox-only.*/, "mine"), "APP_CLIENT_SECRET"],
+  ["a password of its own", OWN.replace("Sandbox-Entry-1", "mine"), "PASSWORD"],
+  ["tokens of another client", OWN + tokenFor("another"), "ACCESS_TOKEN, REFRESH_TOKEN"],
+  ["a refresh token alone", `${OWN}REFRESH_TOKEN=a-token\n`, "REFRESH_TOKEN"],
+];
+for (const [what, text, names] of foreign) {
+  Deno.test(`sandbox --write-env leaves a .env with ${what} alone`, () =>
+    inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/.env`, text);
+      const { code, error } = await withSandbox(folder);
+      assertEquals(code, 1);
+      assertMatch(
+        error,
+        new RegExp(`has settings of another account \\(${names}\\); name another`),
+      );
+      assertEquals(await Deno.readTextFile(`${folder}/.env`), text);
+    }));
+}
+
+Deno.test("sandbox --write-env replaces what any sandbox wrote, with its tokens", () =>
+  inFolder(async (folder) => {
+    for (
+      const [before, ...options] of [
+        [`EDITOR=vi\n${OWN}${tokenFor("sandboxclient0000000000001")}`, "--alias", "--words=aws"],
+        [undefined, "--public-client"],
+        [undefined],
+      ]
+    ) {
+      if (before) await Deno.writeTextFile(`${folder}/.env`, before);
+      const { code, error } = await withSandbox(folder, undefined, options as string[]);
+      assertEquals([code, error], [0, ""]);
+    }
+    const { AUTH_URL, EDITOR, ACCESS_TOKEN } = parseEnv(Deno.readTextFileSync(`${folder}/.env`));
+    assertEquals([EDITOR, ACCESS_TOKEN, AUTH_URL === "http://127.0.0.1:8443"], [
+      "vi",
+      undefined,
+      false,
+    ]);
   }));
 
 Deno.test("sandbox knows which option was meant", () =>

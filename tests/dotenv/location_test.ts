@@ -179,6 +179,17 @@ for (const address of addresses) {
   });
 }
 
+Deno.test("an address that is no file is refused without what it holds", () => {
+  const rest = "ada:hunter2-hunter2@store.example/.env?key=hunter2-hunter2";
+  const given = ["http://", "https:/", "https:", "HTTPS://", "redis://", "ftp://x ", "data://"];
+  if (!WINDOWS) given.push("file://", "FILE://%zz");
+  for (const begin of given) {
+    const named = () => createSession({ envFile: `${begin}${rest}` }).status();
+    const { message } = assertThrows(named, ConfigError, "names no file");
+    assertEquals(/hunter2|ada|example/.test(message), false, message);
+  }
+});
+
 Deno.test("envFile takes a file URL, however it is written", () => {
   const [file, path] = WINDOWS
     ? ["file:///D:/nowhere/my%20.env", "D:\\nowhere\\my .env"]

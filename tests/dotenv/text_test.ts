@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import process from "node:process";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
 import { editEnvText, formatValue } from "../../src/dotenv/text.ts";
 import { OWN_KEYS } from "../support/env_texts.ts";
@@ -195,6 +196,28 @@ for (const [what, text] of Object.entries(hostile)) {
     assertEquals(edited === undefined, /lines of its own./.test(what));
   });
 }
+
+Deno.test("editEnvText() reads a long text a few times only, however many lines of ours it has", () => {
+  const util = process.getBuiltinModule("node:util");
+  const { parseEnv } = util;
+  const lines = (count: number) => "ACCESS_TOKEN=a-token-of-another-time\n".repeat(count);
+  const others = Array.from({ length: 25_000 }, (_, at) => `NAME_${at}=value-${at}\n`).join("");
+  try {
+    for (const count of [1, 40, 49, 3_000]) {
+      const text = `A=\`\n${others}${lines(count)}`;
+      let read = 0;
+      util.parseEnv = (given) => {
+        read += given.length;
+        return parseEnv(given);
+      };
+      const edited = editEnvText(text, new Map([["ACCESS_TOKEN", "new"]]));
+      assertEquals(edited === undefined, count > 1, `${count} lines`);
+      assert(read < 10 * text.length, `${count} lines: ${read} of ${text.length} characters`);
+    }
+  } finally {
+    util.parseEnv = parseEnv;
+  }
+});
 
 Deno.test("formatValue() writes tokens bare, other text in quotes, and refuses what no reader agrees on", () => {
   assertEquals(formatValue("eyJ.a-b_c/+=~".replace("~", "")), "eyJ.a-b_c/+=");

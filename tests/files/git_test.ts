@@ -1,9 +1,16 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { gitIgnores, gitTracking, ignoreAdvice, untrackCommand } from "../../src/files/git.ts";
+import {
+  gitIgnores,
+  gitTracking,
+  ignoreAdvice,
+  ignoreInGit,
+  untrackCommand,
+} from "../../src/files/git.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { createSession } from "../../mod.ts";
 import { portless } from "../support/portless.ts";
 
 const NO_CONFIGURATION = {
@@ -283,6 +290,57 @@ Deno.test(needing(noGit, "the advice covers a file of another name"), async () =
     assertEquals([ignoredLines(path), await gitIgnores(path)], ["team.env*", true]);
   });
 });
+
+for (const takesBack of ["!.env", "!.env*", "!*", "!/.env.tmp"]) {
+  Deno.test(
+    needing(
+      noGit,
+      `lines that ${takesBack} takes back are not told as missing, and are added behind it`,
+    ),
+    async () => {
+      await withRepository(async (root) => {
+        const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
+        const text = `.env*\n!.env.example\n${takesBack}`;
+        await Deno.writeTextFile(ignoreFile, text);
+        assertEquals(
+          [await gitIgnores(path), ignoreAdvice(path)],
+          [
+            false,
+            `add the lines .env* and !.env.example to .gitignore, behind its line ${takesBack}`,
+          ],
+        );
+        assertEquals(await ignoreInGit(path), [".env*", "!.env.example"]);
+        assertEquals(await Deno.readTextFile(ignoreFile), `${text}\n.env*\n!.env.example\n`);
+        assertEquals([await gitIgnores(path), await gitIgnores(`${root}/.env.example`)], [
+          true,
+          false,
+        ]);
+        assertEquals(await ignoreInGit(path), []);
+      });
+    },
+  );
+}
+
+Deno.test(
+  needing(noGit, "doctor() does not advise lines for a tracked .env that git ignores"),
+  async () => {
+    await withRepository(async (root) => {
+      const envFile = `${root}/.env`;
+      await Deno.writeTextFile(envFile, "A=1\n", { mode: 0o600 });
+      await git(root, "add", "-f", ".env");
+      const fix = async () => {
+        const { checks } = await createSession({ envFile }).doctor();
+        return checks.find(({ name }) => name === "version control")?.fix;
+      };
+      assertMatch(
+        `${await fix()}`,
+        /^run: git rm .*; add the lines .* to \.gitignore; and log in anew/,
+      );
+      await ignoreInGit(envFile);
+      assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in anew if it was pushed$/);
+    });
+  },
+);
 
 Deno.test(needing(noGit, "gitIgnores() says nothing outside a work tree"), async () => {
   await withRepository(async (root) => {

@@ -1,5 +1,5 @@
 import { defineCommand } from "../command.ts";
-import { FAILED, OK, print, printDiagnosis, printJson, UsageError } from "../output.ts";
+import { FAILED, OK, print, printDiagnosis, printJson, say, UsageError } from "../output.ts";
 import { readReply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
@@ -7,7 +7,10 @@ import { missingWritePermission } from "../../dotenv/file.ts";
 import { displayPath } from "../../files/paths.ts";
 import { readMasked } from "../../runtime/masked_input.ts";
 import { isSafeTransport } from "../../http/transport.ts";
-import { resolveSettings } from "../../settings/settings.ts";
+import { SETTING_NAMES, VARIABLES } from "../../settings/options.ts";
+import { resolveSettings, Settings } from "../../settings/settings.ts";
+import { endpointText } from "../../provider/provider_settings.ts";
+import { environment } from "../../runtime/environment.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { Secret, VISIBLE_ASCII } from "../../values/secret.ts";
 
@@ -58,8 +61,10 @@ interface Outcome {
   readonly ignored: readonly string[];
   /** The host that will get the password, if it is new. */
   readonly passwordHost?: string | undefined;
-  /** The host that will get the token, if it is new. */
+  /** The first of `tokenHosts`. */
   readonly tokenHost?: string | undefined;
+  /** The hosts that will get the token, if they are new. */
+  readonly tokenHosts: readonly string[];
 }
 
 export const command = defineCommand({
@@ -68,9 +73,9 @@ export const command = defineCommand({
   description:
     `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
 It finds the settings in the reply of your subscription's support channel, where that has them in a
-table, in lines such as "Client id: ..." or KEY=value, or as JSON. Nothing of the reply is shown, and
-no value that is there is replaced unasked. In a git work tree, .gitignore gets the lines that keep
-the .env out of it.`,
+table, in lines such as "Client id: ..." or KEY=value, or as JSON. Of the reply only the hosts are
+shown that will get the password or the token, and no value that is there is replaced unasked. In a
+git work tree, .gitignore gets the lines that keep the .env out of it.`,
   options: {
     from: {
       type: "string",
@@ -127,23 +132,60 @@ async function writeSettings(
     else changes.set(needed.name, answer.reveal());
   }
   if (!asks) refuseWithout(missing, file);
+  const before = receivers(found.values);
+  const after = receivers(new Map([...found.values, ...changes]));
+  const passwordHosts = after.password.filter((host) => !before.password.includes(host));
+  const tokenHosts = after.token.filter((host) => !before.token.includes(host));
+  // The writer of the reply chose these hosts. On standard output a program waits for JSON alone.
+  const tell = mayAsk ? print : say;
+  const hosts = [["password", passwordHosts], ["token", tokenHosts]] as const;
+  for (const [what, names] of hosts) {
+    for (const host of names) {
+      await tell(`The ${what} will go to ${host}: make sure that it is right`);
+    }
+  }
   const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
-  const passwordHost = URL.parse(changes.get("AUTH_URL") ?? "")?.host;
-  const tokenHost = URL.parse(changes.get("API_BASE_URL") ?? "")?.host;
-  return { file, written: [...changes.keys()], kept, missing, ignored, passwordHost, tokenHost };
+  const [[passwordHost], [tokenHost]] = [passwordHosts, tokenHosts];
+  const written = [...changes.keys()];
+  return { file, written, kept, missing, ignored, passwordHost, tokenHost, tokenHosts };
+}
+
+/** The hosts that get the password and the token with these lines of a `.env`. */
+function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
+  const endpoints = [settingsIn(lines), settingsIn(lines, environment)]
+    .map((settings) => endpointText({}, settings));
+  const origins = [
+    lines.get("API_BASE_URL"),
+    ...(lines.get("API_ALLOWED_ORIGINS") ?? "").split(","),
+  ];
+  const hosts = (addresses: readonly (string | undefined)[]) => [
+    ...new Set(addresses.flatMap((each) => URL.parse(each?.trim() ?? "")?.host || [])),
+  ];
+  return { password: hosts(endpoints), token: hosts(origins) };
+}
+
+/** The settings of these lines alone, or with those that only the environment has. */
+function settingsIn(
+  lines: ReadonlyMap<string, string>,
+  further: (name: string) => string | undefined = () => undefined,
+): Settings {
+  const found = SETTING_NAMES.flatMap((name) => {
+    const text = lines.get(VARIABLES[name])?.trim() || further(VARIABLES[name])?.trim();
+    return text ? [[name, { text: new Secret(text), origin: "file" }] as const] : [];
+  });
+  return new Settings(
+    { path: undefined, notes: [] },
+    { exists: false, values: lines },
+    new Map(found),
+  );
 }
 
 async function printOutcome(outcome: Outcome): Promise<void> {
-  const { file, written, kept, missing, ignored, passwordHost, tokenHost } = outcome;
+  const { file, written, kept, missing, ignored } = outcome;
   const place = displayPath(file);
   await print(
     written.length === 0 ? `${place} is as it was` : `Wrote ${place}: ${written.join(", ")}`,
   );
-  // The writer of the reply chose these hosts.
-  if (passwordHost) {
-    await print(`The password will go to ${passwordHost}: make sure that it is right`);
-  }
-  if (tokenHost) await print(`The token will go to ${tokenHost}: make sure that it is right`);
   for (const name of kept) {
     await print(
       `! ${name} is kept, the reply has another; remove that line and run platform-auth init again`,
@@ -164,7 +206,9 @@ async function replyFrom(from: string | undefined, mayPaste: boolean): Promise<s
   try {
     return await Deno.readTextFile(from);
   } catch (error) {
-    throw new ConfigError("INVALID_SETTING", `Cannot read ${from}`, "check the path", error);
+    // The reply itself in its place holds a secret, and so may an address.
+    const shown = /[\r\n=|]|:\/|.{200}/.test(from) ? "what --from names" : from;
+    throw new ConfigError("INVALID_SETTING", `Cannot read ${shown}`, "check the path", error);
   }
 }
 

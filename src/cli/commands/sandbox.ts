@@ -8,8 +8,8 @@ export const command: Program = {
     const { runSandbox } = await import("../../sandbox/main.ts");
     return await runSandbox([...args], {
       closest,
-      saveSettings: async (folder, settings) =>
-        await (await import("../settings_file.ts")).saveSandboxSettings(folder, settings),
+      saveSettings: async (...given) =>
+        await (await import("../settings_file.ts")).saveSandboxSettings(...given),
     });
   },
 };

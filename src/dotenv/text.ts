@@ -1,6 +1,8 @@
 import { type Assignment, BOM, parseEnvText, plainAssignments } from "./parser.ts";
 
-/** How many characters are read for trials in a text that is not plain: one reads all of it for each line of our keys. */
+/** How many lines of our keys are tried out in a text that is not plain, */
+const MAX_TRIALS = 50;
+/** and how many characters are read for that: each trial reads all of the text. */
 const MAX_TRIED = 2_000_000;
 
 /**
@@ -53,7 +55,7 @@ function editAny(
   const keys = [...changes.keys()];
   for (const wide of [true, false]) {
     const found = findAssignments(text, keys, wide);
-    if (found.length * text.length > MAX_TRIED) continue;
+    if (found.length > MAX_TRIALS || found.length * text.length > MAX_TRIED) continue;
     // A line like one of ours may stand inside another key's quoted value: that one is left alone.
     const assignments = found.filter((one) => isReal(text, one, found, before));
     // A key that this reading overlooks would get a second line at each save.

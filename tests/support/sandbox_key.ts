@@ -1,20 +1,47 @@
 /**
  * One key for the sandboxes of all tests: making an RSA key takes a quarter of a second, and each file
- * of tests would make one. Import it for its effect, before a sandbox signs. The key is good for nothing
- * else.
+ * of tests would make one. The first that needs it makes it, and keeps it in the system's folder for
+ * temporary files. Import it for its effect, before a sandbox signs.
  */
-import KEY from "../data/sandbox_key.json" with { type: "json" };
-
 const { subtle } = crypto;
 const generateKey = subtle.generateKey.bind(subtle);
 
+const ALGORITHM = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+const FOLDER = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
+const FILE = `${FOLDER}/platform-auth-tests-key.json`;
+
 async function keyOfAll(): Promise<CryptoKeyPair> {
-  const { kty, n, e } = KEY;
-  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+  const key = await readKey() ?? await makeKey();
+  const { kty, n, e } = key;
   return {
-    privateKey: await subtle.importKey("jwk", KEY, algorithm, true, ["sign"]),
-    publicKey: await subtle.importKey("jwk", { kty, n, e }, algorithm, true, ["verify"]),
+    privateKey: await subtle.importKey("jwk", key, ALGORITHM, true, ["sign"]),
+    publicKey: await subtle.importKey("jwk", { kty, n, e } as JsonWebKey, ALGORITHM, true, [
+      "verify",
+    ]),
   };
+}
+
+async function readKey(): Promise<JsonWebKey | undefined> {
+  try {
+    return JSON.parse(await Deno.readTextFile(FILE));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written whole: files of tests run side by side. */
+async function makeKey(): Promise<JsonWebKey> {
+  const parameters = { modulusLength: 2_048, publicExponent: new Uint8Array([1, 0, 1]) };
+  const { privateKey } = await generateKey(
+    { ...ALGORITHM, ...parameters },
+    true,
+    ["sign", "verify"],
+  );
+  const key = await subtle.exportKey("jwk", privateKey);
+  const own = `${FILE}.${crypto.randomUUID()}`;
+  await Deno.writeTextFile(own, JSON.stringify(key), { mode: 0o600 });
+  await Deno.rename(own, FILE);
+  return key;
 }
 
 Object.assign(subtle, {

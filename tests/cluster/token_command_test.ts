@@ -123,6 +123,37 @@ Deno.test("a command that hangs is killed at the deadline, and a good token is u
     while (port && await listens(port)) await new Promise((done) => setTimeout(done, 20));
   }));
 
+Deno.test("a command that hangs has ten seconds while its token is good, then thirty", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const printed = `${folder}/printed`;
+    const tokenCommand = scriptCommand(
+      "const text = Deno.readTextFileSync(Deno.args[0]);" +
+        "if (text) console.log(text); else setInterval(() => {}, 1e6);",
+      printed,
+    );
+    const session = world.another({ tokenCommand });
+    await Deno.writeTextFile(printed, bare(await world.sandbox.portalToken()));
+    const token = await session.accessToken();
+    await Deno.writeTextFile(printed, "");
+    const { setTimeout } = globalThis;
+    // So long nobody waits in a test.
+    Reflect.set(globalThis, "setTimeout", (run: () => void, ms = 0) => {
+      return setTimeout(run, ms < 10_000 ? ms : 0);
+    });
+    try {
+      world.clock.advance(1_790);
+      assertEquals(await session.accessToken(), token);
+      const warned = session.status().warnings.join();
+      assertMatch(warned, /still good, but: .* did not end in 10 seconds and was stopped/);
+      world.clock.advance(3_000);
+      const { message } = await rejection(session.accessToken());
+      assertMatch(message, /did not end in 30 seconds and was stopped/);
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+  }));
+
 Deno.test("while its token is good, a command that fails is a warning", () =>
   inFolder(async (folder) => {
     await using world = portless();

@@ -408,6 +408,30 @@ Deno.test("a refresh that waited for the lock beside a logout sends nothing", as
   assertEquals([world.refreshes(), linesOf(world.envFile)], [0, {}]);
 });
 
+Deno.test("without locks, a login that comes while another is saved is in the file at the end", async () => {
+  await using world = shared();
+  await world.session.login();
+  Deno.removeSync(`${world.envFile}.lock`);
+  Deno.mkdirSync(`${world.envFile}.lock`);
+  const { sync } = Deno.FsFile.prototype;
+  let last: Promise<unknown> | undefined;
+  // The new file of the first is on its way to the disk.
+  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
+    Deno.FsFile.prototype.sync = sync;
+    last = world.session.login({ portalToken: "bearer the-last" });
+    for (let turn = 0; turn < 50; turn++) await sleep();
+    await sync.call(this);
+  };
+  try {
+    await world.session.login({ portalToken: "bearer the-first" });
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  await last;
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-last");
+  assertEquals(await world.session.accessToken(), "the-last");
+});
+
 Deno.test("a login that comes while a refresh is saved is saved before others have the lock", async () => {
   const pauses = heldPauses();
   await using world = shared({ session: { sleep: pauses.sleep } });

@@ -162,6 +162,27 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "a refresh that is refused while another machine logs in goes on with that login",
+  () =>
+    inCluster(async ({ session, world }) => {
+      const timeout = (ms: number) => AbortSignal.timeout(Math.max(ms, 1_000));
+      const [one, other] = [session({ timeout }), session({ timeout, timeoutMs: 1_000 })];
+      await one.login();
+      world.clock.advance(3_000);
+      world.sandbox.revokeRefreshTokens();
+      const portalToken = await world.sandbox.portalToken();
+      const held = world.hold();
+      const token = one.accessToken();
+      await held.arrived;
+      await other.login({ portalToken });
+      held.release();
+      assertEquals(await token, portalToken.replace("bearer ", ""));
+      assertEquals(await one.accessToken(), await other.accessToken());
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a login or configure() with another name does not touch the session of the first",
   () =>
     inCluster(async ({ session, store, world }) => {

@@ -65,7 +65,7 @@ Deno.test("fetch sends method, headers and body, and the token", () =>
     const echo = async (request: Request) => {
       const { method, headers } = request;
       const type = headers.get("content-type");
-      seen.push(`${method} ${type} ${headers.get("x-a")} ${await request.text()}`);
+      seen.push(`${method} ${type} ${headers.get("a")} ${await request.text()}`);
       assert(headers.get("authorization") === `bearer ${linesOf(world.envFile).ACCESS_TOKEN}`);
       return new Response();
     };
@@ -74,7 +74,7 @@ Deno.test("fetch sends method, headers and body, and the token", () =>
         world.run(["fetch", origin, ...args], { flags, env, ...(stdin && { stdin }) });
       await Deno.writeTextFile(`${world.folder}/body.json`, '{"from":"file"}');
       await fetch([]);
-      await fetch(["-d", "text", "-H", "x-a: b: c", "--header", "content-type: text/csv"]);
+      await fetch(["-d", "text", "-H", "a: b: c", "--header", "content-type: text/csv"]);
       await fetch(["-X", "PUT", "--data", "@body.json"]);
       await fetch(["-X", "PATCH", "-d", "-"], "piped");
       await fetch(["--method", "DELETE"]);

@@ -41,6 +41,10 @@ Deno.test("notebook writes a file once, and never over another one", () =>
     assertEquals([first.code, first.stderr], [0, ""]);
     assertMatch(first.stdout, /^Wrote notebook\.ipynb, which imports \.\.\/\S+\/mod\.ts\n/);
     const text = await Deno.readTextFile(`${folder}/notebook.ipynb`);
+    const { nbformat, cells } = JSON.parse(text);
+    const kinds = cells.map((cell: { cell_type: string }) => cell.cell_type);
+    assertEquals([nbformat, kinds], [4, ["markdown", "code", "markdown", "code"]]);
+    assertMatch(cells[1].source, /^import \{ .*login \} from "\.\.\/\S+\/mod\.ts";\n\nawait login/);
     const { code, stderr } = await run(["notebook"]);
     assertEquals(code, 1);
     assertMatch(stderr, /Cannot write notebook\.ipynb: it is there already, .*give another name/);

@@ -378,7 +378,7 @@ const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
   CLIENT_UNKNOWN: /APP_CLIENT_ID and USER_POOL_ID.*AUTH_URL .*region$/,
   FLOW_DISABLED: /support channel of your subscription .*portal string/,
   PASSWORD_RESET_REQUIRED: /portal.*administrator.* login\(\) again$/,
-  USER_DISABLED: /support channel of your subscription/,
+  USER_DISABLED: /support channel of your subscription .*to enable it$/,
   USER_NOT_CONFIRMED: /invitation.* login\(\) again$/,
   BLOCKED: /another network.*request id.*support channel of your subscription$/,
   THROTTLED: /wait.*try again/,

@@ -9,6 +9,7 @@ import {
   type PortlessOptions,
   rejection,
 } from "../support/portless.ts";
+import { needing, NOT_ON_WINDOWS } from "../support/needs.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -408,6 +409,25 @@ Deno.test("a refresh that waited for the lock beside a logout sends nothing", as
   assertEquals([world.refreshes(), linesOf(world.envFile)], [0, {}]);
 });
 
+Deno.test("a login that is aborted is not applied by a refresh that gets the lock at that moment", async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  await world.session.login();
+  const lock = lockOf(world);
+  const refresh = world.session.refresh();
+  await pauses.waiting(1);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const login = rejection(world.session.login({ portalToken: "bearer given-up", signal }));
+  await pauses.waiting(2);
+  lock.close();
+  pauses.endFirst();
+  controller.abort(new Error("not now"));
+  assertEquals((await login).message, "not now");
+  assertEquals((await refresh).source, "refresh");
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
+});
+
 Deno.test("without locks, a login that comes while another is saved is in the file at the end", async () => {
   await using world = shared();
   await world.session.login();
@@ -454,4 +474,30 @@ Deno.test("a login that comes while a refresh is saved is saved before others ha
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-login");
   await login;
   assertEquals([world.session.status().source, world.refreshes()], ["portal", 1]);
+});
+
+const MIDDLE =
+  "a refresh that looks at the file in the middle of a login's save takes it for no news";
+Deno.test(needing(NOT_ON_WINDOWS, MIDDLE), async () => {
+  const pauses = heldPauses();
+  await using world = shared({ session: { sleep: pauses.sleep } });
+  const { sync } = Deno.FsFile.prototype;
+  let syncs = 0;
+  let refresh: Promise<unknown> | undefined;
+  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
+    // The folder: the new file is in its place.
+    if (++syncs === 2) {
+      refresh = world.session.refresh();
+      await pauses.waiting(1);
+    }
+    await sync.call(this);
+  };
+  try {
+    assertEquals((await world.session.login()).source, "password");
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  pauses.endFirst();
+  await refresh;
+  assertEquals([world.session.status().source, world.refreshes()], ["refresh", 1]);
 });

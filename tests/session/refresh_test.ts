@@ -163,6 +163,10 @@ Deno.test("a rejected refresh leaves an access token that is good", async () => 
   assertEquals(world.session.status().canRefresh, false);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
   assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+  // Its own save is no news: why there is no more is still known when the token has ended.
+  world.clock.advance(EXPIRED);
+  assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
+  assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
 });
 
 Deno.test("a transient failure never deletes a token", async () => {

@@ -137,8 +137,8 @@ testNeeding(
   "who waits for the lock for too long is told, and makes no refresh beside the others",
   () =>
     inCluster(async ({ session, world }) => {
-      // Little time is left for the last question, and a busy machine may take longer to answer it.
-      const timeout = (ms: number) => AbortSignal.timeout(Math.max(ms, 1_000));
+      // Any time at all is enough for an answer, but less than that for none: the last question has its own.
+      const timeout = (ms: number) => AbortSignal.timeout(ms < 50 ? 0 : Math.max(ms, 1_000));
       const [first, other] = [session(), session({ timeoutMs: 1_000, timeout })];
       await first.login();
       const token = await other.accessToken();

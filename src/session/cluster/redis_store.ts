@@ -151,7 +151,9 @@ export class RedisStore {
         // From before the question: what is said while it is asked must not be missed.
         const heard = listening?.next();
         // Not ended by the signal: a lock that was given and not heard of would stay.
-        const answer = await this.#untilReached(owner, Math.min(reachMs, leftMs()), signal);
+        // The last question has time for an answer, too: else a busy lock looks like a store that is away.
+        const limitMs = Math.min(reachMs, Math.max(leftMs(), STORE_WAIT_WITH_VALID_TOKEN_MS));
+        const answer = await this.#untilReached(owner, limitMs, signal);
         const mayHold = answer instanceof AuthError || answer.isHolder;
         if (mayHold && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();

@@ -154,7 +154,7 @@ export class AuthError extends Error {
     { name = "AuthError", cause }: { readonly name?: string; readonly cause?: unknown } = {},
   ) {
     const next = fixText(fix);
-    super(printable(`${joined(problem, next)}${helpOn(code)}`));
+    super(printable(`${sentenceOf({ problem, fix: next })}${helpOn(code)}`));
     this.name = name;
     this.code = code;
     this.#problem = printable(problem);
@@ -180,14 +180,11 @@ function helpOn(code: AuthErrorCode): string {
   return ` (help: platform-auth explain ${code})`;
 }
 
-/** Problem and fix as one text. */
-function joined(problem: string, fix: string): string {
+/** Problem and fix of an error or a notice as one text. */
+export function sentenceOf(
+  { problem, fix = "" }: { readonly problem: string; readonly fix?: string },
+): string {
   return fix === "" ? problem : `${problem}; ${fix}`;
-}
-
-/** Problem and fix of an error or a note, to be part of another text. */
-export function sentenceOf({ problem, fix }: Pick<AuthError, "problem" | "fix">): string {
-  return joined(problem, fix);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ProviderSettings } from "../provider/protocol.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import type { Delivery } from "../provider/send.ts";
+import type { SignOutResult } from "../provider/sign_out.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
 import { AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import type { World } from "../runtime/world.ts";
@@ -95,15 +96,12 @@ interface Applied {
 
 /** How far a logout went, with its text for people. */
 interface Told {
-  readonly ended: Reach;
+  readonly ended: SignOutResult["ended"];
   readonly text?: string | undefined;
 }
 
 /** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
 export type SignOut = "keep" | "revoke" | "everywhere";
-
-/** How far a logout went: only here, also at the provider, or there on all devices. */
-type Reach = "here" | "provider" | "everywhere";
 
 /**
  * Keeps the tokens of one session current, in memory, in its store and in the process environment.
@@ -301,7 +299,7 @@ export class Engine {
     remote: SignOut,
     signal: AbortSignal | undefined,
     onCounts: () => void,
-  ): Promise<Reach> {
+  ): Promise<SignOutResult["ended"]> {
     const waitMs = this.settings.timeoutMs;
     const wait = { ms: waitMs, reachMs: waitMs / 2, signal };
     const change = { order: this.begin(), tokens: undefined, remote, onCounts };

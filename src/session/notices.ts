@@ -1,3 +1,4 @@
+import { sentenceOf } from "../errors/errors.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import { spanText } from "../values/wording.ts";
 
@@ -97,11 +98,6 @@ export type NoticeTexts = Readonly<
   Partial<Record<NoticeCode, { readonly problem: string; readonly fix?: Fix } | undefined>>
 >;
 
-/** A notice as one text. */
-export function noticeText({ problem, fix }: Notice): string {
-  return fix === undefined ? problem : `${problem}; ${fix}`;
-}
-
 /** What a session has to tell its user, each code once, and how far the clock is off. */
 export class Notices {
   readonly #notices = new Map<NoticeCode, Notice>();
@@ -120,7 +116,7 @@ export class Notices {
   /** The text of a notice, if it is in force. */
   text(code: NoticeCode): string | undefined {
     const notice = this.#notices.get(code);
-    return notice && noticeText(notice);
+    return notice && sentenceOf(notice);
   }
 
   has(code: NoticeCode): boolean {

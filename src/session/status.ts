@@ -1,7 +1,8 @@
 import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { type Notice, noticeOf, type Notices, noticeText } from "./notices.ts";
+import { type Notice, noticeOf, type Notices } from "./notices.ts";
+import { sentenceOf } from "../errors/errors.ts";
 import { type Ending, type SessionState, tokensOf } from "./state.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin, Settings } from "../settings/settings.ts";
@@ -66,7 +67,7 @@ export function statusOf(
   const clientId = settings.text("clientId");
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const told = noticesOf(configuration, notices, state);
-  const notes = told.filter(({ level }) => level === "note").map(noticeText);
+  const notes = told.filter(({ level }) => level === "note").map(sentenceOf);
   return {
     state: stateOf(configuration, state),
     ...(username !== undefined && { username }),
@@ -82,7 +83,7 @@ export function statusOf(
     ...(envFile !== undefined && !notices.has("NOT_SAVED") && { envFile }),
     ...(storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
-    warnings: told.filter(({ level }) => level === "warning").map(noticeText),
+    warnings: told.filter(({ level }) => level === "warning").map(sentenceOf),
     ...(notes.length > 0 && { notes }),
     notices: told,
     asOf: new Date(world.now()),

@@ -3,7 +3,7 @@
  * as released.
  *
  * `deno task bench [--only=PART]… [--quick] [--json] [--write]`: prints tables, or JSON; `--write` puts the
- * tables into docs/performance.md, too.
+ * tables into bench/README.md, too.
  */
 import { parseArgs } from "node:util";
 import { clusters } from "./clusters.ts";
@@ -68,7 +68,7 @@ for (const name of names) {
     results.push(result);
     if (!values.json) console.log(`\n## ${name}\n\n${markdownOf(result)}`);
     // Part by part: what was measured is not lost when a later one fails.
-    if (values.write) await writeTables(pathOf("../docs/performance.md"), machine, [result]);
+    if (values.write) await writeTables(pathOf("README.md"), machine, [result]);
   } catch (error) {
     failed++;
     console.error(`\nCannot measure ${name}:`, error);

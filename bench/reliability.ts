@@ -1,11 +1,11 @@
 /**
  * Puts this module and two clients from npm through the same network faults, and writes what was
- * measured into `docs/reliability.md`: `deno run --no-lock -A bench/reliability.ts`
+ * measured into `bench/README.md`: `deno run --no-lock -A bench/reliability.ts`
  */
 import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/faults/fault_cases.ts";
 import { type StartSubject, SUBJECTS } from "./reliability_peers.ts";
 
-const DOCUMENT = new URL("../docs/reliability.md", import.meta.url);
+const DOCUMENT = new URL("./README.md", import.meta.url);
 const DEADLINE_MS = 10_000;
 /** What has no deadline of its own is left after that. */
 const PATIENCE_MS = 20_000;

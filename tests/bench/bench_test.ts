@@ -1,6 +1,6 @@
 /**
  * The benchmark itself: its arithmetic, and that every part of it runs. What it measures is in
- * docs/performance.md.
+ * bench/README.md.
  */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { fileURLToPath } from "node:url";

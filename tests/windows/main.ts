@@ -11,7 +11,7 @@ import { windowsCommand, windowsRoot } from "./windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-/** How many tests may be left out there. docs/windows.md lists them. */
+/** How many tests may be left out there. README.md lists them. */
 const MOST = 21;
 
 /** Puts the files of the working tree, and the packages that were fetched, where Windows finds them. */

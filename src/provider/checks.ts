@@ -27,6 +27,7 @@ const SCHEMAS: Schemas = {
   instanceof: z.instanceof,
   number: z.number,
   object: z.object,
+  optional: z.optional,
   pipe: z.pipe,
   refine: z.refine,
   regex: z.regex,

@@ -4,7 +4,8 @@ import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../values/secret.ts";
 
 /** What a request to the identity provider needs, checked. */
-export interface ProviderSettings extends Omit<CheckedSettings, "authUrl" | "provider"> {
+export interface ProviderSettings
+  extends Omit<CheckedSettings, "authUrl" | "provider" | "portalUrl"> {
   /** The token endpoint (section 4.1). */
   readonly url: URL;
   readonly dialect: ProviderWords;

@@ -122,7 +122,7 @@ async function check(
     return settings.text(name);
   });
   if (checked instanceof Map) return { fault: invalidSettings(checked, settings) };
-  const { authUrl, provider, ...rest } = checked;
+  const { authUrl, provider, portalUrl: _, ...rest } = checked;
   const clientSecret = settings.text("clientSecret") ? settings.secret("clientSecret") : undefined;
   return { ...rest, url: authUrl, dialect: provider, clientSecret, command };
 }

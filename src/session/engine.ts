@@ -404,7 +404,7 @@ export class Engine {
       ? sentenceOf(problem)
       : this.notices.text("STORED_IGNORED") ?? this.notices.text("ENVIRONMENT_IGNORED") ??
         this.notices.text("STORE_EMPTY");
-    return whyNot(now, this.world, note);
+    return whyNot(now, this.world, note, this.settings.portalUrl);
   }
 
   // Transactions.

@@ -3,7 +3,7 @@ import { missingWritePermission } from "../dotenv/file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { countFailures } from "../provider/failed_logins.ts";
-import { parsePortalToken } from "./portal_token.ts";
+import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
 import { askUser, askUserFor, canAsk } from "../runtime/prompt.ts";
 import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
@@ -107,9 +107,10 @@ export async function obtainTokens(
       ],
     );
   }
-  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs);
+  const { portalUrl } = configuration.settings;
+  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
   if (portalToken !== undefined) return fromPortal(portalToken);
-  if (strategy === "portal") return fromPortal(await askPortalToken(world, signal));
+  if (strategy === "portal") return fromPortal(await askPortalToken(world, portalUrl, signal));
   // A password must not be sent with a name that it does not belong to.
   const { password: known, ...others } = configuration.options;
   const own = username === undefined || username === others.username ? known : undefined;
@@ -160,7 +161,11 @@ function pastedToken(answer: string, advice: Fix): string {
   );
 }
 
-async function askPortalToken(world: World, signal: AbortSignal | undefined): Promise<string> {
+async function askPortalToken(
+  world: World,
+  portalUrl: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   const answer = await askUserFor(
     world,
     'Paste the portal\'s "Copy Token" string:',
@@ -168,7 +173,10 @@ async function askPortalToken(world: World, signal: AbortSignal | undefined): Pr
     ["run ", { call: "login", options: { portalToken: true } }],
     signal,
   );
-  return pastedToken(answer, 'choose "Copy Token" in the user menu of the portal and try again');
+  return pastedToken(
+    answer,
+    `choose "Copy Token" in the user menu of ${portalName(portalUrl)} and try again`,
+  );
 }
 
 /** A login by user name and password, which are asked for where they are missing. */
@@ -263,22 +271,21 @@ function portalResult(
   text: string,
   world: World,
   knownOffsetMs: number | undefined,
+  portalUrl: string | undefined,
 ): LoginResult {
-  const token = parsePortalToken(text);
+  const token = readPortalToken(text, portalUrl);
   if (token.startsWith("eyJ") && token.split(".").length < 3) {
-    throw new ConfigError(
-      "INVALID_PORTAL_TOKEN",
+    throw portalTokenError(
       "Cannot log in: this is the beginning of a token, not all of it",
-      'choose "Copy Token" in the user menu of the portal and paste the whole string',
+      portalUrl,
     );
   }
   const claims = readClaims(token);
   const { exp, iat, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {
-    throw new ConfigError(
-      "INVALID_PORTAL_TOKEN",
+    throw portalTokenError(
       "Cannot log in: this is not an access token but another one of the same user",
-      'choose "Copy Token" in the user menu of the portal and paste what it gives',
+      portalUrl,
     );
   }
   const now = world.now();
@@ -289,7 +296,7 @@ function portalResult(
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
       `Cannot log in: by this computer's clock the portal token ended ${ago} ago`,
-      "copy a new one in the portal, or set the clock right",
+      `copy a new one in ${portalName(portalUrl)} or set the clock right`,
     );
   }
   const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;

@@ -2,6 +2,7 @@ import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../values/secret.ts";
 import { type Clocks, isGoodFor, type Tokens } from "../values/tokens.ts";
 import { spanText } from "../values/wording.ts";
+import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 
 /** What a call that needs a token does. */
@@ -96,8 +97,14 @@ export function planFor(
  * The error of a call that finds no token it can use or refresh.
  *
  * @param note Why there is no session, where the session was never there.
+ * @param portalUrl The address of the portal, where it is known.
  */
-export function whyNot(state: SessionState, clocks: Clocks, note: string | undefined): AuthError {
+export function whyNot(
+  state: SessionState,
+  clocks: Clocks,
+  note: string | undefined,
+  portalUrl: string | undefined,
+): AuthError {
   if (state.kind !== "renewable" && state.because) {
     const { code, problem, fix } = state.because;
     return new SessionExpiredError(code, problem, fix);
@@ -117,7 +124,7 @@ export function whyNot(state: SessionState, clocks: Clocks, note: string | undef
     }`,
     source === "portal"
       ? [
-        'copy a new one in the portal ("Copy Token") and run ',
+        `copy a new one in ${portalName(portalUrl)} ("Copy Token") and run `,
         { call: "login", options: { strategy: "portal" } },
       ]
       : ["run ", { call: "login", options: { force: true } }],

@@ -23,6 +23,23 @@ const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
  * ```
  */
 export function parsePortalToken(text: string): string {
+  return readPortalToken(text);
+}
+
+/** How sentences name the portal: with its address, where `PORTAL_URL` (portalUrl) has it. */
+export function portalName(address: string | undefined): string {
+  // A blank stands behind the address: a notebook makes it a link, and a comma would be part of that.
+  return address === undefined ? "the portal" : `the portal ${address}`;
+}
+
+/**
+ * The same for a session, which may know the address of the portal.
+ *
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
+ */
+export function readPortalToken(text: string, address?: string): string {
+  const refused = (why: string) =>
+    portalTokenError(`Cannot read the portal token: ${why}`, address);
   if (typeof text !== "string") {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
@@ -56,11 +73,13 @@ function unwrapped(text: string): string {
   return text.slice(start, end);
 }
 
-function refused(why: string): ConfigError {
+/** The error of a text that is no portal string. */
+export function portalTokenError(problem: string, address: string | undefined): ConfigError {
   return new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    `Cannot read the portal token: ${why}`,
-    'choose "Copy Token" in the user menu of the portal and paste the whole string (bearer eyJ…)',
+    problem,
+    `choose "Copy Token" in the user menu of ${portalName(address)} and paste the whole string ` +
+      "(bearer eyJ…)",
   );
 }
 

@@ -36,6 +36,8 @@ export interface SessionStatus {
   canRefresh: boolean;
   /** Where the tokens came from. */
   source: TokenSource | "none";
+  /** Address of the portal, where `PORTAL_URL` (portalUrl) has it. */
+  portalUrl?: string;
   /** Absolute path of the `.env`; absent: memory only, or a store. */
   envFile?: string;
   /** Host and port of the store that other machines share. */
@@ -65,6 +67,7 @@ export function statusOf(
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
   const clientId = settings.text("clientId");
+  const { portalUrl } = settings;
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const told = noticesOf(configuration, notices, state);
   const notes = told.filter(({ level }) => level === "note").map(sentenceOf);
@@ -80,6 +83,7 @@ export function statusOf(
     }),
     canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, state),
     source: tokens?.source ?? "none",
+    ...(portalUrl !== undefined && { portalUrl }),
     ...(envFile !== undefined && !notices.has("NOT_SAVED") && { envFile }),
     ...(storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
@@ -164,6 +168,7 @@ function noticesOf(
   const span = remaining === undefined
     ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
     : `it is good for another ${spanText(remaining)}`;
+  const at = settings.portalUrl === undefined ? "," : ` at ${settings.portalUrl}`;
   const first = settings.text("clientId") === undefined
     ? "set APP_CLIENT_ID and the other settings to "
     : "";
@@ -171,7 +176,7 @@ function noticesOf(
     noticeOf(
       "PORTAL_TOKEN",
       `a portal token cannot be refreshed: ${span}`,
-      `then copy a new one, or ${first}log in with user name and password`,
+      `then copy a new one${at} or ${first}log in with user name and password`,
     ),
   );
   return told;

@@ -56,6 +56,8 @@ export interface SessionOptions {
   apiBaseUrl?: string | URL;
   /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, comma separated). */
   allowedOrigins?: string | readonly string[];
+  /** Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). A question for the portal string and messages about one show it. */
+  portalUrl?: string | URL;
   /** Which tokens the default session puts into the process environment. Default `access`; `none` also reads none from there. */
   exportEnv?: "access" | "both" | "none";
   /** Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Begins anew with each answer of a person to a further step. Default 30 000. */
@@ -103,6 +105,7 @@ export type Schemas = Pick<
   | "instanceof"
   | "number"
   | "object"
+  | "optional"
   | "pipe"
   | "refine"
   | "regex"
@@ -275,6 +278,23 @@ const TABLE = {
     // No origin, whatever the environment allows.
     blank: "value as an option",
   },
+  portalUrl: {
+    variable: "PORTAL_URL",
+    types: ["string", "URL"],
+    readFrom: "environment and file",
+    identity: "no",
+    // Never quotes the address: it may hold a password.
+    check: (z) =>
+      z.optional(
+        z.string().check(
+          z.refine(
+            (text) => portalAddress(text) !== undefined,
+            "must be an https: address (http: only on this machine's loopback) without a user " +
+              "name and password, such as https://portal.example.com",
+          ),
+        ),
+      ),
+  },
   timeoutMs: {
     variable: "AUTH_TIMEOUT_MS",
     types: ["number"],
@@ -367,6 +387,12 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
 
 function visibleWord(z: Schemas) {
   return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
+}
+
+/** The address of a portal that may be shown as a link; `undefined` if the text is none. */
+export function portalAddress(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url && isSafeTransport(url) && url.username + url.password === "" ? url.href : undefined;
 }
 
 /** Deadline of one login or refresh, where none is set. */

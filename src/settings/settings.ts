@@ -11,6 +11,7 @@ import {
   DEFAULT_TIMEOUT_MS,
   ENV_FILE_VARIABLE,
   parseTimeout,
+  portalAddress,
   type SecretName,
   type SessionOptions,
   SETTING_NAMES,
@@ -69,6 +70,11 @@ export class Settings {
   /** The deadline of one login or refresh in milliseconds; the default where what is set cannot be used. */
   get timeoutMs(): number {
     return parseTimeout(this.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** The address of the portal; `undefined` where none is set, or one that must not be a link. */
+  get portalUrl(): string | undefined {
+    return portalAddress(this.text("portalUrl") ?? "");
   }
 
   /** Where the value came from; `undefined` if it is not set. */

@@ -1,0 +1,55 @@
+/** `PORTAL_URL`: messages that ask for a new portal string lead to the portal. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+const PORTAL = "https://portal.example.com/tokens";
+
+Deno.test("a session with PORTAL_URL says where a new portal string is", async () => {
+  await using world = portless();
+  await withEnvironment({ PORTAL_URL: PORTAL }, async () => {
+    const session = createSession(world.options);
+    const status = await session.login({ portalToken: await world.sandbox.portalToken() });
+    assertEquals(status.portalUrl, PORTAL);
+    assertEquals(status.settings.PORTAL_URL, "environment");
+    assertStringIncludes(status.warnings.join(), `copy a new one at ${PORTAL} or log in`);
+    world.clock.advance(7_200);
+    const { message } = await rejection(session.authFetch("/v1/whoami"));
+    assertStringIncludes(message, `copy a new one in the portal ${PORTAL} ("Copy Token")`);
+  });
+});
+
+Deno.test("each error about a portal string leads to the portal", async () => {
+  await using world = portless();
+  const portalToken = await world.sandbox.portalToken();
+  const session = createSession({ ...world.options, portalUrl: new URL(PORTAL) });
+  world.clock.advance(7_200);
+  const texts = ["a b", portalToken.split(".").slice(0, 2).join("."), portalToken];
+  for (const text of texts) {
+    const error = await rejection(session.login({ portalToken: text }));
+    assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+    assertStringIncludes(error.message, `the portal ${PORTAL} `);
+  }
+});
+
+Deno.test("an address that must not become a link is told, and never shown", async () => {
+  await using world = portless();
+  const wrong = ["javascript:alert(1)", "http://portal.example.com", "https://ada:pw@x.example"];
+  for (const portalUrl of [...wrong, "portal.other.example"]) {
+    const session = createSession({ ...world.options, portalUrl } as SessionOptions);
+    assertEquals(session.status().portalUrl, undefined);
+    const error = await rejection(session.login());
+    assertEquals(error.code, "INVALID_SETTING");
+    assertMatch(error.message, /PORTAL_URL .*must be an https: address/);
+    assert(!error.message.includes(portalUrl), error.message);
+    const settings = (await session.doctor()).checks.find(({ name }) => name === "settings");
+    assertEquals(settings?.level, "fail");
+  }
+});
+
+Deno.test("a portal on this machine may be plain http:", async () => {
+  await using world = portless();
+  const session = createSession({ ...world.options, portalUrl: "http://127.0.0.1:8411" });
+  assertEquals((await session.login()).portalUrl, "http://127.0.0.1:8411/");
+});

@@ -13,10 +13,9 @@ function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
 }
 
-/** The rows of the README's table of settings: options, variables, and the remark behind these. */
+/** The rows of the table of settings: options, variables, and the remark behind these. */
 function settingRows(): { options: string[]; variables: string[]; remark: string }[] {
-  const [, section = ""] = documentText("README.md").split(/^## Settings$/m);
-  const [table = ""] = section.split(/^## /m);
+  const [table = ""] = documentText("docs/settings.md").split(/^## /m);
   return [...table.matchAll(/^\| (`[^|]*`) +\| ([^|]*) \|/gm)]
     .map(([, options = "", variables = ""]) => ({
       options: quoted(options),
@@ -33,16 +32,16 @@ function assertSame(found: readonly string[], wanted: readonly string[], where: 
 
 const OF_FILE = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom === "environment and file");
 
-Deno.test("the README's table has every setting with its variable, and no other", () => {
+Deno.test("the table of docs/settings.md has every setting with its variable, and no other", () => {
   const listed = settingRows().flatMap(({ options, variables }) =>
     options.map((option, index) => `${option} ${variables[index] ?? "without a variable"}`)
   );
   const wanted = SETTING_NAMES.map((name) => `${name} ${VARIABLES[name]}`);
   const others = [`envFile ${ENV_FILE_VARIABLE}`, "exportEnv without a variable"];
-  assertSame(listed, [...wanted, ...others], "the README's table");
+  assertSame(listed, [...wanted, ...others], "the table of docs/settings.md");
 });
 
-Deno.test("the README's table says which settings are never read from a .env", () => {
+Deno.test("the table of docs/settings.md says which settings are never read from a .env", () => {
   const remarked = settingRows().filter(({ remark }) => /^(never in|environment only)/.test(remark))
     .flatMap(({ options }) => options);
   const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name));

@@ -7,7 +7,8 @@ import { displayable, displayableDiagnosis, displayableDownload } from "./displa
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { LoginOptions, LoginResult } from "./session/login.ts";
-import { checkOptions, type SessionOptions } from "./settings/options.ts";
+import { checkOptions } from "./errors/arguments.ts";
+import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath, filePath } from "./files/paths.ts";
 import { inKernel } from "./runtime/prompt.ts";

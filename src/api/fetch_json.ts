@@ -2,7 +2,7 @@ import { CheckedCall, isPage, NOT_THE_API, type Unusable } from "./checked_call.
 import type { ApiAccount } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
-import { checkOptions } from "../settings/options.ts";
+import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
 

@@ -16,7 +16,7 @@ import { displayPath } from "../files/paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { printable, timeText } from "../values/wording.ts";
+import { escapeHtml, timeText } from "../values/wording.ts";
 
 /** Seen on light and on dark pages alike, as lines and marks. Words keep the page's color. */
 const COLORS = { good: "#1f9d63", amber: "#c98500", red: "#d64545", none: "#7d8590" };
@@ -62,11 +62,11 @@ export function statusCard(status: SessionStatus): string {
   const { state, clientId, warnings, notes = [] } = status;
   const rows: Row[] = [
     ...(state === "none" ? [] : [{ name: "access token", value: bar(status, tone) }]),
-    ...(clientId === undefined ? [] : [{ name: "app client", value: escape(clientId) }]),
-    { name: "next", value: escape(nextText(status)) },
-    { name: "session", value: escape(placeText(status)) },
-    ...warnings.map((each): Row => ({ name: "warning", value: escape(each), tone: "amber" })),
-    ...notes.map((each) => ({ name: "note", value: escape(each) })),
+    ...(clientId === undefined ? [] : [{ name: "app client", value: escapeHtml(clientId) }]),
+    { name: "next", value: escapeHtml(nextText(status)) },
+    { name: "session", value: escapeHtml(placeText(status)) },
+    ...warnings.map((each): Row => ({ name: "warning", value: escapeHtml(each), tone: "amber" })),
+    ...notes.map((each) => ({ name: "note", value: escapeHtml(each) })),
   ];
   return frame(tone, headline(status), `as of ${timeText(status.asOf)}`, rows);
 }
@@ -78,7 +78,7 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
   const rows = diagnosis.checks.map(({ name, level, message, fix }) => ({
     name,
     value: `<span style="color:${COLORS[tones[level]]};font-weight:600">${marks[level]}</span> ` +
-      escape(message) + (fix ? `<br><span style="opacity:.7">→</span> ${escape(fix)}` : ""),
+      escapeHtml(message) + (fix ? `<br><span style="opacity:.7">→</span> ${escapeHtml(fix)}` : ""),
   }));
   const failed = diagnosis.checks.filter(({ level }) => level === "fail").length;
   const warned = diagnosis.checks.some(({ level }) => level === "warn");
@@ -95,9 +95,9 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
 export function downloadCard(download: Download): string {
   const { contentType, resumedFrom } = download;
   const rows: Row[] = [
-    { name: "size", value: escape(downloadSize(download)) },
-    ...(contentType === undefined ? [] : [{ name: "type", value: escape(contentType) }]),
-    ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escape(resumedText(download)) }]),
+    { name: "size", value: escapeHtml(downloadSize(download)) },
+    ...(contentType === undefined ? [] : [{ name: "type", value: escapeHtml(contentType) }]),
+    ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escapeHtml(resumedText(download)) }]),
   ];
   return frame("good", displayPath(download.file), "saved", rows);
 }
@@ -108,11 +108,11 @@ export function downloadCard(download: Download): string {
  * @param picture SVG; none: the key is typed.
  */
 export function keyCard(key: AuthenticatorKey, picture: string | undefined): string {
-  const code = (text: string) => `<code>${escape(text)}</code>`;
+  const code = (text: string) => `<code>${escapeHtml(text)}</code>`;
   const rows: Row[] = [
     { name: "key", value: code(groupedKey(key)) },
     { name: "address", value: code(key.address) },
-    { name: "secret", value: escape(KEY_WARNING), tone: "amber" },
+    { name: "secret", value: escapeHtml(KEY_WARNING), tone: "amber" },
   ];
   if (picture !== undefined) {
     const box = 'role="img" aria-label="QR code of the address" style="max-width:220px"';
@@ -127,8 +127,10 @@ function frame(tone: Tone, title: string, note: string, rows: readonly Row[]): s
     `border-left:4px solid ${COLORS[tone]};border-radius:8px;padding:10px 14px;font-size:13px;` +
     `line-height:1.45"><div style="display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;` +
     `justify-content:space-between"><strong style="font-size:14px;overflow-wrap:anywhere;min-width:0">` +
-    `<span aria-hidden="true" style="color:${COLORS[tone]}">●</span> ${escape(title)}</strong> ` +
-    `<span style="opacity:.7;font-size:12px">${escape(note)}</span></div>` +
+    `<span aria-hidden="true" style="color:${COLORS[tone]}">●</span> ${
+      escapeHtml(title)
+    }</strong> ` +
+    `<span style="opacity:.7;font-size:12px">${escapeHtml(note)}</span></div>` +
     `<table style="border:0;border-collapse:collapse;table-layout:fixed;margin:0;width:100%;font-size:inherit">` +
     `${rows.map(tableRow).join("")}</table></div>`;
 }
@@ -146,7 +148,7 @@ function tableRow({ name, value, tone }: Row): string {
   const look = tone
     ? `border-left:3px solid ${COLORS[tone]};margin-left:-9px;padding-left:6px;font-weight:600`
     : "opacity:.7";
-  const words = escape(name).replaceAll(" ", "&nbsp;");
+  const words = escapeHtml(name).replaceAll(" ", "&nbsp;");
   return `<tr style="${ROW}"><th scope="row" align="left" style="${CELL};width:112px">` +
     `<span style="${look}">${words}</span></th>` +
     `<td style="${CELL};overflow-wrap:anywhere">${value}</td></tr>`;
@@ -154,7 +156,7 @@ function tableRow({ name, value, tone }: Row): string {
 
 /** The words for the access token and, where its lifetime is known, the part that is left as a bar. */
 function bar(status: SessionStatus, tone: Tone): string {
-  const words = escape(accessWords(status).words);
+  const words = escapeHtml(accessWords(status).words);
   const seconds = secondsLeft(status);
   const { state, accessTokenLifetimeSeconds: lifetime } = status;
   if (state !== "valid" || seconds === 0 || !lifetime) return words;
@@ -168,16 +170,4 @@ function bar(status: SessionStatus, tone: Tone): string {
     `<path ${line} stroke="${COLORS[tone]}" stroke-dasharray="${width} 200">` +
     `<animate attributeName="stroke-dashoffset" from="0" to="${width}" begin="0s" ` +
     `dur="${Math.round(seconds)}s" fill="freeze"></animate></path></svg>`;
-}
-
-/** Text as HTML. */
-function escape(text: string): string {
-  const entities: Record<string, string> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-    "'": "&#39;",
-  };
-  return printable(text).replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }

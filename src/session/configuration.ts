@@ -7,7 +7,8 @@
  */
 import { type World, worldOf } from "../runtime/world.ts";
 import { dialectOf, endpointText } from "../provider/provider_settings.ts";
-import { checkOptions, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
+import { checkOptions } from "../errors/arguments.ts";
+import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
@@ -27,7 +28,7 @@ export class Configuration {
    * @throws {TypeError | ConfigError} If an option cannot be used.
    */
   constructor(caller: string, options: SessionOptions, isDefault: boolean, settings?: Settings) {
-    checkOptions(caller, options);
+    checkOptions(caller, options, OPTION_TYPES);
     const { exportEnv = "none" } = options;
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(

@@ -4,10 +4,8 @@
  */
 import type * as zod from "npm:zod@^4/mini";
 import type { Ask } from "../runtime/world.ts";
-import { typeError } from "../errors/errors.ts";
 import { isSafeTransport } from "../http/transport.ts";
 import { VISIBLE_ASCII } from "../values/secret.ts";
-import { closest } from "../values/wording.ts";
 
 /** A dialect: header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */
 export interface ProviderWords {
@@ -380,7 +378,7 @@ const OTHER_OPTIONS: {
 };
 
 /** The types of all options, by name. */
-const TYPES: Readonly<Record<string, readonly string[]>> = {
+export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[name].types])),
   ...OTHER_OPTIONS,
 };
@@ -425,50 +423,4 @@ export function splitCommand(line: string): [string, ...string[]] | undefined {
 /** The line that is split into these words. */
 export function joinCommand(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
-}
-
-/**
- * Checks option names and types: notebook cells are not type-checked.
- *
- * @throws {TypeError} Naming an option that is known or nearly so, never a value.
- */
-export function checkOptions(
-  caller: string,
-  options: unknown,
-  types: Readonly<Record<string, readonly string[]>> = TYPES,
-): void {
-  if (options === undefined) return;
-  if (typeOf(options) !== "object") {
-    throw typeError(`${caller} takes an options object, not ${typeOf(options)}`);
-  }
-  for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
-    const expected = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (expected === undefined) throw unknownOption(caller, name, Object.keys(types));
-    if (value !== undefined && !expected.includes(typeOf(value))) {
-      throw typeError(
-        `${caller} takes ${expected.join(" or ")} as "${name}", not ${typeOf(value)}`,
-      );
-    }
-  }
-}
-
-/** A name that is near to no option may be a secret in the wrong place, and is not quoted. */
-function unknownOption(caller: string, given: string, known: readonly string[]): TypeError {
-  const meant = closest(given, known);
-  return typeError(
-    meant === undefined
-      ? `${caller} has no such option; it takes ${known.join(", ")}`
-      : `${caller} has no option "${given}" (did you mean "${meant}"?)`,
-  );
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  if (value === false) return "false";
-  if (Array.isArray(value)) {
-    return value.every((each) => typeof each === "string") ? "array of strings" : "array";
-  }
-  if (value instanceof URL) return "URL";
-  if (value instanceof AbortSignal) return "AbortSignal";
-  return typeof value;
 }

@@ -45,6 +45,18 @@ export function printable(line: string): string {
   return line.replace(INVISIBLE, "");
 }
 
+/** A line as HTML: what markup is made of is escaped, invisible characters are taken out. */
+export function escapeHtml(line: string): string {
+  const entities: Record<string, string> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+  };
+  return printable(line).replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
 /** The beginning of a text that is longer. */
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;

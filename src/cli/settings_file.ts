@@ -1,8 +1,8 @@
 import { lockEnvFile, missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
 import { ignoreInGit } from "../files/git.ts";
-import { filePath, fileUrl } from "../files/paths.ts";
+import { filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { worldOf } from "../runtime/world.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../values/tokens.ts";
 
@@ -11,7 +11,8 @@ const LOCK_MS = 5_000;
 
 /**
  * Sets or removes (`undefined`) settings in a `.env`. One that is not there yet gets the comments of
- * `.env.example`. In a work tree, `.gitignore` gets the lines that keep it out of version control.
+ * `.env.example`, and its folder is made. In a work tree, `.gitignore` gets the lines that keep it out
+ * of version control.
  *
  * @returns The lines that `.gitignore` got.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written.
@@ -20,8 +21,8 @@ export async function saveSettings(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
 ): Promise<string[]> {
-  const missing = missingWritePermission(path);
-  if (missing) throw missing;
+  refuseWithoutPermission(path);
+  makeFolder(path);
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
   // An edit keeps the place of a line that is there: these are filled in where the comments explain them.
   const template = example.replace(
@@ -38,6 +39,27 @@ export async function saveSettings(
     lock.release();
   }
   return ignored;
+}
+
+/** @throws {ConfigError} `PERMISSION` if the file must not be written without a permission prompt. */
+export function refuseWithoutPermission(path: string): void {
+  if (missingWritePermission(path) === undefined) return;
+  const folder = folderOf(path);
+  const flags = `--allow-read=${folder} --allow-write=${folder}`;
+  throw missingPermission(`write ${path}`, { flags });
+}
+
+function makeFolder(path: string): void {
+  try {
+    Deno.mkdirSync(folderOf(path), { recursive: true });
+  } catch (error) {
+    throw new ConfigError(
+      "ENV_FILE",
+      `Cannot write ${path}: its folder cannot be made`,
+      "name another one",
+      error,
+    );
+  }
 }
 
 /** Settings that no sandbox writes, and that lead to an account as those do that it writes. */
@@ -58,6 +80,20 @@ export async function saveSandboxSettings(
   couldBe: (name: string, value: string) => boolean,
 ): Promise<string> {
   const path = filePath(fileUrl(`${folder || "."}/.env`));
+  try {
+    return await replaceSandboxSettings(path, settings, couldBe);
+  } catch (error) {
+    // A folder was named, so what to do about a file does not fit.
+    if (!(error instanceof ConfigError && error.code === "ENV_FILE")) throw error;
+    throw new ConfigError("ENV_FILE", error.problem, "name another folder", error);
+  }
+}
+
+async function replaceSandboxSettings(
+  path: string,
+  settings: Readonly<Record<string, string>>,
+  couldBe: (name: string, value: string) => boolean,
+): Promise<string> {
   const { values, problem } = readEnvFile(path);
   if (problem) throw problem;
   const isSet = (name: string) => Boolean(values.get(name));

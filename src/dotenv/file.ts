@@ -222,6 +222,8 @@ function asConfigError(verb: string, path: string, error: unknown): ConfigError 
   if (error instanceof ConfigError) return error;
   const next = isInUse(error)
     ? "close it there, or allow writing to it"
+    : error instanceof Deno.errors.NotFound
+    ? "make that folder, or name another file"
     : "check the path and its owner, or name another file in AUTH_ENV_FILE";
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}`, next, error);
 }

@@ -43,7 +43,7 @@ const READ_BYTES = 1_048_576;
 
 /**
  * Opens what a download writes to: a private part file beside the file, which a later call for the
- * same address finds. A pipe or a device is written to directly.
+ * same address finds. A folder that is missing is made. A pipe or a device is written to directly.
  *
  * @param resume Whether to look at what an earlier call left.
  * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` if nothing can be saved there.
@@ -67,6 +67,7 @@ export async function openTarget(
     const isRefused = found !== undefined && !overwrite;
     removeOldParts(target, isRefused ? undefined : shared);
     if (isRefused) throw alreadyThere(path);
+    Deno.mkdirSync(folderOf(target), { recursive: true });
     const file = openLocked(shared);
     if (file === "busy" && !overwrite) {
       throw refused(
@@ -414,9 +415,9 @@ const DISK_ERRORS: readonly { pattern: RegExp; problem: string; fix: string }[] 
     fix: "free some space and run it again",
   },
   {
-    pattern: /^(ENOENT|ENOTDIR) |not a directory/,
-    problem: "its folder does not exist",
-    fix: "make it first",
+    pattern: /^(ENOENT|ENOTDIR|EEXIST) |not a directory/,
+    problem: "its folder cannot be made",
+    fix: "name another one",
   },
   {
     pattern: /^(EACCES|EPERM|EROFS) |read-only/i,

@@ -52,9 +52,14 @@ Deno.test("notebook writes a file once, and never over another one", () =>
     const json = await run(["notebook", "other.ipynb", "--json"]);
     const { file, import: specifier } = JSON.parse(json.stdout);
     assertEquals([file, specifier.endsWith("/mod.ts")], [join(folder, "other.ipynb"), true]);
+    assertEquals((await run(["notebook", "new/folder/a.ipynb"])).code, 0);
+    const { cells: [, deeper] } = JSON.parse(
+      await Deno.readTextFile(`${folder}/new/folder/a.ipynb`),
+    );
+    assertMatch(deeper.source, /from "\.\.\/\.\.\/\.\.\/\S+\/mod\.ts"/);
     assertMatch(
-      (await run(["notebook", "nowhere/a.ipynb"])).stderr,
-      /nowhere\/a\.ipynb: its folder does not exist; make it first/,
+      (await run(["notebook", "notebook.ipynb/a.ipynb"])).stderr,
+      /a\.ipynb: its folder cannot be made; name another one/,
     );
     assertEquals((await run(["notebook", "notes.txt"])).code, 2);
   }));

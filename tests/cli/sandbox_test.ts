@@ -70,6 +70,29 @@ Deno.test("sandbox --write-env writes settings with which a login and a call wor
     );
   }));
 
+Deno.test("sandbox --write-env makes the folder that is missing", () =>
+  inFolder(async (folder) => {
+    const { code, printed, error } = await withSandbox(folder, undefined, [
+      "--write-env",
+      "lesson/one",
+    ]);
+    assertEquals([code, error], [0, ""]);
+    assertMatch(printed, /The settings are in \S+one\S\.env/);
+    assertEquals(parseEnv(Deno.readTextFileSync(`${folder}/lesson/one/.env`)).USERNAME, "student");
+  }));
+
+Deno.test("sandbox --write-env tells of a folder in words that fit one", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await Deno.mkdir(`${folder}/taken/.env`, { recursive: true });
+    for (const place of ["file", "taken"]) {
+      const { code, error } = await withSandbox(folder, undefined, ["--write-env", place]);
+      assertEquals(code, 1);
+      assertMatch(error, /Cannot \w+ \S+\.env: .*; name another folder/);
+      assert(!error.includes("AUTH_ENV_FILE"), error);
+    }
+  }));
+
 Deno.test("sandbox --user adds accounts for a class", () =>
   inFolder(async (folder) => {
     const names: string[] = [];

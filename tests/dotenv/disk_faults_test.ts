@@ -30,7 +30,7 @@ async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
     assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
     assertMatch(
       warnings[0] ?? "",
-      /kept in memory only: Cannot (write|use) .*; (check|name|save) /,
+      /kept in memory only: Cannot (write|use) .*; (check|make|name|save) /,
     );
     assertMatch(warnings[0] ?? "", why);
   }

@@ -517,9 +517,10 @@ testNeeding(
 Deno.test("what cannot be saved or asked for is told before anything is sent", () =>
   inWorld({}, async ({ server, session, folder, file }) => {
     const before = server.asked.length;
+    await Deno.writeTextFile(`${folder}/file`, "");
     const loose = session.download as (...values: unknown[]) => Promise<Download>;
     const failures: [unknown[], string, RegExp][] = [
-      [["/x", `${folder}/no/such`], "ConfigError", /its folder does not exist; make it first/],
+      [["/x", `${folder}/file/x`], "ConfigError", /its folder cannot be made; name another one/],
       [["/x", folder], "ConfigError", /it is a folder; name a file/],
       [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [[5, file], "TypeError", /download\(\) takes a string, a URL or a Request, not number/],
@@ -534,12 +535,20 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       assertEquals(error.name, name, `${error}`);
       assertMatch(error.message, message);
     }
-    assertEquals([server.asked.length - before, filesIn(folder)], [0, []]);
+    assertEquals([server.asked.length - before, filesIn(folder)], [0, ["file"]]);
+  }));
+
+Deno.test("a folder that is missing is made", () =>
+  inWorld({}, async ({ session, folder }) => {
+    const file = `${folder}/data/2025/a b.csv`;
+    const { bytes } = await session.download("/files/data", file);
+    assertEquals(Deno.statSync(file).size, bytes);
+    assertEquals(filesIn(`${folder}/data/2025`), ["a b.csv"]);
   }));
 
 Deno.test("why a file cannot be saved is told in whatever language the system speaks", () => {
   const errors: [error: Error, why: RegExp][] = [
-    [new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder does not exist/],
+    [new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder cannot be made/],
     [new Deno.errors.PermissionDenied("Zugriff verweigert (os error 5)"), /may not write there/],
     [new Error("Nicht genug Speicherplatz. (os error 112)"), /the disk is full/],
     [new Error("Die Syntax ist falsch. (os error 123)"), /Windows allows no such name/],

@@ -1,9 +1,8 @@
 import { defineCommand } from "../command.ts";
 import { FAILED, OK, print, printDiagnosis, printJson, say, UsageError } from "../output.ts";
 import { readReply } from "../reply.ts";
-import { saveSettings } from "../settings_file.ts";
+import { refuseWithoutPermission, saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
-import { missingWritePermission } from "../../dotenv/file.ts";
 import { displayPath } from "../../files/paths.ts";
 import { readMasked } from "../../runtime/masked_input.ts";
 import { isSafeTransport } from "../../http/transport.ts";
@@ -109,8 +108,8 @@ async function writeSettings(
   const options = envFile === undefined ? {} : { envFile };
   const { envFile: file, file: found } = resolveSettings(options, true);
   if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
-  const problem = found.problem ?? missingWritePermission(file);
-  if (problem) throw problem;
+  if (found.problem) throw found.problem;
+  refuseWithoutPermission(file);
 
   const asks = mayAsk && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const reply = await replyFrom(from, asks && missingIn(found.values).length > 0);

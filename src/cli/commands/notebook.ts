@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { defineCommand } from "../command.ts";
 import { OK, print, printJson, UsageError } from "../output.ts";
 import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
+import { lookAt } from "../../files/look.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
@@ -13,8 +14,8 @@ export const command = defineCommand({
   summary: "write a notebook that signs in and calls the API",
   synonyms: ["new"],
   description:
-    `Writes a notebook that signs in and calls the API, with the import that fits its folder. A file
-that is there already is left as it is.`,
+    `Writes a notebook that signs in and calls the API, with the import that fits its folder. The folder
+is made if it is missing. A file that is there already is left as it is.`,
   word: { name: "file" },
   options: {},
   examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
@@ -43,8 +44,10 @@ async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> 
 /** @returns What the notebook imports. */
 async function create(file: string): Promise<string> {
   try {
+    const folder = folderOf(file);
+    await Deno.mkdir(folder, { recursive: true });
     // The kernel runs in the real folder, whatever links lead to it.
-    const specifier = moduleSpecifier(HERE, await Deno.realPath(folderOf(file)));
+    const specifier = moduleSpecifier(HERE, await Deno.realPath(folder));
     await Deno.writeTextFile(file, notebookText(specifier), { createNew: true });
     return specifier;
   } catch (error) {
@@ -59,10 +62,13 @@ function unwritable(file: string, error: unknown): ConfigError {
     const flags = `--allow-read=${folder} --allow-write=${folder}`;
     return missingPermission(`write ${file}`, { flags });
   }
-  const [why, fix] = error instanceof Deno.errors.AlreadyExists
+  const isThere = error instanceof Deno.errors.AlreadyExists && lookAt(file) !== undefined;
+  const isNoFolder = error instanceof Deno.errors.AlreadyExists ||
+    error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.NotFound;
+  const [why, fix] = isThere
     ? [": it is there already, and is left as it is", "give another name"]
-    : error instanceof Deno.errors.NotFound
-    ? [": its folder does not exist", "make it first"]
+    : isNoFolder
+    ? [": its folder cannot be made", "name another one"]
     : error instanceof Deno.errors.PermissionDenied
     ? [": this user may not write there", "name another place"]
     : ["", "check the path"];

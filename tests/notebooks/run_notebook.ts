@@ -93,10 +93,11 @@ export async function runNotebook(
   return { name: basename(path), cells: cells.length, ms, problems, updated };
 }
 
-async function runCells(
+/** Runs cells one after the other on a kernel in the folder of `path`. The first that fails is the last. */
+export async function runCells(
   cells: readonly NumberedCodeCell[],
   path: string,
-  options: RunOptions,
+  options: RunOptions = {},
 ): Promise<{ results: Map<number, CellResult>; problems: Problem[] }> {
   const results = new Map<number, CellResult>();
   await using kernel = await startKernel({

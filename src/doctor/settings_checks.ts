@@ -1,5 +1,5 @@
 import type { Finding } from "../display/diagnosis.ts";
-import { dialectOf, settingsFault } from "../provider/provider_settings.ts";
+import { dialectOf, isAwsHost, settingsFault } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
@@ -47,7 +47,7 @@ export function checkDialect(
   const dialect = dialectOf(options, settings);
   if (!dialect || !endpoint) return { name, level: "skip", message: "no provider is set" };
   const isAws = dialect.service.startsWith("AWSCognito");
-  const fits = !endpoint.hostname.endsWith(".amazonaws.com") || isAws;
+  const fits = !isAwsHost(endpoint.hostname) || isAws;
   const message = `${dialect.targetHeader}: ${dialect.service}`;
   return fits
     ? { name, level: "ok", message }

@@ -39,7 +39,12 @@ export function dialectOf(
   if (name !== undefined) return undefined;
   const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
     settings.text("providerDomain") ?? "";
-  return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
+  return isAwsHost(host) ? DIALECTS.aws : DIALECTS.vendor;
+}
+
+/** Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of their own. */
+export function isAwsHost(host: string): boolean {
+  return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
 }
 
 /** The token endpoint as it is set, unchecked: to be shown and compared. */
@@ -49,7 +54,9 @@ export function endpointText(options: SessionOptions, settings: Settings): strin
   const dialect = dialectOf(options, settings);
   const host = settings.text("providerHost") ?? dialect?.host;
   const region = settings.text("region");
-  const domain = settings.text("providerDomain") ?? dialect?.domain;
+  const inChina = dialect === DIALECTS.aws && region?.startsWith("cn-");
+  const domain = settings.text("providerDomain") ??
+    (inChina ? "amazonaws.com.cn" : dialect?.domain);
   return host && region && domain ? `https://${host}.${region}.${domain}` : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { ProviderErrorCode } from "../errors/errors.ts";
-import type { Call } from "../errors/fix.ts";
+import type { Call, Fix } from "../errors/fix.ts";
 import type { Meaning, ProviderAnswer, ProviderRequest, RefusalCode } from "./protocol.ts";
 
 /**
@@ -42,6 +42,19 @@ const NOT_ACCEPTED = [
   "UserNotFoundException",
 ];
 
+/** The names where a program of the platform, which checks each request, failed itself. */
+const BROKEN_RULE = ["UnexpectedLambdaException", "InvalidLambdaResponseException"];
+const RULE_FAILED: Partial<Meaning> = {
+  problem: "a program of your platform that checks each request failed",
+  fix: `try again in a few minutes; if it stays, tell ${SUPPORT}`,
+};
+
+/** What to do where no code comes. */
+const WITHOUT_SENT_CODE: Fix = [
+  "use a code of an authenticator app, or log in with the portal string: run ",
+  { call: "login", options: { strategy: "portal" } },
+];
+
 /** The sentences of the real service about a new password. */
 const PASSWORD_POLICY =
   /^Password d(?:oes|id) not conform (?:to|with) (?:the )?(?:password )?policy(?:: Password (?:must have (?:uppercase|lowercase|numeric|symbol) characters|not long enough|has previously been used))?$/;
@@ -55,24 +68,71 @@ export const REFUSALS: readonly Refusal[] = [
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
   { names: ["TooManyRequestsException"], code: "THROTTLED", quotable: ["Rate exceeded"] },
+  {
+    names: ["LimitExceededException"],
+    says: /daily e-?mail limit/i,
+    code: "THROTTLED",
+    repeatable: false,
+    words: {
+      problem: "the provider has sent as many e-mails with codes today as it may",
+      fix: WITHOUT_SENT_CODE,
+    },
+  },
   // A quota of hours or days: another try only uses up more of it.
   { names: ["LimitExceededException"], code: "THROTTLED", repeatable: false },
   { names: [/^Throttling/], code: "THROTTLED" },
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
+  // What its message says is the organisation's own.
+  {
+    names: ["UserLambdaValidationException"],
+    code: "REJECTED",
+    words: {
+      problem: "a rule of your platform, not your settings, refused the request",
+      fix: `do what the rule asks for, or ask ${SUPPORT} about it`,
+    },
+  },
+
   {
     says: /password attempts exceeded/i,
     code: "LOCKED_OUT",
     quotable: ["Password attempts exceeded"],
   },
-  { says: /secret_? ?hash|secret was not received/i, code: "SECRET_HASH_REJECTED" },
+  {
+    // The last is what operations say that are sent the secret itself.
+    says: /secret_? ?hash|secret was not received|verify secret for client/i,
+    code: "SECRET_HASH_REJECTED",
+  },
   { says: /security reasons/i, code: "BLOCKED" },
   { says: /user is disabled/i, code: "USER_DISABLED", quotable: ["User is disabled"] },
   {
     says: /temporary password has expired/i,
     code: "PASSWORD_RESET_REQUIRED",
     quotable: ["Temporary password has expired and must be reset by an administrator"],
+  },
+  {
+    says: /user account has expired/i,
+    code: "PASSWORD_RESET_REQUIRED",
+    words: {
+      problem: "the account has expired",
+      fix: [`ask ${SUPPORT} for an administrator to reset it, then run `, LOGIN, " again"],
+    },
+    quotable: ["User account has expired, it must be reset by an administrator"],
+  },
+
+  // A code that was sent with the answer is used up: a second try would be told another reason.
+  { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", words: RULE_FAILED },
+  { names: BROKEN_RULE, code: "REJECTED", words: RULE_FAILED, repeatable: true },
+  {
+    names: [
+      "CodeDeliveryFailureException",
+      "InvalidSmsRoleAccessPolicyException",
+      "InvalidSmsRoleTrustRelationshipException",
+      "InvalidEmailRoleAccessPolicyException",
+    ],
+    code: "REJECTED",
+    words: { problem: "the provider could not send the code", fix: WITHOUT_SENT_CODE },
   },
 
   {
@@ -124,6 +184,15 @@ export const REFUSALS: readonly Refusal[] = [
     code: "REFRESH_REJECTED",
     isFinal: true,
   },
+  {
+    flows: ["refresh"],
+    says: /\bdevice does not exist/i,
+    code: "REFRESH_REJECTED",
+    isFinal: true,
+    words: { problem: "the device of this login was removed at the provider" },
+  },
+  // Where refresh tokens rotate, this flow is off, and GetTokensFromRefreshToken takes its place.
+  { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
   { flows: ["refresh"], names: NOT_ACCEPTED, code: "REFRESH_REJECTED" },
 
   {
@@ -190,7 +259,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
   SECRET_HASH_REJECTED: {
     problem: "the provider rejected SECRET_HASH, or wants one",
     fix: "check APP_CLIENT_SECRET, which must not be empty for a client that has a secret, and " +
-      "APP_CLIENT_ID",
+      `APP_CLIENT_ID; if both were right before, the secret was replaced: ask ${SUPPORT} for the new one`,
   },
   CLIENT_UNKNOWN: {
     problem: "the provider knows no such app client",

@@ -6,9 +6,9 @@ import {
   type Tokens,
 } from "../values/tokens.ts";
 import { type Delivery, send, type Waiters } from "./send.ts";
-import { ConfigError, isTransient } from "../errors/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
-import type { Meaning, ProviderSettings } from "./protocol.ts";
+import type { Meaning, Outcome, ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
@@ -108,9 +108,7 @@ export async function requestRefresh(
       world,
     );
     const { outcome } = delivery;
-    const isUnknown = outcome.kind === "refused" && outcome.code !== "REFRESH_REJECTED" &&
-      !isTransient(outcome.code);
-    if (variant === "rotating" && isUnknown && last !== undefined) {
+    if (variant === "rotating" && last !== undefined && isUnknownOperation(outcome)) {
       // The service does not know this operation: its answer to the documented one counts.
       last = { ...last, delivery: { ...last.delivery, attempts } };
       break;
@@ -132,6 +130,12 @@ export async function requestRefresh(
     );
   }
   return last;
+}
+
+/** Whether a refusal gives no other reason than that the service does not know or allow this request. */
+function isUnknownOperation(outcome: Outcome): boolean {
+  return outcome.kind === "refused" && outcome.words === undefined &&
+    ["REJECTED", "UNEXPECTED_RESPONSE", "FLOW_DISABLED"].includes(outcome.code);
 }
 
 function variantsFor(

@@ -45,9 +45,10 @@ export interface SandboxOptions {
   /**
    * Whether a login answers with a device, whose key each refresh must then have. The device must
    * be confirmed first. `"ask"`: the same, and the answer to ConfirmDevice says that the user may
-   * choose to have the device remembered. Default false.
+   * choose to have the device remembered. `"withheld"`: each refresh must have a key, but no login
+   * is given one, as some pools do; so none is accepted. Default false.
    */
-  trackDevices?: boolean | "ask";
+  trackDevices?: boolean | "ask" | "withheld";
   /** Whether RevokeToken works and tokens have `origin_jti`. Default true. */
   revocation?: boolean;
   /** Whether a refresh may, must or must not have SECRET_HASH. Default `"optional"`. */
@@ -79,7 +80,7 @@ export interface SandboxConfig {
   readonly lockoutAfter: number | undefined;
   readonly throttlePerSecond: number | undefined;
   readonly challenge: readonly string[];
-  readonly trackDevices: boolean | "ask";
+  readonly trackDevices: NonNullable<SandboxOptions["trackDevices"]>;
   readonly revocation: boolean;
   readonly refreshSecretHash: "optional" | "required" | "forbidden";
   readonly clientSecret: string | undefined;
@@ -148,7 +149,10 @@ export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
       options.challenge ?? [],
       'Cannot start the sandbox: option "challenge"',
     ),
-    trackDevices: oneOf("trackDevices", options.trackDevices ?? false, [false, true, "ask"]),
+    trackDevices: oneOf("trackDevices", options.trackDevices ?? false, [
+      ...[false, true] as const,
+      ...["ask", "withheld"] as const,
+    ]),
     revocation: oneOf("revocation", options.revocation ?? true, [true, false]),
     refreshSecretHash: oneOf("refreshSecretHash", options.refreshSecretHash ?? "optional", [
       "optional",

@@ -59,6 +59,8 @@ export interface Sandbox extends AsyncDisposable {
   addUser(user: NewUser): void;
   /** The provider refuses all refresh tokens issued so far. */
   revokeRefreshTokens(): void;
+  /** The provider forgets all devices, so refreshes from them are refused ("Device does not exist."). */
+  removeDevices(): void;
   /** The API answers 401 to all access tokens issued so far. */
   expireAccessTokens(): void;
   /**
@@ -219,6 +221,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       accounts.add(user);
     },
     revokeRefreshTokens: () => refreshTokens.revoke(),
+    removeDevices: () => devices.removeAll(),
     expireAccessTokens: () => tokens.revoke(),
     signOutEverywhere(username) {
       const account = username === undefined ? undefined : accounts.find(username);

@@ -36,7 +36,7 @@ export interface SessionOptions {
   providerHost?: string;
   /** Last part of the endpoint's host name (`AUTH_PROVIDER_DOMAIN`). */
   providerDomain?: string;
-  /** Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends in `.amazonaws.com`, else `vendor`. */
+  /** Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends in `.amazonaws.com` or `.amazonaws.com.cn`, else `vendor`. */
   provider?: "vendor" | "aws" | ProviderWords;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;

@@ -51,6 +51,13 @@ const EXAMPLES: readonly Example[] = [
   },
   {
     name: "LimitExceededException",
+    message: "Exceeded daily email limit for the operation or the account.",
+    codes: { other: "THROTTLED" },
+    repeatable: false,
+    means: "the provider has sent as many e-mails with codes today as it may",
+  },
+  {
+    name: "LimitExceededException",
     message: "Attempt limit exceeded, please try after some time.",
     codes: { other: "THROTTLED" },
     repeatable: false,
@@ -82,6 +89,7 @@ const EXAMPLES: readonly Example[] = [
     "SecretHash does not match for the client: abc",
     "Client abc is configured with secret but SECRET_HASH was not received",
     "Client abc is configured for secret but secret was not received",
+    "Unable to verify secret for client abc",
   ].map((message) => ({
     name: "NotAuthorizedException",
     message,
@@ -105,6 +113,44 @@ const EXAMPLES: readonly Example[] = [
     message: "Temporary password has expired and must be reset by an administrator.",
     codes: { other: "PASSWORD_RESET_REQUIRED" },
   },
+  {
+    name: "NotAuthorizedException",
+    message: "User account has expired, it must be reset by an administrator.",
+    codes: { other: "PASSWORD_RESET_REQUIRED" },
+    means: "the account has expired",
+  },
+  ...[
+    "PreAuthentication failed with error Only from the office network.",
+    // Words of the organisation that the provider itself uses for something else.
+    "PreAuthentication failed with error User is disabled for security reasons: no flow rotation.",
+  ].map((message) => ({
+    name: "UserLambdaValidationException",
+    message,
+    codes: { other: "REJECTED" } as const,
+    means: "a rule of your platform, not your settings, refused the request",
+  })),
+  ...[
+    "UnexpectedLambdaException",
+    "InvalidLambdaResponseException",
+  ].flatMap((name) => {
+    const means = "a program of your platform that checks each request failed";
+    const others = { login: "REJECTED", refresh: "REJECTED", "sign-out": "REJECTED" } as const;
+    return [
+      { name, message: "", codes: others, repeatable: true, means },
+      { name, message: "", codes: { challenge: "REJECTED" } as const, repeatable: false, means },
+    ];
+  }),
+  ...[
+    "CodeDeliveryFailureException",
+    "InvalidSmsRoleAccessPolicyException",
+    "InvalidSmsRoleTrustRelationshipException",
+    "InvalidEmailRoleAccessPolicyException",
+  ].map((name) => ({
+    name,
+    message: "",
+    codes: { other: "REJECTED" } as const,
+    means: "the provider could not send the code",
+  })),
   {
     name: "CodeMismatchException",
     message: "Invalid code received for user",
@@ -156,6 +202,29 @@ const EXAMPLES: readonly Example[] = [
       codes: { refresh: "REFRESH_REJECTED" } as const,
       isFinal: true as const,
     })),
+  ...["ResourceNotFoundException", "NotAuthorizedException"].map((name) => ({
+    name,
+    message: "Device does not exist.",
+    codes: { refresh: "REFRESH_REJECTED" } as const,
+    isFinal: true as const,
+    means: "the device of this login was removed at the provider",
+  })),
+  ...[
+    ["NotAuthorizedException", "REFRESH_TOKEN_AUTH is not enabled for the client"],
+    ["UnsupportedOperationException", "Refresh token rotation is enabled for this client"],
+    ["InvalidParameterException", "Token rotation is on: use another operation"],
+  ].map(([name = "", message = ""]) => ({
+    name,
+    message,
+    codes: { refresh: "FLOW_DISABLED" } as const,
+  })),
+  {
+    name: "RefreshTokenReuseException",
+    message: "Refresh Token has been invalidated by rotation",
+    codes: { refresh: "REFRESH_REJECTED" },
+    isFinal: true,
+    means: "the refresh token was used before",
+  },
   {
     name: "UnsupportedTokenTypeException",
     message: "",
@@ -307,6 +376,10 @@ const QUOTED: [name: string, sentence: string][] = [
     "NotAuthorizedException",
     "Temporary password has expired and must be reset by an administrator",
   ],
+  [
+    "NotAuthorizedException",
+    "User account has expired, it must be reset by an administrator",
+  ],
   ["PasswordResetRequiredException", "Password reset required for the user"],
   ["PasswordHistoryPolicyViolationException", "Password has previously been used"],
   ["InvalidPasswordException", "Password does not conform to policy"],
@@ -374,7 +447,7 @@ Deno.test("a name that nobody knows is shown up to 80 characters", () => {
 const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
   INVALID_CREDENTIALS: /^check both, then run login\(\) again$/,
   LOCKED_OUT: /15 minutes.* login\(\) again with the right password/,
-  SECRET_HASH_REJECTED: /APP_CLIENT_SECRET.*APP_CLIENT_ID$/,
+  SECRET_HASH_REJECTED: /APP_CLIENT_SECRET.*APP_CLIENT_ID; .* replaced: ask the support channel /,
   CLIENT_UNKNOWN: /APP_CLIENT_ID and USER_POOL_ID.*AUTH_URL .*region$/,
   FLOW_DISABLED: /support channel of your subscription .*portal string/,
   PASSWORD_RESET_REQUIRED: /portal.*administrator.* login\(\) again$/,

@@ -1,4 +1,5 @@
 import type { Account } from "../accounts.ts";
+import type { SandboxConfig } from "../options.ts";
 import { addRecord } from "../records.ts";
 import type { Grant } from "./refresh_tokens.ts";
 import {
@@ -37,10 +38,10 @@ const SALT_BYTES = { least: 16, most: 64 };
 /** The devices of all users. */
 export class Devices {
   readonly list: Device[] = [];
-  readonly #track: boolean | "ask";
+  readonly #track: SandboxConfig["trackDevices"];
   readonly #group = `-${crypto.randomUUID().slice(0, 8)}`;
 
-  constructor(track: boolean | "ask") {
+  constructor(track: SandboxConfig["trackDevices"]) {
     this.#track = track;
   }
 
@@ -57,10 +58,15 @@ export class Devices {
     if (known !== undefined) return this.#find(username, known);
     const deviceKey = `sandbox-1_${crypto.randomUUID()}`;
     addRecord(this.list, { username, deviceKey, confirmed: false });
+    if (this.#track === "withheld") return { deviceKey };
     return { deviceKey, metadata: { DeviceKey: deviceKey, DeviceGroupKey: this.#group } };
   }
 
-  /** Whether a refresh comes from the device of its login, and that one is confirmed. */
+  /**
+   * Whether a refresh comes from the device of its login, and that one is confirmed.
+   *
+   * @throws {ServiceError} The device was removed.
+   */
   allows({ account, deviceKey }: Grant, sent: string | undefined): boolean {
     if (deviceKey === undefined) return true;
     return sent === deviceKey && this.#find(account.username, deviceKey).confirmed;
@@ -84,6 +90,11 @@ export class Devices {
     }
     Object.assign(device, { name, confirmed: true, verifier });
     return { UserConfirmationNecessary: this.#track === "ask" };
+  }
+
+  /** Forgets all devices, as their users can do elsewhere. */
+  removeAll(): void {
+    this.list.length = 0;
   }
 
   #find(username: string, deviceKey: string): Device {

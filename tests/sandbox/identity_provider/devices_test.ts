@@ -57,6 +57,26 @@ Deno.test("trackDevices: a refresh has the key of a confirmed device, or is refu
   assertMatch(fault(await confirm(sandbox, device)), /^400 DeviceKeyExistsException/);
 });
 
+Deno.test("trackDevices: a device that was removed does not exist", async () => {
+  const { sandbox } = sandboxAt({ trackDevices: true });
+  await using _ = sandbox;
+  const device = await newDevice(sandbox);
+  await confirm(sandbox, device);
+  sandbox.removeDevices();
+  const unknown = "400 ResourceNotFoundException: Device does not exist.";
+  const { login, deviceKey } = device;
+  assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), unknown);
+  assertEquals(sandbox.devices, []);
+});
+
+Deno.test("trackDevices withheld: no login is given a device, and no refresh is accepted", async () => {
+  const { sandbox } = sandboxAt({ trackDevices: "withheld" });
+  await using _ = sandbox;
+  const login = await enter(sandbox);
+  assertEquals([login.status, "NewDeviceMetadata" in login.result], [200, false]);
+  assertEquals(fault(await refresh(sandbox, login)), INVALID);
+});
+
 Deno.test("trackDevices: GetTokensFromRefreshToken has the key beside the token", async () => {
   const { sandbox } = sandboxAt({ trackDevices: true, rotateRefreshTokens: "get-tokens" });
   await using _ = sandbox;

@@ -1,0 +1,246 @@
+/** What pools of the real service say beside what the API document shows, from the call to its error. */
+import { assertEquals, assertMatch, assertNotMatch, assertRejects } from "@std/assert";
+import { AuthError, createSession, type SessionOptions } from "../../mod.ts";
+import { endpointText } from "../../src/provider/provider_settings.ts";
+import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
+import { cannedSession, SETTINGS } from "../support/canned_session.ts";
+import { cannedFetch } from "../support/canned_fetch.ts";
+import { resolveSettings } from "../../src/settings/settings.ts";
+import { linesOf, portless } from "../support/portless.ts";
+
+/** The error of a call, with what the tests look at. */
+async function errorOf(call: Promise<unknown>): Promise<AuthError> {
+  return await assertRejects(() => call, AuthError);
+}
+
+Deno.test("a device that was removed ends the session, and the next login works", async () => {
+  for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
+    await using world = portless({
+      file: true,
+      sandbox: { trackDevices: true, rotateRefreshTokens },
+    });
+    await world.session.login();
+    world.sandbox.removeDevices();
+    const error = await errorOf(world.session.refresh());
+    assertEquals(error.code, "REFRESH_REJECTED");
+    assertMatch(error.problem, /the device of this login was removed at the provider \(status 400/);
+    assertEquals(error.fix, "run login({ force: true })");
+    const { canRefresh } = world.another().status();
+    assertEquals(canRefresh, false, "the store keeps neither refresh token nor device");
+    assertNotMatch(linesOf(world.envFile).AUTH_SESSION ?? "", /device/);
+    await world.session.login({ force: true });
+    assertEquals((await world.another().refresh()).warnings, []);
+  }
+});
+
+Deno.test("a pool that tracks devices and gives none refuses each refresh, and the login stays", async () => {
+  await using world = portless({ sandbox: { trackDevices: "withheld" } });
+  assertEquals((await world.session.login()).warnings, []);
+  assertEquals((await errorOf(world.session.refresh())).code, "REFRESH_REJECTED");
+  assertEquals(world.session.status().state, "valid");
+});
+
+/** How a pool refuses the flow of the document because its refresh tokens rotate. */
+const ROTATION_IS_ON = [
+  ["InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled for this client"],
+  ["NotAuthorizedException", "REFRESH_TOKEN_AUTH is not enabled for the client."],
+  ["UnsupportedOperationException", "Refresh token rotation is enabled for this client."],
+  ["InvalidParameterException", "Auth flow not enabled for this client"],
+] as const;
+
+/** A refresh in a world whose provider refuses the flow, with what was sent for it. */
+async function refreshed([name, message]: readonly [string, string], next: () => Response) {
+  await using world = portless({
+    provider: ({ flow }) =>
+      flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer()
+        : flow === "REFRESH_TOKEN_AUTH"
+        ? errorAnswer(name, message)
+        : next(),
+  });
+  await world.session.login();
+  const outcome = await world.session.refresh().then(({ source }) => source, (e) => e.code);
+  return { outcome, flows: world.sent.slice(1).map(({ flow }) => flow) };
+}
+
+for (const refusal of ROTATION_IS_ON) {
+  Deno.test(`"${refusal[1]}" is followed by GetTokensFromRefreshToken and nothing else`, async () => {
+    const { outcome, flows } = await refreshed(refusal, () => tokenAnswer());
+    assertEquals(outcome, "refresh");
+    assertEquals(flows, ["REFRESH_TOKEN_AUTH", "GetTokensFromRefreshToken"]);
+  });
+}
+
+for (
+  const [name, message, code] of [
+    ["UnknownOperationException", "no", "FLOW_DISABLED"],
+    ["InvalidParameterException", "Auth flow not enabled for this client", "FLOW_DISABLED"],
+    ["", "", "FLOW_DISABLED"],
+    ["NotAuthorizedException", "Refresh Token has expired", "REFRESH_REJECTED"],
+    ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
+    ["NotAuthorizedException", "Unable to verify secret for client x", "SECRET_HASH_REJECTED"],
+    ["UserLambdaValidationException", "PreTokenGeneration failed", "REJECTED"],
+  ] as const
+) {
+  Deno.test(`a refresh by rotation that is refused with ${name} "${message}" is ${code}`, async () => {
+    const refusal = () => errorAnswer(name, message);
+    const { outcome, flows } = await refreshed(ROTATION_IS_ON[1], refusal);
+    assertEquals(outcome, code);
+    assertEquals(flows, ["REFRESH_TOKEN_AUTH", "GetTokensFromRefreshToken"]);
+  });
+}
+
+Deno.test("no other refusal of a refresh is followed by GetTokensFromRefreshToken", async () => {
+  for (
+    const refusal of [
+      ["NotAuthorizedException", "Invalid Refresh Token"],
+      ["InvalidParameterException", "Missing required parameter REFRESH_TOKEN"],
+      ["ResourceNotFoundException", "User pool client abc does not exist."],
+      ["RefreshTokenReuseException", "Refresh Token has been invalidated by rotation"],
+    ] as const
+  ) {
+    const { flows } = await refreshed(refusal, () => tokenAnswer());
+    assertEquals([...new Set(flows)], ["REFRESH_TOKEN_AUTH"], refusal[1]);
+  }
+});
+
+/** Sessions that stand before a login, a refresh and a further step, and the call that is refused. */
+const CALLS: Record<string, (refusal: Response) => { call: Promise<unknown>; sent(): number }> = {
+  login: (refusal) => {
+    const { session, asked } = cannedSession({}, refusal);
+    return { call: session.login(), sent: () => asked.length };
+  },
+  refresh: (refusal) => {
+    const { session, asked } = cannedSession({}, tokenAnswer(), refusal);
+    return { call: session.login().then(() => session.refresh()), sent: () => asked.length - 1 };
+  },
+  "further step": (refusal) => {
+    const step = {
+      ChallengeName: "EMAIL_OTP",
+      Session: "session-of-twenty-letters",
+      ChallengeParameters: {},
+    };
+    const { session, asked } = cannedSession({}, jsonAnswer(step), refusal);
+    const onChallenge = () => ({ EMAIL_OTP_CODE: "123456" });
+    return { call: session.login({ onChallenge }), sent: () => asked.length - 1 };
+  },
+};
+
+interface PoolCase {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string;
+  readonly problem: RegExp;
+  readonly fix: RegExp;
+  /** How many requests a refusal that stays takes, by call. Default: 1. */
+  readonly sent?: Record<string, number>;
+}
+
+const CASES: readonly PoolCase[] = [
+  {
+    name: "UserLambdaValidationException",
+    message: "PreAuthentication failed with error Only from the office network.",
+    code: "REJECTED",
+    problem: /a rule of your platform, not your settings, .* Only from the office network/,
+    fix: /do what the rule asks for, or ask the support channel of your subscription/,
+  },
+  ...["UnexpectedLambdaException", "InvalidLambdaResponseException"].map((name) => ({
+    name,
+    message: "PreTokenGeneration failed",
+    code: "REJECTED",
+    problem: /a program of your platform that checks each request failed/,
+    fix: /try again in a few minutes; if it stays, tell the support channel/,
+    sent: { login: 4, refresh: 4 },
+  })),
+  {
+    name: "NotAuthorizedException",
+    message: "User account has expired, it must be reset by an administrator.",
+    code: "PASSWORD_RESET_REQUIRED",
+    problem: /the account has expired \(status 400/,
+    fix: /administrator to reset it, then run login\(\) again/,
+  },
+  {
+    name: "CodeDeliveryFailureException",
+    message: "Failed to send the code",
+    code: "REJECTED",
+    problem: /the provider could not send the code/,
+    fix:
+      /authenticator app, or log in with the portal string: run login\(\{ strategy: "portal" \}\)/,
+  },
+  {
+    name: "LimitExceededException",
+    message: "Exceeded daily email limit for the operation or the account.",
+    code: "THROTTLED",
+    problem: /sent as many e-mails with codes today as it may/,
+    fix: /authenticator app, or log in with the portal string/,
+  },
+  {
+    name: "NotAuthorizedException",
+    message: "Unable to verify secret hash for client abc",
+    code: "SECRET_HASH_REJECTED",
+    problem: /rejected SECRET_HASH/,
+    fix: /if both were right before, the secret was replaced: ask the support channel/,
+    sent: { refresh: 2 },
+  },
+];
+
+for (const { name, message, code, problem, fix, sent: requests } of CASES) {
+  for (const [what, refuse] of Object.entries(CALLS)) {
+    Deno.test(`${name} "${message}" at a ${what}`, async () => {
+      const { call, sent } = refuse(errorAnswer(name, message));
+      const error = await errorOf(call);
+      assertEquals(error.code, code);
+      assertMatch(error.problem, problem);
+      assertMatch(error.fix, fix);
+      assertEquals(sent(), requests?.[what] ?? 1);
+    });
+  }
+}
+
+Deno.test("a platform's rule that failed once does not end a login or a refresh", async () => {
+  const failed = errorAnswer("UnexpectedLambdaException", "PreTokenGeneration failed");
+  const { session } = cannedSession({}, failed, tokenAnswer(), failed, tokenAnswer());
+  assertEquals((await session.login()).state, "valid");
+  assertEquals((await session.refresh()).source, "refresh");
+});
+
+/** The host that is asked, and the header names that it is asked with. */
+async function askedWith(options: SessionOptions) {
+  const { authUrl: _, ...others } = SETTINGS;
+  const { asked, fetch } = cannedFetch(tokenAnswer(TOKENS));
+  const session = createSession({ envFile: false, ...others, ...options, fetch });
+  await session.login();
+  const [{ url = "", headers } = {}] = asked;
+  return [new URL(url).host, headers?.get("x-amz-target") ?? "none"];
+}
+
+Deno.test("regions of China have a domain of their own, and the same words", async () => {
+  const target = "AWSCognitoIdentityProviderService.InitiateAuth";
+  const host = "cognito-idp.cn-north-1.amazonaws.com.cn";
+  const region = "cn-north-1";
+  const providerHost = "cognito-idp";
+  const providerDomain = "amazonaws.com.cn";
+  for (
+    const options of [
+      { authUrl: `https://${host}` },
+      { authUrl: `https://${host.toUpperCase()}/` },
+      { provider: "aws", region },
+      { region, providerHost, providerDomain },
+    ] as const
+  ) {
+    assertEquals(await askedWith(options), [host, target]);
+  }
+  assertEquals(await askedWith({ provider: "aws", region: "eu-west-1" }), [
+    "cognito-idp.eu-west-1.amazonaws.com",
+    target,
+  ]);
+  for (const other of ["notamazonaws.com.cn", "amazonaws.com.cn.example", "amazonaws.com.br"]) {
+    assertEquals(await askedWith({ authUrl: `https://${other}` }), [other, "none"]);
+  }
+});
+
+Deno.test("a domain of one's own wins, also in a region of China", () => {
+  const options: SessionOptions = { provider: "aws", region: "cn-north-1", providerDomain: "a.cn" };
+  const text = endpointText(options, resolveSettings(options, false));
+  assertEquals(text, "https://cognito-idp.cn-north-1.a.cn");
+});

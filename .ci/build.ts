@@ -142,23 +142,23 @@ async function writeModules(out: string, used: Packages): Promise<void> {
         plugins: [denoImports(entryPoint, modules, used)],
       });
       const text = bundle?.text ?? "";
+      const [exported = ""] = /^export \{[^}]*\};$/m.exec(text) ?? [];
       const { code, map } = await esbuild.transform(
-        entry === "mod" ? eager(text, metafile) : text,
+        (entry === "mod" ? eager(text, metafile) : text).replace(exported, ""),
         {
-          // Import is faster from ASCII, which the runtime keeps in one byte a character. Shorter names gain
-          // nothing more, and would be seen in traces and profiles.
-          ...{
-            charset: "ascii",
-            minifyWhitespace: true,
-            minifySyntax: true,
-            legalComments: "none",
-          },
+          // Import is faster from ASCII, which the runtime keeps in one byte a character.
+          charset: "ascii",
+          // Names inside functions get short. Those at the top level stay, for traces and profiles: of
+          // a script, which exports nothing, esbuild takes them for names that others use.
+          minify: true,
+          legalComments: "none",
           // What the oldest runtime that must at least understand the first lines can parse.
           target: "node20",
-          ...{ format: "esm", sourcemap: "external", sourcefile: file, banner: head(entry) },
+          ...{ sourcemap: "external", sourcefile: file, banner: head(entry) },
         },
       );
-      await Deno.writeTextFile(file, `${code}//# sourceMappingURL=${basename(file)}.map\n`);
+      const end = `${exported}\n//# sourceMappingURL=${basename(file)}.map\n`;
+      await Deno.writeTextFile(file, `${code}${end}`);
       await Deno.writeTextFile(`${file}.map`, portable(map, out));
     }
   } finally {

@@ -6,7 +6,7 @@
 import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../display/diagnosis.ts";
 import { accessText, nextStep } from "../display/status_text.ts";
 import { endpointText } from "../provider/provider_settings.ts";
-import { inKernel } from "../runtime/prompt.ts";
+import { inKernel } from "../runtime/environment.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import { Notices } from "../session/notices.ts";

@@ -33,14 +33,10 @@ export async function checkEnvFile(configuration: Configuration): Promise<Findin
 }
 
 /** Who can read a `.env` with these permission bits. On Windows they are made up, so nothing is claimed. */
-export function checkPrivacy(
-  envFile: string,
-  mode: number | null,
-  windows: boolean = Deno.build.os === "windows",
-): Finding {
+function checkPrivacy(envFile: string, mode: number | null): Finding {
   const name = ".env";
   const place = displayPath(envFile);
-  if (grantsOthers(mode, windows)) {
+  if (grantsOthers(mode)) {
     return {
       name,
       level: "warn",
@@ -48,7 +44,9 @@ export function checkPrivacy(
       fix: `run: chmod 600 ${envFile} (the next login does it, too)`,
     };
   }
-  const who = windows ? "; who can read it, the permissions of its folder decide" : " and private";
+  const who = Deno.build.os === "windows"
+    ? "; who can read it, the permissions of its folder decide"
+    : " and private";
   return { name, level: "ok", message: `${place} is there${who}` };
 }
 

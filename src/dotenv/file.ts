@@ -148,8 +148,8 @@ export async function updateEnvFile(
  * Whether others than the owner may read or write a file with these permission bits. On Windows the
  * bits are made up: there they tell nothing.
  */
-export function grantsOthers(mode: number | null | undefined, windows: boolean = WINDOWS): boolean {
-  return !windows && ((mode ?? 0) & 0o077) !== 0;
+export function grantsOthers(mode: number | null | undefined): boolean {
+  return !WINDOWS && ((mode ?? 0) & 0o077) !== 0;
 }
 
 /** The folders that must be readable and writable for a file: where it is a link, two. */

@@ -72,7 +72,7 @@ function editAny(
  * Writes a value so that all common readers of `.env` files read it back alike; `undefined` if there is
  * no such way.
  */
-export function formatValue(value: string): string | undefined {
+function formatValue(value: string): string | undefined {
   if (/^[A-Za-z0-9_\-./+=:@%,]*$/.test(value)) return value;
   if (/['\r\n\u2028\u2029]|\\\\|\$\{|\\$/.test(value)) return undefined;
   return `'${value}'`;

@@ -432,7 +432,7 @@ const DISK_ERRORS: readonly { pattern: RegExp; problem: string; fix: string }[] 
 ];
 
 /** Puts an error of the disk into words; another one is given back as it is. */
-export function reasonOf(path: string, error: unknown): unknown {
+function reasonOf(path: string, error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";

@@ -1,21 +1,7 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
+import { inKernel } from "./environment.ts";
 import type { World } from "./world.ts";
-
-let kernel: boolean | undefined;
-
-/** Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read once. */
-export function inKernel(): boolean {
-  return kernel ??= hasKernel();
-}
-
-function hasKernel(): boolean {
-  try {
-    return typeof Deno.jupyter?.display === "function";
-  } catch {
-    return false;
-  }
-}
 
 /** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */
 export function canAsk(world: World): boolean {

@@ -37,7 +37,7 @@ export function takeFailure(failures: Failure[], at: Failure["at"]): Failure | u
 }
 
 /** The answer of a failure, or `undefined` if it only delays or cuts. */
-export function failureAnswer(failure: Failure): Response | undefined {
+function failureAnswer(failure: Failure): Response | undefined {
   if (failure.status === undefined && failure.body === undefined) return undefined;
   const status = failure.status ?? 200;
   const bodyless = status === 204 || status === 205 || status === 304;

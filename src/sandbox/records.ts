@@ -25,7 +25,7 @@ export interface ApiRequest {
 }
 
 /** How many requests, refresh tokens and portal sessions are kept; the oldest are dropped. */
-export const RECORD_LIMIT = 10_000;
+const RECORD_LIMIT = 10_000;
 
 /** Adds a record to a list and drops the oldest one over the limit. */
 export function addRecord<T>(records: T[], record: T): void {

@@ -5,7 +5,6 @@ import {
   readEnvFile,
   updateEnvFile,
 } from "../dotenv/file.ts";
-import { gitTracking, ignoreAdvice, untrackCommand } from "../files/git.ts";
 import { AuthError, ConfigError } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
@@ -163,6 +162,7 @@ export class EnvStore implements SessionStore {
 
   /** Git is asked at a login, and else once a process: it takes longer than a refresh. */
   async #tellGit(isLogin: boolean): Promise<void> {
+    const { gitTracking, ignoreAdvice, untrackCommand } = await import("../files/git.ts");
     if (await gitTracking(this.#path, isLogin) !== "tracked") {
       return this.#notices.clear("FILE_IN_GIT");
     }

@@ -421,6 +421,6 @@ export function splitCommand(line: string): [string, ...string[]] | undefined {
 }
 
 /** The line that is split into these words. */
-export function joinCommand(words: readonly string[]): string {
+function joinCommand(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
 }

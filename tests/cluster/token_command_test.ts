@@ -5,8 +5,7 @@ import { isFile } from "../support/needs.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
-import { joinCommand } from "../../src/settings/options.ts";
-import { counted, printing, scriptCommand } from "../support/token_command.ts";
+import { commandLine, counted, printing, scriptCommand } from "../support/token_command.ts";
 
 /** A bare token, as the portal gives it, without the word before it. */
 const bare = (text: string) => text.replace("bearer ", "");
@@ -187,7 +186,7 @@ Deno.test("logout() while the command runs drops what it gives", () =>
 Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
-    const line = joinCommand(printing("a".repeat(30)));
+    const line = commandLine(printing("a".repeat(30)));
     const lines = [`AUTH_TOKEN_COMMAND=${JSON.stringify(line)}`, "AUTH_STORE=redis://127.0.0.1:1"];
     Deno.writeTextFileSync(envFile, lines.map((each) => `${each}\n`).join(""));
     const session = createSession({ envFile });
@@ -212,7 +211,7 @@ Deno.test("the default session takes the command from the environment, if it may
   inFolder(async (folder) => {
     const token = jwt({ exp: 4e9 });
     const [program = "", ...args] = printing(token);
-    const env = { AUTH_TOKEN_COMMAND: joinCommand([program, ...args]) };
+    const env = { AUTH_TOKEN_COMMAND: commandLine([program, ...args]) };
     const flags = ["--allow-env", "--allow-read=.", "--allow-net=127.0.0.1"];
     const run = async (more: string[]) =>
       JSON.parse(
@@ -236,7 +235,7 @@ const NESTED = `
   import { accessToken } from ${JSON.stringify(MOD_URL)};
   Deno.writeTextFileSync("runs", "x", { append: true });
   const isLast = Deno.readTextFileSync("runs").length > 9;
-  if (!isLast) Deno.env.set("AUTH_TOKEN_COMMAND", ${JSON.stringify(joinCommand(NESTED_COMMAND))});
+  if (!isLast) Deno.env.set("AUTH_TOKEN_COMMAND", ${JSON.stringify(commandLine(NESTED_COMMAND))});
   console.log(await accessToken());`;
 
 Deno.test("a command that runs itself by way of a profile is run three times, and no more", () =>

@@ -3,10 +3,10 @@ import { inFolder, MOD_URL, neededVariables, runScript } from "../support/child_
 import { CLI_PATH } from "../support/cli_world.ts";
 import { subject } from "../support/needs.ts";
 import { rounds } from "../support/property.ts";
-import { joinCommand } from "../../src/settings/options.ts";
 import { startClient } from "../processes/client_process.ts";
 import { assertServedTogether, writeExpired } from "../processes/one_refresh.ts";
 import { startWorldProcess } from "../processes/world_process.ts";
+import { commandLine } from "../support/token_command.ts";
 import { NO_SSH, startSshServer } from "./ssh_server.ts";
 
 /** `platform-auth token --json`, where there is a session on this `.env`. */
@@ -42,7 +42,7 @@ async function assertNothingStored(
 
 const BESIDE = rounds(4, 40);
 Deno.test(`one refresh serves ${BESIDE} processes that take tokens from a command`, async () => {
-  await assertNothingStored(BESIDE, 25, (envFile) => joinCommand(tokenCommand(envFile)));
+  await assertNothingStored(BESIDE, 25, (envFile) => commandLine(tokenCommand(envFile)));
 });
 
 subject(NO_SSH, "tokens over ssh", (test) => {
@@ -57,8 +57,8 @@ subject(NO_SSH, "tokens over ssh", (test) => {
           .flatMap(([name, value]) => value === undefined ? [] : [`${name}='${value}'`]);
         await assertNothingStored(OVER_SSH, 25, (envFile) => {
           // What ssh runs over there is a line for a shell.
-          const line = `${variables.join(" ")} ${joinCommand(tokenCommand(envFile))}`;
-          return joinCommand(server.command(line));
+          const line = `${variables.join(" ")} ${commandLine(tokenCommand(envFile))}`;
+          return commandLine(server.command(line));
         });
       }),
   );
@@ -70,7 +70,7 @@ subject(NO_SSH, "tokens over ssh", (test) => {
       import { accessToken } from ${JSON.stringify(MOD_URL)};
       await accessToken().catch(({ code, message }) => console.log(code, message));`;
       const run = async (command: string[]) => {
-        const env = { AUTH_TOKEN_COMMAND: joinCommand(command), AUTH_ENV_FILE: "false" };
+        const env = { AUTH_TOKEN_COMMAND: commandLine(command), AUTH_ENV_FILE: "false" };
         return (await runScript(script, { cwd: folder, env, flags: ["-A"] })).stdout;
       };
       const over = await run(server.command("echo 'no session there' >&2; exit 3"));
@@ -91,7 +91,7 @@ Deno.test(
       await using world = await startWorldProcess();
       const envFile = await writeExpired(world, folder);
       const env = {
-        ...{ AUTH_TOKEN_COMMAND: joinCommand(tokenCommand(envFile)), AUTH_TIMEOUT_MS: "20000" },
+        ...{ AUTH_TOKEN_COMMAND: commandLine(tokenCommand(envFile)), AUTH_TIMEOUT_MS: "20000" },
         NO_PROXY: "127.0.0.1",
       };
       const script = `

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
-import { checkPrivacy } from "../../src/doctor/storage_checks.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -130,17 +129,6 @@ Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", (
     await Deno.mkdir(envFile);
     assertCheck(await look(), ".env", "fail", /is a folder/, /./);
   }));
-
-Deno.test("on Windows, where a file has no mode of its own, none is judged and no chmod advised", () => {
-  const envFile = "C:\\Users\\Jürgen\\my data\\.env";
-  const check = checkPrivacy(envFile, 0o100_666, true);
-  assertEquals(check, {
-    name: ".env",
-    level: "ok",
-    message: `${envFile} is there; who can read it, the permissions of its folder decide`,
-  });
-  assertEquals(checkPrivacy(envFile, 0o100_666, false).level, "warn");
-});
 
 Deno.test({
   ...needing(await lackOf("git", "--version"), "version control: not ignored, ignored, tracked"),

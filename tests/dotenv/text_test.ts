@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import process from "node:process";
 import { parseEnvText } from "../../src/dotenv/parser.ts";
-import { editEnvText, formatValue } from "../../src/dotenv/text.ts";
+import { editEnvText } from "../../src/dotenv/text.ts";
 import { OWN_KEYS } from "../support/env_texts.ts";
 
 type Changes = Map<string, string | undefined>;
@@ -219,11 +219,12 @@ Deno.test("editEnvText() reads a long text a few times only, however many lines 
   }
 });
 
-Deno.test("formatValue() writes tokens bare, other text in quotes, and refuses what no reader agrees on", () => {
-  assertEquals(formatValue("eyJ.a-b_c/+=~".replace("~", "")), "eyJ.a-b_c/+=");
-  assertEquals(formatValue("2030-01-01T00:00:00.000Z"), "2030-01-01T00:00:00.000Z");
-  assertEquals(formatValue("a b"), "'a b'");
+Deno.test("editEnvText() writes tokens bare, other text in quotes, and refuses what no reader agrees on", () => {
+  const written = (value: string) => editEnvText("", new Map([["A", value]]));
+  assertEquals(written("eyJ.a-b_c/+="), "A=eyJ.a-b_c/+=\n");
+  assertEquals(written("2030-01-01T00:00:00.000Z"), "A=2030-01-01T00:00:00.000Z\n");
+  assertEquals(written("a b"), "A='a b'\n");
   for (const odd of ["a'b", "a\nb", "a\rb", "a\u2028b", "a\\\\b", "a${b}", "a\\"]) {
-    assertEquals(formatValue(odd), undefined, odd);
+    assertEquals(written(odd), undefined, odd);
   }
 });

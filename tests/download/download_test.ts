@@ -13,7 +13,6 @@ import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
-import { reasonOf } from "../../src/download/download_target.ts";
 import { portless, rejection } from "../support/portless.ts";
 import {
   contentOf,
@@ -546,7 +545,7 @@ Deno.test("a folder that is missing is made", () =>
     assertEquals(filesIn(`${folder}/data/2025`), ["a b.csv"]);
   }));
 
-Deno.test("why a file cannot be saved is told in whatever language the system speaks", () => {
+Deno.test("why a file cannot be saved is told in whatever language the system speaks", async () => {
   const errors: [error: Error, why: RegExp][] = [
     [new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder cannot be made/],
     [new Deno.errors.PermissionDenied("Zugriff verweigert (os error 5)"), /may not write there/],
@@ -555,7 +554,15 @@ Deno.test("why a file cannot be saved is told in whatever language the system sp
   ];
   const codes = ["ENOENT", "EACCES", "ENOSPC", "ENOENT"];
   for (const [at, [error, why]] of errors.entries()) {
-    const told = reasonOf("C:\\a.csv", Object.assign(error, { code: codes[at] }));
-    assertMatch(`${told}`, why);
+    await inWorld({}, async ({ get }) => {
+      const { syncData } = Deno.FsFile.prototype;
+      Deno.FsFile.prototype.syncData = () =>
+        Promise.reject(Object.assign(error, { code: codes[at] }));
+      try {
+        assertMatch(`${await rejection(get())}`, why);
+      } finally {
+        Deno.FsFile.prototype.syncData = syncData;
+      }
+    });
   }
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { joinCommand, splitCommand } from "../../src/settings/options.ts";
+import { SETTINGS, splitCommand } from "../../src/settings/options.ts";
 
 Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no other sign", () => {
   const cases: [string, string[] | undefined][] = [
@@ -22,10 +22,12 @@ Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no o
 });
 
 Deno.test("an array of words comes back from the line that is made of it", () => {
+  const { listText } = SETTINGS.tokenCommand;
   const word = fc.string({ unit: fc.constantFrom(..."ab'\" \\$") });
   fc.assert(
     fc.property(fc.array(word), (args) => {
-      assertEquals(splitCommand(joinCommand(["program", ...args])), ["program", ...args]);
+      const line = listText?.(["program", ...args]) ?? "";
+      assertEquals(splitCommand(line), ["program", ...args]);
     }),
   );
 });

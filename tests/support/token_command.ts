@@ -5,6 +5,11 @@ export function scriptCommand(script: string, ...args: string[]): string[] {
   return [Deno.execPath(), "eval", "--quiet", "--no-lock", script, ...args];
 }
 
+/** The line of a setting, or of a shell, that is split into these words. */
+export function commandLine(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
+}
+
 /** A command that prints a text, and says another on standard error. */
 export function printing(text: string, status = 0, errors = ""): string[] {
   return scriptCommand(

@@ -9,7 +9,7 @@ import {
 } from "./wire_format.ts";
 
 /** SECRET_HASH as section 5.3 defines it. */
-export function secretHash(username: string, clientId: string, clientSecret: string): string {
+function secretHash(username: string, clientId: string, clientSecret: string): string {
   return createHmac("sha256", clientSecret).update(username + clientId).digest("base64");
 }
 

@@ -72,7 +72,10 @@ for (
           const one = session({ ...(storeKey === "" && { storeKey }) });
           const error = await rejection(call(one));
           assertEquals(error.code, "NO_SESSION");
-          assertMatch(error.message, /saved with another AUTH_STORE_KEY, or changed since, and is/);
+          assertMatch(
+            error.message,
+            /saved with another AUTH_STORE_KEY or an earlier version, or changed since, and is/,
+          );
         }
         const one = session();
         assertEquals([(await one.login()).warnings, await call(one)], [[], 200]);

@@ -70,7 +70,7 @@ testNeeding(
         assertEquals(error.code, "NO_SESSION");
         assertMatch(
           error.message,
-          /saved with another AUTH_STORE_KEY, or changed since, and is ignored; set the same key on all machines, or run/,
+          /saved with another AUTH_STORE_KEY or an earlier version, or changed since, and is ignored; set the same key on all machines, or run/,
         );
       }
     }),

@@ -128,6 +128,8 @@ export class RedisStore {
     const answer = await this.#untilReached({}, limitMs);
     const { stored } = this.#known;
     if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
+    // Who writes once more knows of what others wrote.
+    lock.number = Math.max(lock.number, this.#known.number + 1);
     return { kind: stored === known.stored ? "saved" : "others wrote", stored };
   }
 
@@ -234,8 +236,9 @@ export class RedisStore {
     const all = { ...request, known, keepMs };
     const answer = await exchange(this.#connection, name, all, limitMs);
     const { kept } = answer;
-    if (kept.id !== this.#known.id && kept.number >= this.#known.number) {
-      const tokens = await this.#opened(kept.data);
+    const { id, number } = this.#known;
+    if (kept.number > number || (kept.number === number && kept.id !== id)) {
+      const tokens = await this.#opened(kept);
       // Another answer may have been later.
       if (kept.number >= this.#known.number) {
         const { stored } = this.#known;
@@ -269,21 +272,23 @@ export class RedisStore {
     const stored: Stored = { tokens };
     if (tokens === undefined) return { number, id, data: "", stored };
     const text = textOf(tokens);
-    const data = await this.#seal?.close(text, this.#address.name) ?? text.reveal();
+    const place = { name: this.#address.name, number, id };
+    const data = await this.#seal?.close(text, place) ?? text.reveal();
     return { number, id, data, stored };
   }
 
-  async #opened(data: string): Promise<Tokens | undefined> {
+  async #opened({ number, id, data }: Kept): Promise<Tokens | undefined> {
     this.#notices.clear("STORED_IGNORED");
     if (data === "") return undefined;
     const { settings, world } = this.#configuration();
-    const text = this.#seal ? await this.#seal.open(data, this.#address.name) : new Secret(data);
+    const place = { name: this.#address.name, number, id };
+    const text = this.#seal ? await this.#seal.open(data, place) : new Secret(data);
     const lines = linesIn(text?.reveal() ?? "");
     if (lines === undefined) {
       this.#notices.set(
         "STORED_IGNORED",
-        `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY, ` +
-          "or changed since, and is ignored",
+        `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY ` +
+          "or an earlier version, or changed since, and is ignored",
         ["set the same key on all machines, or run ", { call: "login" }],
       );
       return undefined;

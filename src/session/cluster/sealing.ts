@@ -5,12 +5,23 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 
+/** Where in a store something is kept. */
+export interface Place {
+  /** The name of the entry; it has no line break. */
+  readonly name: string;
+  readonly number: number;
+  readonly id: string;
+}
+
 /** A new key for `AUTH_STORE_KEY`: 256 bits by chance. */
 export function newStoreKey(): string {
   return crypto.getRandomValues(new Uint8Array(KEY_BYTES)).toBase64(BASE64);
 }
 
-/** Encrypts what is kept in a store, with AES-GCM. It can be read only under the name it was sealed for. */
+/**
+ * Encrypts what is kept in a store, with AES-GCM. It can be read only in the place that it was sealed
+ * for: under its name, its number and its id. So nobody without the key makes an old entry the latest.
+ */
 export class Seal {
   readonly #key: CryptoKey;
 
@@ -40,19 +51,19 @@ export class Seal {
     );
   }
 
-  async close(text: Secret, name: string): Promise<string> {
+  async close(text: Secret, place: Place): Promise<string> {
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
     const plain = new TextEncoder().encode(text.reveal());
-    const sealed = await crypto.subtle.encrypt(paramsOf(iv, name), this.#key, plain);
+    const sealed = await crypto.subtle.encrypt(paramsOf(iv, place), this.#key, plain);
     return `${iv.toBase64(BASE64)}.${new Uint8Array(sealed).toBase64(BASE64)}`;
   }
 
-  /** @returns `undefined` if it was sealed with another key, for another name, or not at all. */
-  async open(sealed: string, name: string): Promise<Secret | undefined> {
+  /** @returns `undefined` if it was sealed with another key, for another place, or not at all. */
+  async open(sealed: string, place: Place): Promise<Secret | undefined> {
     try {
       const [iv = new Uint8Array(), data = new Uint8Array()] = sealed.split(".")
         .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
-      const plain = await crypto.subtle.decrypt(paramsOf(iv, name), this.#key, data);
+      const plain = await crypto.subtle.decrypt(paramsOf(iv, place), this.#key, data);
       return new Secret(new TextDecoder().decode(plain));
     } catch {
       return undefined;
@@ -60,6 +71,7 @@ export class Seal {
   }
 }
 
-function paramsOf(iv: Uint8Array<ArrayBuffer>, name: string): AesGcmParams {
-  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(name) };
+function paramsOf(iv: Uint8Array<ArrayBuffer>, { name, number, id }: Place): AesGcmParams {
+  const additionalData = new TextEncoder().encode(`${name}\n${number}\n${id}`);
+  return { name: "AES-GCM", iv, additionalData };
 }

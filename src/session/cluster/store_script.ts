@@ -38,19 +38,34 @@ export interface Answer {
 /**
  * One step in the store, which nothing can come between. A number that is lower than the one of what
  * is kept is that of a late writer, and changes nothing. Asking twice is the same as asking once.
+ *
+ * What no client of ours writes counts for nothing, or it would stop all clients for good: a number that
+ * is none, or is ten years ahead of the store's clock, and a lock without an end, or that ends in more
+ * than an hour. An entry of such a number is taken out.
  */
 const SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function count(text)
+  local number = tonumber(text)
+  local isCount = number and number >= 0 and number % 1 == 0 and number < now + 315360000000000
+  return isCount and number or nil
+end
 local function text(name) return redis.call('HGET', KEYS[1], name) or '' end
-local number = tonumber(text('number')) or 0
-if tonumber(ARGV[1]) > number then
-  number = tonumber(ARGV[1])
+local number, brought = count(redis.call('HGET', KEYS[1], 'number') or 0), count(ARGV[1]) or 0
+if not number then
+  redis.call('DEL', KEYS[1])
+  number = 0
+end
+if brought > number then
+  number = brought
   redis.call('HSET', KEYS[1], 'number', ARGV[1], 'id', ARGV[2], 'data', ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 end
-local time = redis.call('TIME')
-local given = tonumber(text('given')) or 0
-local next = math.max(given + 1000, number + 1000, time[1] * 1000000 + time[2])
+local next = math.max((count(text('given')) or 0) + 1000, number + 1000, now)
 local owner, holder, held = ARGV[5], redis.call('GET', KEYS[2]), 0
+local endsIn = redis.call('PTTL', KEYS[2])
+if endsIn < 0 or endsIn > 3600000 then holder = false end
 if owner ~= '' and ARGV[6] == '0' then
   if holder == owner then redis.call('DEL', KEYS[2]) redis.call('PUBLISH', KEYS[3], 'free') end
 elseif owner ~= '' and (not holder or holder == owner) then
@@ -78,10 +93,10 @@ export async function exchange(
   const words = [known.number, known.id, known.data, keepMs, owner, lockMs].map(String);
   const keys = [name, `${name}:lock`, channelOf(name)];
   const answer = await connection.run(SCRIPT, keys, words, limitMs, signal);
-  if (!Array.isArray(answer) || answer.length !== 6) {
+  const [number, id, data, next, held, freeIn] = Array.isArray(answer) ? answer : [];
+  if (![number, next, held, freeIn].every((each) => Number.isSafeInteger(Number(each)))) {
     throw new Unreachable("what answers there is no Redis server");
   }
-  const [number, id, data, next, held, freeIn] = answer as (string | number)[];
   return {
     kept: { number: Number(number), id: `${id}`, data: `${data}` },
     number: Number(next),

@@ -1,0 +1,179 @@
+/** Somebody else may write in the store: what that is good for, and what not. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Connection } from "../../src/session/cluster/connection.ts";
+import { testNeeding } from "../support/needs.ts";
+import { rejection } from "../support/portless.ts";
+import { NO_REDIS, type RedisServer } from "../support/redis_server.ts";
+import { call, inCluster } from "./in_cluster.ts";
+
+/** Runs a line of Lua, in which `entry` is the name of the session. */
+async function inStore(server: RedisServer, line: string, ...words: string[]): Promise<unknown> {
+  const connection = await Connection.to(new URL(server.url));
+  const script = `local entry; for _, name in ipairs(redis.call('KEYS', '*')) do
+    if not name:find(':lock$') then entry = name end end; ${line}`;
+  return await connection.run(script, [], words, 10_000);
+}
+
+interface Entry {
+  readonly number: string;
+  readonly id: string;
+  readonly data: string;
+}
+
+async function entryIn(server: RedisServer): Promise<Entry> {
+  const line = "return redis.call('HMGET', entry, 'number', 'id', 'data')";
+  const [number = "", id = "", data = ""] = await inStore(server, line) as string[];
+  return { number, id, data };
+}
+
+async function put(server: RedisServer, { number, id, data }: Entry): Promise<void> {
+  const line = "redis.call('HSET', entry, 'number', ARGV[1], 'id', ARGV[2], 'data', ARGV[3])";
+  await inStore(server, line, number, id, data);
+}
+
+async function questions(server: RedisServer): Promise<number> {
+  const stats = await server.tell("INFO commandstats");
+  return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1]);
+}
+
+const later = ({ number }: Entry) => `${Number(number) + 60e6}`;
+const MOVED: [string, (old: Entry, last: Entry) => Entry][] = [
+  ["a higher number", (old, last) => ({ ...old, number: later(last) })],
+  ["another id", (old, last) => ({ ...old, number: later(last), id: crypto.randomUUID() })],
+  ["the number and id of the last one", (old, last) => ({ ...last, data: old.data })],
+];
+for (const [what, moved] of MOVED) {
+  testNeeding(
+    NO_REDIS,
+    `an old entry that is put back under ${what} brings no session back`,
+    () =>
+      inCluster(async ({ server, session }) => {
+        const [one, other] = [session(), session()];
+        await one.login();
+        await other.login();
+        const old = await entryIn(server);
+        await one.logout({ revoke: false });
+        await put(server, moved(old, await entryIn(server)));
+        for (const each of [one, other, session()]) {
+          const error = await rejection(each.refresh());
+          assertEquals(error.code, "NO_SESSION");
+        }
+        const { message } = await rejection(call(session()));
+        assertMatch(message, /or an earlier version, or changed since, and is ignored; set the/);
+        await one.login();
+        assertEquals([await call(other), await call(session())], [200, 200]);
+      }),
+  );
+}
+
+testNeeding(
+  NO_REDIS,
+  "an old entry that is put back as it was is taken by a new process, and given way by all others",
+  () =>
+    inCluster(async ({ server, session }) => {
+      const one = session();
+      await one.login();
+      const old = await entryIn(server);
+      await one.logout({ revoke: false });
+      await put(server, old);
+      assertEquals(await call(session()), 200);
+      assertEquals((await rejection(call(one))).code, "NO_SESSION");
+      assertEquals((await rejection(call(session()))).code, "NO_SESSION");
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "an entry of an earlier version, which was bound to its name only, is ended by a sentence",
+  () =>
+    inCluster(async ({ server, session, store: { storeKey = "" } }) => {
+      await session().login();
+      const { number, id } = await entryIn(server);
+      const name = await inStore(server, "return entry");
+      const bytes = Uint8Array.fromBase64(storeKey, { alphabet: "base64url" });
+      const key = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt"]);
+      const iv = crypto.getRandomValues(new Uint8Array(12));
+      const text = (given: unknown) => new TextEncoder().encode(`${given}`);
+      const sealed = await crypto.subtle.encrypt(
+        { name: "AES-GCM", iv, additionalData: text(name) },
+        key,
+        text(JSON.stringify({ ACCESS_TOKEN: "a".repeat(30) })),
+      );
+      const parts = [iv, new Uint8Array(sealed)].map((each) =>
+        each.toBase64({ alphabet: "base64url", omitPadding: true })
+      );
+      await put(server, { number, id, data: parts.join(".") });
+      const { message } = await rejection(call(session()));
+      assertMatch(message, /saved with another AUTH_STORE_KEY or an earlier version, or changed/);
+      assertEquals((await session().login()).state, "valid");
+      assertEquals(await call(session()), 200);
+    }),
+);
+
+const SPOILED = ["1e300", "inf", "-inf", "nan", "-5", "1.5", "text", "9e15"];
+for (const field of ["given", "number"]) {
+  testNeeding(
+    NO_REDIS,
+    `a spoiled ${field} in the store ends no refresh and keeps no login from the others`,
+    () =>
+      inCluster(async ({ server, session, world }) => {
+        const [one, other] = [session(), session()];
+        await one.login();
+        for (const value of SPOILED) {
+          await call(other);
+          await inStore(server, `redis.call('HSET', entry, '${field}', '${value}')`);
+          const before = await questions(server);
+          world.clock.advance(3_000);
+          await one.refresh();
+          assert(await questions(server) - before < 12, `${value}: asks again and again`);
+          assertEquals(await other.accessToken(), await one.accessToken(), value);
+          await inStore(server, `redis.call('HSET', entry, '${field}', '${value}')`);
+          await other.login({ force: true });
+          world.clock.advance(1_700);
+          assertEquals(await one.accessToken(), await other.accessToken(), value);
+          assertEquals(await session().accessToken(), await other.accessToken(), value);
+        }
+      }),
+  );
+}
+
+for (const ends of ["", ", 'PX', '3700000'"]) {
+  testNeeding(
+    NO_REDIS,
+    `a lock that no session took${ends && ", and that ends in days,"} holds nobody up`,
+    () =>
+      inCluster(async ({ server, session, world }) => {
+        const one = session();
+        await one.login();
+        await inStore(server, `redis.call('SET', entry .. ':lock', 'somebody'${ends})`);
+        world.clock.advance(3_000);
+        assertEquals([await call(one), world.refreshes()], [200, 1]);
+        assertEquals(one.status().warnings, []);
+      }),
+  );
+}
+
+testNeeding(
+  NO_REDIS,
+  "a number that is raised while a refresh is under way ends no refresh, and its tokens are kept",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const [one, other] = [session({ storeKey: "" }), session({ storeKey: "" })];
+      await one.login();
+      const held = world.hold();
+      const refreshed = one.refresh();
+      await held.arrived;
+      await inStore(
+        server,
+        "redis.call('HINCRBY', entry, 'number', 60000000)" +
+          "redis.call('HSET', entry, 'id', 'raised')",
+      );
+      const before = await questions(server);
+      held.release();
+      await refreshed;
+      assert(await questions(server) - before < 12);
+      assertEquals(await other.accessToken(), await one.accessToken());
+      await other.refresh();
+      assertEquals(world.refreshes(), 2);
+    }),
+);

@@ -49,8 +49,12 @@ export async function printStatus(found: SessionStatus, json: boolean): Promise<
     const { statusText } = await import("../display/status_text.ts");
     await print(statusText(found, inColor));
   }
-  const over = !found.canRefresh && ["none", "expired", "rejected"].includes(found.state);
-  return over ? LOGIN_NEEDED : OK;
+  return needsLogin(found) ? LOGIN_NEEDED : OK;
+}
+
+/** Whether only a login helps. */
+export function needsLogin({ canRefresh, state }: SessionStatus): boolean {
+  return !canRefresh && ["none", "expired", "rejected"].includes(state);
 }
 
 /** The notices of a save that failed, to a file and to a store. */
@@ -58,10 +62,11 @@ const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
 /** Prints the status of a session that other commands must find: this one's memory ends with it. */
 export async function printKept(found: SessionStatus, json: boolean): Promise<number> {
+  const isKept = !found.notices.some(({ code }) => NOT_KEPT.includes(code));
+  // Before the green mark of a login that went well.
+  if (!isKept) say("The session was not saved, so no other command finds it; see the warning");
   const shown = await printStatus(found, json);
-  if (!found.notices.some(({ code }) => NOT_KEPT.includes(code))) return shown;
-  say("The session was not saved, so no other command finds it; see the warning");
-  return FAILED;
+  return isKept ? shown : FAILED;
 }
 
 /**

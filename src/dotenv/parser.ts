@@ -86,6 +86,20 @@ export function parseEnvText(text: string): Map<string, string> {
 }
 
 /**
+ * The keys whose value ends at a `#` that is not in quotes and has no blank before it: most readers take
+ * the rest for a comment, and whoever wrote it may have meant a part of the value.
+ */
+export function cutKeys(text: string, values: ReadonlyMap<string, string>): string[] {
+  const lines = text.matchAll(
+    /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(?=\S)/gm,
+  );
+  return [...lines]
+    // Where the line stands in another value, its key has another one or none.
+    .filter(([, key = "", value = ""]) => !/\s$/.test(value) && values.get(key) === value)
+    .map(([, key = ""]) => key);
+}
+
+/**
  * Takes out what `parseEnv` misreads: blanks as the only value (it takes the next line for the value,
  * so that a token could be read as a password), blanks before a comment (it takes the comment for an
  * assignment), and a comment without a line break at the end (it adds blanks to the value).

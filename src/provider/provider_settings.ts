@@ -199,6 +199,11 @@ function missingSettings(
     told.push(unreadable.problem);
     if (unreadable.fix !== "") steps.push(unreadable.fix);
   }
+  for (const { about, problem, fix } of settings.doubts) {
+    if (!missing.includes(about)) continue;
+    told.push(problem);
+    steps.push(fix);
+  }
   // User name and password are the user's own.
   const bySupport = missing.some((name) => name !== "username" && name !== "password");
   const [them, options] = missing.length > 1 ? ["them", "options"] : ["it", "an option"];

@@ -124,6 +124,7 @@ export async function obtainTokens(
   const settings = named
     ? resolveSettings(given, isDefault, configuration.settings)
     : configuration.settings;
+  refuseDoubtful(settings);
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && canAsk(world)) {
@@ -138,6 +139,15 @@ export async function obtainTokens(
   const answerers = { world, onChallenge, asksPerson: mayAsk && canAsk(world), support };
   const login = passwordLogin(configuration, settings, answerers, signal);
   return await driveLogin(login, answerers, signal);
+}
+
+/** @throws {ConfigError} `INVALID_SETTING` where a setting was probably meant otherwise: nothing is asked or sent. */
+function refuseDoubtful({ doubts }: Settings): void {
+  const serious = doubts.filter(({ stopsLogin }) => stopsLogin);
+  if (serious.length === 0) return;
+  const problems = serious.map(({ problem }) => problem).join("; ");
+  const fixes = new Set(serious.map(({ fix }) => fix));
+  throw new ConfigError("INVALID_SETTING", `Cannot log in: ${problems}`, [...fixes].join("; "));
 }
 
 /** Masked, because what is typed openly is kept in the notebook. */

@@ -7,6 +7,7 @@ import {
 } from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { ConfigError } from "../errors/errors.ts";
+import { type Doubt, doubtsAbout } from "./doubts.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   ENV_FILE_VARIABLE,
@@ -39,11 +40,10 @@ export class Settings {
   readonly envFile: string | undefined;
   /** The `.env` as it was read. */
   readonly file: EnvSnapshot;
-  /** What the user should know about how they were found. */
-  readonly notes: readonly Advice[];
   /** Where the `.env` is, and what the user should know about its place. */
   readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Found>;
+  #doubts: readonly Doubt[] | undefined;
 
   constructor(
     location: EnvLocation,
@@ -54,7 +54,21 @@ export class Settings {
     this.file = file;
     this.location = location;
     this.#found = found;
-    this.notes = [...location.notes, ...unusedLines(file), ...unusedStore(found)];
+  }
+
+  /** What the user should know about how they were found. */
+  get notes(): readonly Advice[] {
+    return [
+      ...this.location.notes,
+      ...unusedLines(this.file),
+      ...unusedStore(this.#found),
+      ...this.doubts,
+    ];
+  }
+
+  /** What was probably meant as a setting. Looked for when it is asked for: a refresh needs none of it. */
+  get doubts(): readonly Doubt[] {
+    return this.#doubts ??= doubtsAbout(this.file, (name) => this.origin(name));
   }
 
   /** The value as text; `undefined` if it is not set. */

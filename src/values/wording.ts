@@ -91,7 +91,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
  * How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein);
  * one if two neighbors only changed places, as fingers do.
  */
-function editsBetween(from: string, to: string): number {
+export function editsBetween(from: string, to: string): number {
   const isSwapped = [...to].some((character, at) =>
     from === to.slice(0, at) + to.charAt(at + 1) + character + to.slice(at + 2)
   );

@@ -1,4 +1,5 @@
 import { defineCommand } from "../command.ts";
+import { logInFromEnvironment } from "../environment_login.ts";
 import {
   CommandLineError,
   FAILED,
@@ -54,8 +55,10 @@ export const command = defineCommand({
     "platform-auth fetch /v1/stations",
     'platform-auth fetch "/v1/stations/gull-harbor/observations.csv" --output observations.csv',
     `platform-auth fetch /v1/annotations -H "content-type: application/json" -d '{"text":"calm"}'`,
+    "ACCESS_TOKEN=… platform-auth fetch https://api.example.com/v1/stations",
   ],
-  async run({ word: target = "", options, json }) {
+  async run({ word: target = "", options, envFile, json }) {
+    await logInFromEnvironment(envFile);
     const body = await readBody(options.data);
     const init: RequestInit = {
       method: options.method ?? (body === undefined ? "GET" : "POST"),

@@ -1,7 +1,9 @@
 import { defineCommand } from "../command.ts";
-import { printKept, UsageError } from "../output.ts";
+import { isInEnvironment } from "../environment_login.ts";
+import { printKept, say, UsageError } from "../output.ts";
 import { login } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
+import type { SessionStatus } from "../../session/status.ts";
 
 export const command = defineCommand({
   summary: "get tokens: portal string, or user name and password",
@@ -36,9 +38,25 @@ On a terminal it asks for what else the provider wants: a code, a new password.`
     }
     if (portal) options.strategy = "portal";
     if (stdin) options[portal ? "portalToken" : "password"] = await readSecret();
-    return await printKept(await login(options), json);
+    const found = await login(options);
+    const done = await printKept(found, json);
+    tellIfNotNeeded(found);
+    return done;
   },
 });
+
+/** Other commands find nothing of a session in memory, and with the environment alone they need nothing of it. */
+function tellIfNotNeeded(found: SessionStatus): void {
+  const { envFile, store, source } = found;
+  if (envFile !== undefined || store !== undefined || source === "command") return;
+  const isNeeded = !isInEnvironment(found);
+  say(
+    isNeeded
+      ? "nothing is kept, so fetch and token do not find this session; name a file with --env-file"
+      : "nothing is kept, and this login is not needed: fetch and token log in by themselves with " +
+        "the settings of the environment",
+  );
+}
 
 /** The secret is the first line: a password may hold any other character. */
 async function readSecret(): Promise<string> {

@@ -1,4 +1,5 @@
 import { defineCommand } from "../command.ts";
+import { logInFromEnvironment } from "../environment_login.ts";
 import { OK, print, printJson, UsageError, warn } from "../output.ts";
 import { accessToken, status } from "../../default_session.ts";
 
@@ -21,7 +22,8 @@ export const command = defineCommand({
     "platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations",
     "platform-auth token --min-valid 600",
   ],
-  async run({ options, json }) {
+  async run({ options, envFile, json }) {
+    await logInFromEnvironment(envFile);
     const token = await accessToken({ minValidSeconds: seconds(options["min-valid"]) });
     await (json ? printJson(tokenAnswer(token)) : print(token));
     warn(status());

@@ -1,0 +1,118 @@
+/** CI, cron and containers: the environment has everything, and there is no file. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { assertStringIncludes } from "@std/assert";
+import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+
+/** A world whose settings are variables, with no `.env`. */
+function inBareFolder(
+  use: (world: CliWorld & { env: Record<string, string> }) => Promise<void>,
+): Promise<void> {
+  return inCliWorld(async (world) => {
+    await Deno.remove(world.envFile);
+    await use({ ...world, env: world.variables });
+  });
+}
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name);
+}
+
+Deno.test("fetch and token log in with the environment alone, and make no file", () =>
+  inBareFolder(async ({ run, env, folder, sandbox }) => {
+    const fetched = await run(["fetch", "/v1/whoami"], { env });
+    assertEquals([fetched.code, fetched.stderr], [0, ""]);
+    assertEquals(JSON.parse(fetched.stdout).username, "student");
+    const token = await run(["token"], { env: { ...env, AUTH_ENV_FILE: "false" } });
+    assertEquals([token.code, token.stdout.split(".").length], [0, 3]);
+    assertEquals([filesIn(folder), sandbox.requests.length], [[], 2]);
+  }));
+
+Deno.test("a file that is named keeps the session of the first command for the next", () =>
+  inBareFolder(async ({ run, env, folder, sandbox }) => {
+    for (const name of ["AUTH_ENV_FILE", "--env-file"]) {
+      const file = `${folder}/${name}.env`;
+      const [further, variables] = name === "AUTH_ENV_FILE"
+        ? [[], { ...env, AUTH_ENV_FILE: file }]
+        : [["--env-file", file], env];
+      for (let time = 0; time < 2; time++) {
+        const { code } = await run(["fetch", "/v1/whoami", ...further], { env: variables });
+        assertEquals(code, 0);
+      }
+      assertMatch(await Deno.readTextFile(file), /^ACCESS_TOKEN=eyJ/m);
+    }
+    assertEquals(sandbox.requests.length, 2);
+  }));
+
+Deno.test("a .env is not logged in from unasked", () =>
+  inCliWorld(async ({ run, sandbox }) => {
+    assertEquals((await run(["fetch", "/v1/whoami"])).code, 3);
+    assertEquals(sandbox.requests.length, 0);
+  }));
+
+Deno.test("login says where nothing is kept, and where it is not needed", () =>
+  inBareFolder(async ({ run, env, envFile, variables }) => {
+    const bare = await run(["login"], { env: { ...env, AUTH_ENV_FILE: "false" } });
+    assertEquals(bare.code, 0);
+    assertMatch(
+      bare.stderr,
+      /nothing is kept, and this login is not needed: fetch and token log in/,
+    );
+    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    await Deno.writeTextFile(envFile, lines.join("\n"));
+    const kept = await run(["login"]);
+    assertEquals([kept.code, kept.stderr], [0, ""]);
+    const { USERNAME: _, ...others } = env;
+    const typed = await run(["login", "--env-file=false", "--username=student", "--stdin"], {
+      env: others,
+      stdin: `${variables.PASSWORD}\n`,
+    });
+    assertEquals(typed.code, 0);
+    assertMatch(typed.stderr, /fetch and token do not find this session; name a file/);
+  }));
+
+Deno.test("a password without a name is told to be half of a pair", () =>
+  inBareFolder(async ({ run, env }) => {
+    const { USERNAME: _, ...half } = env;
+    const login = await run(["login"], { env: half });
+    assertEquals(login.code, 1);
+    assertMatch(login.stderr, /missing USERNAME, PASSWORD.*PASSWORD .*the pair is incomplete/);
+    assertMatch(
+      (await run(["status"], { env: half })).stdout,
+      /! .*the pair is incomplete.*; set USERNAME/,
+    );
+    assertMatch((await run(["doctor"], { env: half })).stdout, /! .*the pair is incomplete/);
+    const whole = await run(["status"], { env: { ...half, USERNAME: "student" } });
+    assert(!whole.stdout.includes("pair"), whole.stdout);
+  }));
+
+testNeeding(
+  NOT_ON_WINDOWS,
+  "a failure to save comes before the green mark",
+  () =>
+    inCliWorld(async ({ commandLine, folder, variables }) => {
+      const args = ["login", "--env-file", "missing/.env"];
+      const { code, stdout } = await new Deno.Command("sh", {
+        args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(args, ["-A"])],
+        ...{ cwd: folder, clearEnv: true, env: childEnvironment(variables) },
+      }).output();
+      assertEquals(code, 1);
+      assertMatch(
+        new TextDecoder().decode(stdout),
+        /^platform-auth: The session was not saved.*\n● /,
+      );
+    }),
+);
+
+Deno.test("the help shows a call with nothing but a token", () =>
+  inBareFolder(async ({ run, sandbox, env: { API_BASE_URL = "" } }) => {
+    assertStringIncludes(
+      (await run(["fetch", "--help"])).stdout,
+      "ACCESS_TOKEN=… platform-auth fetch",
+    );
+    const token = (await sandbox.portalToken()).replace("bearer ", "");
+    const { code, stdout } = await run(["fetch", "/v1/whoami"], {
+      env: { ACCESS_TOKEN: token, API_BASE_URL },
+    });
+    assertEquals([code, JSON.parse(stdout).username], [0, "student"]);
+  }));

@@ -216,7 +216,8 @@ export function status(): SessionStatus {
 /**
  * Checks everything that a login and a call need: settings and where they came from, the `.env`, the
  * clock, the provider, the API, whether the API takes the access token, proxies, permissions. Sends the
- * token to `API_BASE_URL` only. Changes nothing and shows nothing secret. Where the process may run git
+ * token to `API_BASE_URL` only. Changes nothing and shows nothing secret. With `login: true` it also
+ * tries a login and a refresh, and ends that login again. Where the process may run git
  * (`--allow-run=git`), it also checks that git ignores the `.env`.
  *
  * @example

@@ -8,21 +8,24 @@ import { accessText, nextStep } from "../display/status_text.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import { inKernel } from "../runtime/environment.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { obtainTokens } from "../session/login.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
-import { AuthError } from "../errors/errors.ts";
+import type { AuthError } from "../errors/errors.ts";
 import { fixText } from "../errors/fix.ts";
 import type { Tokens } from "../values/tokens.ts";
-import { checkApi, checkProvider, checkProxy } from "./network_checks.ts";
+import { checkLogin } from "./login_checks.ts";
+import { checkApi, checkProvider, checkProxy, checkToken } from "./network_checks.ts";
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
 import { checkEnvFile, checkStore, checkTokenCommand } from "./storage_checks.ts";
 
 /** Options of a diagnosis. */
 export interface DoctorOptions {
-  /** Also try the login with the user name and password that are set. Default `false`. */
+  /**
+   * Also log in with the user name and password that are set, refresh once and end that login at the
+   * provider. The session stays as it is. Default `false`.
+   */
   login?: boolean;
   /** Ends the wait. */
   signal?: AbortSignal;
@@ -50,6 +53,9 @@ export async function diagnose(
   const tokens = session.tokens ?? found;
   const status = found ? statusOf(configuration, new Notices(), stateOf(found)) : session.status;
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
+  const { world } = configuration;
+  const reached = await checkProvider(configuration, endpoint, signal);
+  const api = await checkApi(configuration, signal);
   const checks = [
     checkRuntime(),
     await checkSettings(configuration, status),
@@ -58,12 +64,13 @@ export async function diagnose(
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
     ...checkProxy(configuration, endpoint),
-    ...await checkProvider(configuration, endpoint, signal),
-    ...await checkApi(configuration, tokens, signal),
+    ...reached,
+    api.finding,
+    ...await checkToken("token", api, tokens, world, signal),
     checkSession(status),
     checkPermissions(configuration),
   ];
-  if (options.login) checks.push(await tryLogin(configuration, signal));
+  if (options.login) checks.push(...await checkLogin(configuration, api, signal));
   return diagnosisOf(checks);
 }
 
@@ -73,12 +80,14 @@ async function diagnoseCommand(
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
   const { check, tokens } = await checkTokenCommand(configuration, signal);
+  const api = await checkApi(configuration, signal);
   return diagnosisOf([
     checkRuntime(),
     check,
     ...checkShadowing(configuration),
     ...checkProxy(configuration, null),
-    ...await checkApi(configuration, tokens, signal),
+    api.finding,
+    ...await checkToken("token", api, tokens, configuration.world, signal),
     checkPermissions(configuration),
   ]);
 }
@@ -122,18 +131,4 @@ function checkPermissions({ options, settings }: Configuration): Finding {
   if (missing.length === 0) return { name, level: "ok", message: flags };
   const fix = `run: ${scriptCommand(settings, endpoint)}`;
   return { name, level: "warn", message: `missing ${flags}`, fix };
-}
-
-async function tryLogin(
-  configuration: Configuration,
-  signal: AbortSignal | undefined,
-): Promise<Finding> {
-  const name = "login";
-  try {
-    await obtainTokens(configuration, { strategy: "environment" }, signal);
-    return { name, level: "ok", message: "the provider accepts user name and password" };
-  } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
-    return failedCheck(name, error);
-  }
 }

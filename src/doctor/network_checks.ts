@@ -7,7 +7,8 @@ import type { Configuration } from "../session/configuration.ts";
 import { NEW_PORTAL_STRING } from "../display/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { isGoodFor, type Tokens } from "../values/tokens.ts";
+import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../values/tokens.ts";
+import { printable, shortened } from "../values/wording.ts";
 
 const REACH_MS = 5_000;
 const MAX_SKEW_SECONDS = 60;
@@ -41,12 +42,18 @@ function checkClock(world: World, date: number | undefined): Finding {
     : { name, level: "warn", message, fix: "set this computer's clock right" };
 }
 
-/** Whether the API can be reached and, if there is a good access token, whether it takes the token. */
+/** What asking the API gave. */
+export interface ApiAsked {
+  readonly finding: Finding;
+  /** Its address and the status of the answer to a request without a token, if there was one. */
+  readonly answered?: { readonly base: URL; readonly status: number };
+}
+
+/** Whether the API can be reached. */
 export async function checkApi(
   { settings, world }: Configuration,
-  tokens: Tokens | undefined,
   signal: AbortSignal | undefined,
-): Promise<Finding[]> {
+): Promise<ApiAsked> {
   const name = "API";
   let base: URL | undefined;
   try {
@@ -54,42 +61,54 @@ export async function checkApi(
     base = apiAccessOf(settings).base;
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;
-    return [failedCheck(name, error)];
+    return { finding: failedCheck(name, error) };
   }
   if (base === undefined) {
-    return [{
-      name,
-      level: "warn",
-      message: "API_BASE_URL is not set",
-      fix: [
-        "set it, so that ",
-        { inProgram: "authFetch()", inTerminal: "platform-auth fetch" },
-        " takes paths and may send the token there",
-      ],
-    }];
+    const fix = [
+      "set it, so that ",
+      { inProgram: "authFetch()", inTerminal: "platform-auth fetch" },
+      " takes paths and may send the token there",
+    ];
+    return { finding: { name, level: "warn", message: "API_BASE_URL is not set", fix } };
   }
   const { finding, answer } = await reach(name, world, base, {}, signal);
-  if (answer === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) {
-    return [finding];
-  }
+  return answer ? { finding, answered: { base, status: answer.status } } : { finding };
+}
+
+/** Whether the API takes the access token, if there is a good one and the API can be reached. */
+export async function checkToken(
+  name: string,
+  { answered }: ApiAsked,
+  tokens: Tokens | undefined,
+  world: World,
+  signal: AbortSignal | undefined,
+): Promise<Finding[]> {
+  if (answered === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) return [];
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
-  const withToken = await reach("token", world, base, headers, signal);
-  return [finding, tokenFinding(tokens, answer.status, withToken)];
+  const { finding, answer } = await reach(name, world, answered.base, headers, signal);
+  return [answer ? tokenFinding(name, tokens, world, answered.status, answer) : finding];
 }
 
 /** What two answers, one without and one with the token, say of it. Where they are alike, the address needs no token. */
 function tokenFinding(
-  { source }: Tokens,
+  name: string,
+  tokens: Tokens,
+  world: World,
   statusWithout: number,
-  { finding, answer }: Reached,
+  { status, headers }: Response,
 ): Finding {
-  if (answer === undefined) return finding;
-  const { name } = finding;
-  const { status } = answer;
+  const lacksScope = status === 403 &&
+    /\binsufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
+  if (lacksScope || (status === 401 && isNew(tokens, world))) {
+    const message = `the API rejects a token that the provider just gave (status ${status}); ` +
+      scopesText(tokens);
+    return { name, level: "fail", message, fix: SCOPE_TICKET };
+  }
   if (status === 401) {
     const message = `the API rejects the token (status ${status})`;
     const login: Fix = ["run ", { call: "login", options: { force: true } }];
-    return { name, level: "fail", message, fix: source === "portal" ? NEW_PORTAL_STRING : login };
+    const isPortal = tokens.source === "portal";
+    return { name, level: "fail", message, fix: isPortal ? NEW_PORTAL_STRING : login };
   }
   if (status === statusWithout || status >= 500) {
     const message = `API_BASE_URL does not tell whether the token is good (status ${status})`;
@@ -97,6 +116,33 @@ function tokenFinding(
   }
   return { name, level: "ok", message: `the API takes the token (status ${status})` };
 }
+
+/** Another login gives no better token than one of these last minutes. */
+const NEW_MS = 300_000;
+
+/** Whether a token comes from a login or a refresh of the last minutes. */
+function isNew(tokens: Tokens, world: World): boolean {
+  const leftMs = remainingMs(tokens, world);
+  return isRenewable(tokens) && tokens.lifetimeMs !== undefined && leftMs !== undefined &&
+    tokens.lifetimeMs - leftMs < NEW_MS;
+}
+
+/** No claim of a real token is longer than a few hundred characters. */
+const MAX_SCOPES_LENGTH = 300;
+
+function scopesText({ claims: { scope } }: Tokens): string {
+  return scope === undefined
+    ? "it does not tell its scopes"
+    : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
+}
+
+/** Another login gives the same scopes: only the support can change them. */
+const SCOPE_TICKET: Fix = [
+  'ask the support channel of your subscription: "The data platform API refuses the access token ' +
+  "of a new login with USER_PASSWORD_AUTH. Which scopes does it ask for, and how does a program " +
+  'get them?"; until then a portal string may work: run ',
+  { call: "login", options: { strategy: "portal" } },
+];
 
 interface Reached {
   readonly finding: Finding;

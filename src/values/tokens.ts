@@ -167,6 +167,8 @@ export interface Claims {
   readonly username?: string;
   readonly clientId?: string;
   readonly tokenUse?: string;
+  /** What the token may be used for, separated by spaces. */
+  readonly scope?: string;
 }
 
 /** Reads the claims of a JWT; an opaque or odd token has none, which is not an error. */
@@ -189,6 +191,7 @@ export function readClaims(token: string): Claims {
     ...text("username", found.username),
     ...text("clientId", found.client_id),
     ...text("tokenUse", found.token_use),
+    ...text("scope", found.scope),
   };
 }
 

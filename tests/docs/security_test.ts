@@ -59,8 +59,10 @@ Deno.test("only the provider and the API are asked, and the token goes to the AP
     `${provider} USER_PASSWORD_AUTH`,
     `${api} token`,
     `${provider} REFRESH_TOKEN_AUTH`,
-    ...[provider, api, `${api} token`, `${provider} USER_PASSWORD_AUTH`],
-    `${provider} RevokeToken`,
+    ...[provider, api, `${api} token`],
+    ...[`${provider} USER_PASSWORD_AUTH`, `${api} token`, `${provider} REFRESH_TOKEN_AUTH`],
+    // That of the doctor's login, then that of the session.
+    ...[`${provider} RevokeToken`, `${provider} RevokeToken`],
   ]);
 });
 

@@ -113,6 +113,7 @@ Deno.test("token: the API takes it, rejects it, does not tell; only a good one i
   assertEquals(sent, ["", "", `bearer ${token}`]);
 
   // The provider forgot the session: nothing on this computer shows it.
+  clock.advance(301);
   sandbox.signOutEverywhere();
   assertEquals(session.status().state, "valid");
   const dead = await look();

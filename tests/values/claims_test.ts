@@ -7,7 +7,7 @@ Deno.test("readClaims() reads what a session plans with", () => {
   const claims = { iat: 1_700_000_000, exp: 1_700_001_800, sub: "s-1", username: "zoë 🌊" };
   assertEquals(
     readClaims(jwt({ ...claims, client_id: "app", token_use: "access", scope: "x" })),
-    { ...claims, clientId: "app", tokenUse: "access" },
+    { ...claims, clientId: "app", tokenUse: "access", scope: "x" },
   );
 });
 

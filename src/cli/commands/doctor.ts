@@ -10,7 +10,7 @@ export const command = defineCommand({
   options: {
     login: {
       type: "boolean",
-      help: "also log in with user name and password, to see whether they are right",
+      help: "also log in, refresh once and end that login, to see whether it works",
     },
   },
   examples: ["platform-auth doctor", "platform-auth doctor --login"],

@@ -1,0 +1,221 @@
+/** What `doctor({ login: true })` tries, and what it leaves alive: nothing. */
+import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
+import type { Diagnosis } from "../../mod.ts";
+import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
+import { type Portless, portless, rejection } from "../support/portless.ts";
+import { assertCheck, checkNamed } from "./doctor_checks.ts";
+
+const TRIED = ["login", "new token", "refresh", "logout"];
+
+function levels({ checks }: Diagnosis): string[] {
+  return checks.filter(({ name }) => TRIED.includes(name)).map((each) =>
+    `${each.name} ${each.level}`
+  );
+}
+
+/** What the provider of the sandbox says to a refresh token. */
+async function refreshWith({ sandbox, options }: Portless, token: unknown): Promise<string> {
+  const answer = await sandbox.handle(
+    new Request(String(options.authUrl), {
+      method: "POST",
+      headers: {
+        "x-vendor-target": "VendorIdentityProviderService.GetTokensFromRefreshToken",
+        "content-type": "application/x-vendor-json-1.1",
+      },
+      body: JSON.stringify({
+        RefreshToken: token,
+        ClientId: options.clientId,
+        ClientSecret: options.clientSecret,
+      }),
+    }),
+  );
+  return (await answer.json()).message ?? "it is alive";
+}
+
+for (const rotateRefreshTokens of [false, "initiate-auth", "get-tokens"] as const) {
+  Deno.test(`a login, a refresh and its end are tried, and nothing stays alive (${rotateRefreshTokens})`, async () => {
+    await using world = portless({ file: true, sandbox: { rotateRefreshTokens } });
+    await world.session.login();
+    const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
+    const token = await world.session.accessToken();
+    const diagnosis = await world.session.doctor({ login: true });
+    assertEquals(levels(diagnosis), TRIED.map((name) => `${name} ok`));
+    const flows = world.sent.slice(before.sent).map(({ flow }) => flow);
+    assertEquals(flows, [
+      "USER_PASSWORD_AUTH",
+      "REFRESH_TOKEN_AUTH",
+      ...(rotateRefreshTokens === "get-tokens" ? ["GetTokensFromRefreshToken"] : []),
+      "RevokeToken",
+    ]);
+    const tried = world.sent.find(({ flow }, at) =>
+      at >= before.sent && flow === "REFRESH_TOKEN_AUTH"
+    );
+    for (const each of [tried?.parameters.REFRESH_TOKEN, world.sent.at(-1)?.body.Token]) {
+      assertMatch(await refreshWith(world, each), /revoked|invalidated/);
+    }
+    const isRotated = world.sent.at(-1)?.body.Token !== tried?.parameters.REFRESH_TOKEN;
+    assertEquals(isRotated, rotateRefreshTokens !== false, "the newest one is revoked");
+    // The session itself goes on as it was.
+    assertEquals(Deno.readTextFileSync(world.envFile), before.file);
+    assertEquals(await world.session.accessToken(), token);
+    assertEquals((await world.another().refresh()).source, "refresh");
+  });
+}
+
+Deno.test("a pool that tracks devices and gives none is found before the token ends", async () => {
+  await using world = portless({ sandbox: { trackDevices: "withheld" } });
+  const diagnosis = await world.session.doctor({ login: true });
+  assertEquals(levels(diagnosis), ["login ok", "new token ok", "refresh fail", "logout ok"]);
+  const { message, fix = "" } = checkNamed("refresh", diagnosis);
+  assertMatch(message, /rejected the refresh token .*Invalid Refresh Token/);
+  assertMatch(fix, /support channel of your subscription whether its user pool tracks devices/);
+  assertNotMatch(fix, /login\(\)|force/);
+});
+
+Deno.test("a device that was not confirmed is said, and the refresh is tried", async () => {
+  await using world = portless({
+    provider: ({ flow }) =>
+      flow === "ConfirmDevice"
+        ? errorAnswer("InvalidParameterException", "no such device")
+        : flow === "RevokeToken"
+        ? new Response("")
+        : tokenAnswer({
+          AccessToken: jwt({}),
+          RefreshToken: "a-refresh-token",
+          ExpiresIn: 1_800,
+          NewDeviceMetadata: { DeviceKey: "k-1", DeviceGroupKey: "g" },
+        }),
+  });
+  const { checks } = await world.session.doctor({ login: true });
+  const login = checks.filter(({ name }) => name === "login");
+  assertEquals(login.map(({ level }) => level), ["ok", "warn"]);
+  assertMatch(login[1]?.message ?? "", /did not confirm this device/);
+});
+
+Deno.test("a refresh that the provider throttles has its own words", async () => {
+  await using world = portless({
+    provider: ({ flow }) =>
+      flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer()
+        : flow === "RevokeToken"
+        ? new Response("")
+        : errorAnswer("LimitExceededException", "too often"),
+  });
+  const diagnosis = await world.session.doctor({ login: true });
+  assertCheck(diagnosis, "refresh", "fail", /too many requests/, /wait, then try again/);
+  assertCheck(diagnosis, "logout", "ok", /ended this login again/);
+});
+
+Deno.test("a login without a refresh token says how long it lasts", async () => {
+  await using world = portless({
+    provider: () => tokenAnswer({ AccessToken: jwt({}), ExpiresIn: 1_800 }),
+  });
+  const diagnosis = await world.session.doctor({ login: true });
+  const lasts = /gave this login no refresh token, so it lasts 30 min$/;
+  assertCheck(diagnosis, "refresh", "warn", lasts, /to allow refresh tokens for the app client/);
+  assertCheck(diagnosis, "logout", "ok", /an access token is good until it expires/);
+  assertEquals(world.sent.length, 1);
+});
+
+Deno.test("a provider that cannot revoke is said", async () => {
+  await using world = portless({ sandbox: { revocation: false } });
+  const diagnosis = await world.session.doctor({ login: true });
+  const said = /ends by itself later: not at the provider: revocation is switched off/;
+  assertCheck(diagnosis, "logout", "warn", said, /its tokens are kept nowhere/);
+});
+
+Deno.test("a wrong password tries nothing more", async () => {
+  await using world = portless({ session: { password: "wrong" } });
+  const diagnosis = await world.session.doctor({ login: true });
+  assertEquals(levels(diagnosis), ["login fail"]);
+  assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH"]);
+});
+
+Deno.test("after an abort nothing more is sent, not even the end of the login", async () => {
+  const abort = new AbortController();
+  const reason = new Error("enough");
+  await using world = portless({
+    provider: ({ flow }) => {
+      if (flow === "REFRESH_TOKEN_AUTH") abort.abort(reason);
+      return tokenAnswer();
+    },
+  });
+  assertEquals(
+    await rejection(world.session.doctor({ login: true, signal: abort.signal })),
+    reason,
+  );
+  assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
+});
+
+const SCOPES = "platform.read platform.annotate aws.cognito.signin.user.admin";
+
+Deno.test("an API that refuses a new token: its scopes and the words for the ticket", async () => {
+  const answers = [
+    () => new Response(null, { status: 401 }),
+    () =>
+      new Response(null, {
+        status: 403,
+        headers: { "www-authenticate": 'Bearer realm="api", error="insufficient_scope"' },
+      }),
+  ];
+  for (const answer of answers) {
+    await using world = portless({
+      api: ({ headers }) =>
+        headers.has("authorization") ? answer() : new Response(null, { status: 401 }),
+    });
+    await world.session.login();
+    const diagnosis = await world.session.doctor({ login: true });
+    assertEquals(levels(diagnosis), ["login ok", "new token fail", "refresh ok", "logout ok"]);
+    for (const name of ["token", "new token"]) {
+      const { level, message, fix = "" } = checkNamed(name, diagnosis);
+      const { status } = answer();
+      assertEquals(level, "fail");
+      const rejects = "the API rejects a token that the provider just gave";
+      assertEquals(message, `${rejects} (status ${status}); its scopes: ${SCOPES}`);
+      assertMatch(fix, /support channel .*: "The data platform API refuses .*scopes/);
+      assertMatch(fix, /a portal string may work: run login\(\{ strategy: "portal" \}\)$/);
+      assertEquals(fix.match(/login\(/g)?.length, 1, "another login gives the same token");
+    }
+  }
+});
+
+Deno.test("a token of some minutes ago that the API refuses may be replaced by a login", async () => {
+  await using world = portless({
+    api: () => new Response(null, { status: 401 }),
+  });
+  await world.session.login();
+  const fixAfter = async (seconds: number) => {
+    world.clock.advance(seconds);
+    return checkNamed("token", await world.session.doctor()).fix ?? "";
+  };
+  assertMatch(await fixAfter(299), /scopes/);
+  assertEquals(await fixAfter(2), "run login({ force: true })");
+});
+
+Deno.test("a 403 that names no scope is no refusal of the token", async () => {
+  await using world = portless({
+    api: ({ headers }) =>
+      headers.has("authorization")
+        ? new Response(null, { status: 403, headers: { "www-authenticate": "Bearer" } })
+        : new Response(null, { status: 401 }),
+  });
+  await world.session.login();
+  assertCheck(await world.session.doctor(), "token", "ok", /takes the token \(status 403\)$/);
+});
+
+Deno.test("a token that tells no scopes says so, and odd ones are shortened and fit to be shown", async () => {
+  for (
+    const [scope, said] of [[undefined, /it does not tell its scopes$/], [
+      `a\u202e${"b".repeat(400)}`,
+      /its scopes: ab{299}…$/,
+    ]] as const
+  ) {
+    await using world = portless({
+      provider: () =>
+        tokenAnswer({ AccessToken: jwt({ scope }), RefreshToken: "r", ExpiresIn: 1_800 }),
+      api: () => new Response(null, { status: 401 }),
+    });
+    await world.session.login();
+    assertMatch(checkNamed("token", await world.session.doctor()).message, said);
+  }
+});

@@ -120,6 +120,8 @@ export class Engine {
   #seen: Stored = NOTHING;
   /** Transactions under way: what the store holds meanwhile is this session's own half-done work. */
   #transactions = 0;
+  /** The last write: those of one session follow each other, also where it has not the lock. */
+  #writing: Promise<unknown> = Promise.resolve();
   #refreshing: Refreshing | undefined;
   #cooldowns: Cooldowns = NO_COOLDOWNS;
   /** Logins and logouts that wait to be applied. */
@@ -226,7 +228,8 @@ export class Engine {
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (!this.#refreshing) await this.#look();
     this.noteRejection(rejected);
-    const before = this.#cooldowns;
+    // What is restored if nothing was refreshed for the rejected tokens, by the call that began it.
+    let before: Cooldowns | undefined;
     // Another call may have begun a refresh meanwhile.
     if (!this.#refreshing) {
       const now = this.current;
@@ -236,18 +239,23 @@ export class Engine {
       if (now.kind === "none") throw this.#whyNot();
       if (now.kind === "access-only" && !this.#configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
-      this.#cooldowns = afterReplacement(rejected.accessToken, this.#cooldowns, this.world);
+      before = this.#cooldowns;
+      this.#cooldowns = afterReplacement(rejected.accessToken, before, this.world);
     }
+    const shared = this.#share("rejected", signal);
+    const refreshing = this.#refreshing;
     try {
-      const tokens = await this.#share("rejected", signal);
+      const tokens = await shared;
       // Others saved these: nothing was refreshed for the rejected ones, and these may be rejected, too.
-      if (tokens.source === "file" || tokens.source === "store") this.#cooldowns = before;
+      if (before && (tokens.source === "file" || tokens.source === "store")) {
+        this.#cooldowns = before;
+      }
       // A command may give the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (error instanceof AuthError && this.current.kind === "none") throw error;
-      // Nothing was sent, because every call that waited was aborted: the next one may try.
-      if (!(error instanceof AuthError)) this.#cooldowns = before;
+      // It ended because every call that waited was aborted: the next one may try.
+      if (before && refreshing && !isWaitedFor(refreshing)) this.#cooldowns = before;
       return undefined;
     }
   }
@@ -417,7 +425,9 @@ export class Engine {
     return this.store.transaction(async (transaction) => {
       this.#transactions++;
       try {
-        this.#follow(transaction.stored);
+        // Another transaction of this session writes without the lock: what the store holds is older.
+        await this.#writing;
+        this.#follow(this.store.read());
         await this.#applyChanges(transaction);
         return await work(transaction);
       } finally {
@@ -512,15 +522,23 @@ export class Engine {
       ? signedOut(this.#configuration.isByCommand)
       : stateOf(tokens);
     this.#setState(next);
-    const written = await transaction.write(tokens, true);
-    this.#took(written);
-    return { written, tellProvider };
+    return { written: await this.#write(transaction, tokens, true), tellProvider };
   }
 
   /** What was written is no news; what others wrote in its place is. */
-  #took(written: Written): void {
-    if (written.kind === "others wrote") this.#follow(written.stored);
-    else this.#seen = written.stored;
+  async #write(
+    transaction: Transaction,
+    tokens: Tokens | undefined,
+    over: boolean,
+  ): Promise<Written> {
+    const writing = this.#writing.then(async () => {
+      const written = await transaction.write(tokens, over);
+      if (written.kind === "others wrote") this.#follow(written.stored);
+      else this.#seen = written.stored;
+      return written;
+    });
+    this.#writing = writing.catch(() => {});
+    return await writing;
   }
 
   // Refreshes.
@@ -625,7 +643,6 @@ export class Engine {
         for (;;) {
           const held = this.#renewable();
           const { loginName = settings.text("username"), refreshVariant } = held.learned;
-          const isWanted = () => refreshing.waiting.some((each) => each?.aborted !== true);
           const asked = requestRefresh(
             provider,
             held,
@@ -633,7 +650,7 @@ export class Engine {
             refreshVariant,
             world,
             budgetMs(),
-            { signal, isWanted },
+            { signal, isWanted: () => isWaitedFor(refreshing) },
           );
           const answer = await this.#answerOrChange(transaction, refreshing, asked);
           const { delivery, tokens } = answer;
@@ -723,8 +740,7 @@ export class Engine {
     this.notices.clear("EARLY_REFRESH_FAILED");
     const next = () => afterRefresh(this.current, held, fresh, transaction.lock === "held");
     for (let writes = 1; tokensOf(next()) === fresh; writes++) {
-      const written = await transaction.write(fresh, false);
-      this.#took(written);
+      const written = await this.#write(transaction, fresh, false);
       // Without an end to it, whoever changes the store each time would hold all calls up.
       if (written.kind === "others wrote" && writes < MOST_WRITES) continue;
       // Without the lock a login may count since.
@@ -746,7 +762,7 @@ export class Engine {
     const isGood = isGoodFor(held, this.world, 0);
     this.#setState(afterRefusal(this.current, held, because, isGood));
     if (transaction.lock === "busy") return;
-    this.#took(await transaction.write(tokensOf(this.current), false));
+    await this.#write(transaction, tokensOf(this.current), false);
   }
 
   /** Tells the provider of a logout. */
@@ -811,6 +827,10 @@ export class Engine {
 
 function isLogout({ tokens }: Change): boolean {
   return tokens === undefined;
+}
+
+function isWaitedFor({ waiting }: Refreshing): boolean {
+  return waiting.some((each) => each?.aborted !== true);
 }
 
 /** How often refreshed tokens are written where others write at the same time. */

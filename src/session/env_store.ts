@@ -29,8 +29,6 @@ export class EnvStore implements SessionStore {
   #last: Stored | undefined;
   /** The token lines of that: other lines are news. */
   #lines = new Secret("");
-  /** The last write: where locks are impossible, the writes of one process follow each other all the same. */
-  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, configuration: () => Configuration, notices: Notices) {
     this.#path = path;
@@ -64,7 +62,6 @@ export class EnvStore implements SessionStore {
     try {
       return await work({
         lock: lock.state,
-        stored: this.read(),
         write: async (tokens, over) => {
           const written = await this.#write(file, tokens, lock.state === "held", over);
           if (written.kind === "saved" && tokens !== undefined) {
@@ -86,9 +83,7 @@ export class EnvStore implements SessionStore {
     locked: boolean,
     over: boolean,
   ): Promise<Written> {
-    const writing = this.#writing.then(() => this.#writeNow(file, tokens, locked, over));
-    this.#writing = writing.catch(() => {});
-    const written = await writing;
+    const written = await this.#writeNow(file, tokens, locked, over);
     // Whatever was wrong with the file when it was read, this save tells.
     this.#notices.clear("FILE_UNREADABLE");
     if (written.kind === "failed" && tokens !== undefined) {

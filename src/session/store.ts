@@ -30,8 +30,6 @@ export interface Transaction {
   readonly lock: LockState;
   /** Why the store does not answer, if the lock is `away`. */
   readonly problem?: AuthError | undefined;
-  /** What the store held when the transaction began. */
-  readonly stored: Stored;
   /**
    * Writes tokens, or takes them out (`undefined`).
    *
@@ -88,7 +86,6 @@ export const MEMORY_ONLY: SessionStore = {
     await Promise.resolve();
     return await work({
       lock: "impossible",
-      stored: NOTHING,
       write: () => Promise.resolve({ kind: "saved", stored: NOTHING }),
     });
   },

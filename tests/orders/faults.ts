@@ -1,17 +1,17 @@
-import type { SessionStore, Stored } from "../../src/session/store.ts";
+import type { SessionStore } from "../../src/session/store.ts";
 import type { Wrap } from "./order.ts";
 
 /** While a session works in a transaction it does not see what others wrote before. */
 export const hidesNews: Wrap = (store) => {
-  let known: Stored | undefined;
-  const read = () => known = store.read();
+  let known = store.read();
+  let isInTransaction = false;
   return {
-    read,
+    read: () => isInTransaction ? known : known = store.read(),
     transaction: (work, wait) =>
-      store.transaction(
-        (transaction) => work({ ...transaction, stored: known ?? read() }),
-        wait,
-      ),
+      store.transaction(async (transaction) => {
+        isInTransaction = true;
+        return await work(transaction).finally(() => isInTransaction = false);
+      }, wait),
   };
 };
 
@@ -31,7 +31,6 @@ export const locksNobody: Wrap = (store): SessionStore => ({
   transaction: (work, wait) =>
     work({
       lock: "held",
-      stored: store.read(),
       write: (tokens, over) =>
         store.transaction((transaction) => transaction.write(tokens, over), wait),
     }),

@@ -50,7 +50,6 @@ export class GateStore implements SessionStore {
   readonly #session: number;
   readonly #world: () => World;
   #seen: { revision: string; stored: Stored } | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(place: SharedPlace, session: number, world: () => World) {
     this.#place = place;
@@ -71,15 +70,11 @@ export class GateStore implements SessionStore {
     const place = this.#place;
     const isHeld = await this.#lock(wait);
     try {
-      const stored = this.read();
       let revision = place.revision;
       return await work({
         lock: isHeld ? "held" : "busy",
-        stored,
         write: async (tokens, over) => {
-          const written = await this.#inTurn(() =>
-            this.#write(tokens, over ? undefined : revision)
-          );
+          const written = await this.#write(tokens, over ? undefined : revision);
           if (written.kind !== "failed") revision = place.revision;
           return written;
         },
@@ -119,13 +114,6 @@ export class GateStore implements SessionStore {
       place.holder = this.#session;
       return true;
     }
-  }
-
-  /** Also without the lock the writes of one process follow each other. */
-  async #inTurn(write: () => Promise<Written>): Promise<Written> {
-    const written = this.#writing.then(write);
-    this.#writing = written.catch(() => {});
-    return await written;
   }
 
   /** @param expected What must be there still; `undefined`: whatever is there goes. */

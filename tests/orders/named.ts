@@ -63,6 +63,13 @@ export const NAMED: readonly Scenario[] = [
     op(0, "refresh"),
     op(1, "refresh"),
   ], { store: "by number" }),
+  scenario("a call is answered 401 because two others that waited with it left", [
+    op(0, "fetch", { signal: "x" }),
+    op(0, "fetch", { signal: "x" }),
+  ], { sessions: 1, begins: "rejected" }),
+  scenario("a call is answered 401 because another one left between two tries to refresh", [
+    op(0, "fetch", { signal: "x" }),
+  ], { sessions: 1, begins: "rejected", refusals: 1 }),
   scenario("a login that is aborted leaves its lock in a Redis store", [
     op(0, "login", { signal: "x" }),
   ], { store: "redis", sessions: 1 }),

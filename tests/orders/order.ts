@@ -64,6 +64,7 @@ export class Order {
     current = this;
     this.provider = new Provider(this.gates, scenario.rotates, scenario);
     this.place = new SharedPlace(scenario, this.gates, this.provider);
+    this.provider.isKept = (login) => this.place.writes.at(-1)?.login === login;
     this.#redis = scenario.store === "redis" ? new GateRedis(this.place) : undefined;
     this.outcomes = scenario.ops.map((op, k) => ({
       op,

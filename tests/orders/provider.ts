@@ -7,6 +7,8 @@ interface Login {
   revoked: boolean;
   /** The refresh token that works. */
   newest: string;
+  /** The session whose request brought it. */
+  newestOf?: number;
   readonly first: string;
 }
 
@@ -23,8 +25,14 @@ export class Provider {
   #issued = 0;
   /** How many refreshes were answered with tokens. */
   refreshes = 0;
-  /** Replaced refresh tokens that were sent again. */
-  readonly reused: string[] = [];
+  /** Replaced refresh tokens that were sent again: by whom, and which session got the newer one. */
+  readonly reused: {
+    readonly by: number;
+    readonly newestOf: number | undefined;
+    readonly isKept: boolean;
+  }[] = [];
+  /** Whether the store holds tokens of a login. */
+  isKept: (login: string) => boolean = () => true;
   /** What the outside world may still do wrong. */
   budget: Budget;
   /** What it did wrong. */
@@ -108,7 +116,7 @@ export class Provider {
       return answer(503, { message: "busy" });
     }
     this.gates.touch("provider", "written");
-    const { status, body } = this.#answer(operation, request);
+    const { status, body } = this.#answer(session, operation, request);
     if (signal?.aborted) throw signal.reason;
     const delivery = await this.#pass(session, `${what} is answered`, () => {
       if (signal?.aborted) return [];
@@ -155,8 +163,12 @@ export class Provider {
     this.faults.add(kind);
   }
 
-  // deno-lint-ignore no-explicit-any -- what the client wrote
-  #answer(operation: string, request: any): { status: number; body: unknown } {
+  #answer(
+    session: number,
+    operation: string,
+    // deno-lint-ignore no-explicit-any -- what the client wrote
+    request: any,
+  ): { status: number; body: unknown } {
     const parameters = request.AuthParameters ?? {};
     switch (NAMES[request.AuthFlow] ?? NAMES[operation]) {
       case "login": {
@@ -165,7 +177,7 @@ export class Provider {
         return issued(accessToken, refreshToken);
       }
       case "refresh":
-        return this.#refresh(parameters.REFRESH_TOKEN);
+        return this.#refresh(session, parameters.REFRESH_TOKEN);
       case "revoke": {
         const login = this.logins.get(this.#refreshTokens.get(request.Token) ?? "");
         // Where refresh tokens rotate, one in between ends nothing.
@@ -185,7 +197,7 @@ export class Provider {
     }
   }
 
-  #refresh(refreshToken: string): { status: number; body: unknown } {
+  #refresh(session: number, refreshToken: string): { status: number; body: unknown } {
     const name = this.#refreshTokens.get(refreshToken) ?? "";
     const login = this.logins.get(name);
     if (!login) return refused("Invalid Refresh Token");
@@ -193,12 +205,13 @@ export class Provider {
     if (login.newest !== refreshToken) {
       // Whoever sends a replaced refresh token ends the login, as real services do.
       login.revoked = true;
-      this.reused.push(refreshToken);
+      this.reused.push({ by: session, newestOf: login.newestOf, isKept: this.isKept(name) });
       return refused("Refresh Token has been revoked");
     }
     this.refreshes++;
     if (!this.rotates) return issued(this.#accessToken(name));
     login.newest = `R${++this.#issued}.${name}`;
+    login.newestOf = session;
     this.#refreshTokens.set(login.newest, name);
     return issued(this.#accessToken(name), login.newest);
   }

@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
 import {
+  type LockState,
   NOTHING,
   type SessionStore,
   type Stored,
@@ -26,6 +27,10 @@ class Shelf implements SessionStore {
   writes = 0;
   /** How many wait for the lock. */
   waiting = 0;
+  /** How many transactions began. */
+  begun = 0;
+  /** Whether the wait for the lock ends before it is free. */
+  isBusy = false;
   #last: Promise<unknown> = Promise.resolve();
 
   read(): Stored {
@@ -36,6 +41,7 @@ class Shelf implements SessionStore {
     work: (transaction: Transaction) => Promise<T>,
     { signal }: Wait,
   ): Promise<T> {
+    if (this.isBusy) return await this.#work(work, "busy");
     const before = this.#last;
     const done = Promise.withResolvers<void>();
     this.#last = before.then(() => done.promise);
@@ -45,10 +51,15 @@ class Shelf implements SessionStore {
     this.waiting--;
     try {
       signal?.throwIfAborted();
-      return await work({ lock: "held", stored: this.stored, write: this.#write });
+      return await this.#work(work, "held");
     } finally {
       done.resolve();
     }
+  }
+
+  async #work<T>(work: (transaction: Transaction) => Promise<T>, lock: LockState): Promise<T> {
+    this.begun++;
+    return await work({ lock, write: this.#write });
   }
 
   #write = async (tokens: Tokens | undefined): Promise<Written> => {
@@ -97,6 +108,33 @@ Deno.test("a refresh that a logout overtakes while it saves gives its callers no
   write.resolve();
   await out;
   assertEquals((await call).code, "NO_SESSION");
+});
+
+Deno.test("a login that is saved without the lock counts, whatever others wrote before", async () => {
+  await using world = portless();
+  const [shelf, other] = [new Shelf(), new Shelf()];
+  const session = makeSession(world.options, false, () => shelf);
+  await session.login();
+  await makeSession(world.options, false, () => other).login();
+  world.clock.advance(1);
+  const write = Promise.withResolvers<void>();
+  shelf.beforeWrite = write.promise;
+  shelf.isBusy = true;
+  const login = session.login({ force: true });
+  await until(() => shelf.writes === 2);
+  // Another process saves, and frees the lock.
+  shelf.stored = other.stored;
+  shelf.isBusy = false;
+  const refresh = session.refresh();
+  await until(() => shelf.begun === 3);
+  write.resolve();
+  const loggedInAt = (await login).refreshableUntil;
+  assertEquals((await refresh).refreshableUntil, loggedInAt);
+  assertEquals(shelf.stored.tokens?.accessToken.reveal(), await session.accessToken());
+  assertEquals(
+    other.stored.tokens?.authenticatedAt === shelf.stored.tokens?.authenticatedAt,
+    false,
+  );
 });
 
 Deno.test("a store that throws ends the calls that wait for it", async () => {

@@ -109,7 +109,6 @@ export class RedisStore {
       return await work({
         lock: lock.state,
         problem: lock.problem,
-        stored: this.read(),
         write: (tokens) => this.#write(tokens, lock),
       });
     } finally {

@@ -10,7 +10,7 @@ import type { LoginOptions, LoginResult } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
-import { displayPath, filePath } from "./files/paths.ts";
+import { displayPath } from "./files/paths.ts";
 import { inKernel } from "./runtime/environment.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
@@ -195,19 +195,16 @@ export function makeSession(
     given: DownloadOptions = {},
   ): Promise<Download> {
     checkOptions("download()", given, {
-      ...{ overwrite: ["boolean", "false"], resume: ["boolean", "false"], init: ["object"] },
-      onProgress: ["function"],
+      ...{ ifExists: ["string"], overwrite: ["boolean", "false"], resume: ["boolean", "false"] },
+      ...{ init: ["object"], onProgress: ["function"], idleTimeoutMs: ["number"] },
       signal: ["AbortSignal"],
     });
-    const path = file instanceof URL && file.protocol === "file:" ? filePath(file) : file;
-    if (typeof path !== "string" || path === "") {
-      throw typeError("download() takes a file's path or file: URL as its second argument");
-    }
     const signals = [given.signal, given.init?.signal, input instanceof Request && input.signal]
       .filter((it) => it instanceof AbortSignal);
     const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
     return await cancellable("download()", callers, async (signal) => {
-      const { downloadTo } = await import("./download/download.ts");
+      const { downloadTo, pathOfFile } = await import("./download/download.ts");
+      const path = pathOfFile("download()", file, "as its second argument");
       const { progressLine } = await import("./display/progress.ts");
       const { world } = engine;
       const line = given.onProgress ? undefined : progressLine(displayPath(path), world.monotonic);

@@ -218,6 +218,12 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
       await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
     }])
   ),
+  ["API_TIMEOUT", async (session) => {
+    const one = session(issued(), () => new Promise(() => {}));
+    await one.login();
+    const headers = { "x-api-key": canaries.clientSecret };
+    await one.fetchJson(ECHOED, { headers, idleTimeoutMs: 1, retries: 0 });
+  }],
   ["DOWNLOAD_BROKEN", async (session, folder) => {
     const cut: Canned = () => new Response("half", { headers: { "content-length": "8" } });
     const one = session(issued(), cut);

@@ -61,11 +61,15 @@ interface Call {
   readonly headers: PlainHeaders | undefined;
   /** The `Request` that the body is taken from; `undefined` if the body is in `init`, or there is none. */
   readonly bodyOf: Request | undefined;
-  readonly onSend: OnSend | undefined;
+  readonly observer: CallObserver | undefined;
 }
 
-/** Is called with the tokens that a call is sent with: an answer that repeats them must not be quoted. */
-export type OnSend = (tokens: Tokens) => void;
+/** Is told of each request of a call. */
+export interface CallObserver {
+  /** With which tokens it is sent: an answer that repeats them must not be quoted. */
+  isSent(tokens: Tokens): void;
+  isAnswered(): void;
+}
 
 /** One token that another process saved, and one that a refresh brings. */
 const MAX_REPLACEMENTS = 2;
@@ -80,9 +84,9 @@ export async function fetchWithToken(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
-  onSend?: OnSend,
+  observer?: CallObserver,
 ): Promise<Response> {
-  const call = prepare(given, input, init, signal, onSend);
+  const call = prepare(given, input, init, signal, observer);
   // After a change of account only this one has the tokens that belong to the address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
@@ -91,6 +95,7 @@ export async function fetchWithToken(
   try {
     let response = await send(call, tokens, copy);
     for (let tries = 1; response.status === 401; tries++) {
+      call.observer?.isAnswered();
       // A 401 from where a redirect led to says nothing about the token, which did not go there.
       const isElsewhere = response.redirected &&
         originOf(response.url) !== originOf(call.address);
@@ -118,7 +123,7 @@ function prepare(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
-  onSend: OnSend | undefined,
+  observer: CallObserver | undefined,
 ): Call {
   if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
     throw typeError(`authFetch() takes a string, a URL or a Request, not ${typeof input}`);
@@ -146,7 +151,7 @@ function prepare(
     init: aborts === undefined ? options : { ...options, signal: aborts },
     headers: headers === undefined ? undefined : plainHeaders(headers),
     bodyOf: takesBody ? request : undefined,
-    onSend,
+    observer,
   };
 }
 
@@ -203,7 +208,7 @@ function send(
   again?: BodyInit | null,
 ): Promise<Response> {
   const { account, address, input } = call;
-  call.onSend?.(tokens);
+  call.observer?.isSent(tokens);
   const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
   if (again) init.body = again;
   const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");

@@ -6,14 +6,16 @@
  * This file checks answers, and says in errors what the API said.
  */
 import { addressOfCall, type ApiAccount, fetchWithToken } from "./auth_fetch.ts";
+import { unlessAborted } from "../runtime/abort.ts";
 import { retryAfterMs } from "../http/backoff.ts";
+import { IdleWatch } from "../http/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";
 
-/** How much of an error or a page is read, in bytes: its message or title stands at the beginning. */
-const MAX_BEGINNING_BYTES = 65_536;
+/** How much of an error or a page is read: its message or title stands at the beginning. */
+const MAX_BEGINNING_LENGTH = 65_536;
 /** Shorter values of a query occur in every text. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
@@ -32,14 +34,19 @@ export class CheckedCall {
   readonly url: string;
   readonly #address: string;
   readonly #tokens = new Set<Tokens>();
+  #watch: IdleWatch | undefined;
 
-  /** @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there. */
+  /**
+   * @param idleMs How long a request may bring nothing, from `idleTimeout()`.
+   * @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there.
+   */
   constructor(
     readonly doing: string,
     readonly account: ApiAccount,
     readonly input: string | URL | Request,
     readonly init: RequestInit,
     readonly signal: AbortSignal | undefined,
+    readonly idleMs: number,
   ) {
     if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
       throw typeError(`${doing} takes a string, a URL or a Request, not ${typeof input}`);
@@ -65,10 +72,35 @@ export class CheckedCall {
     return this.method === "GET" || this.method === "HEAD";
   }
 
-  send(headers: string[][]): Promise<Response> {
+  /** @throws {Stalled} If it is not answered in time. */
+  async send(headers: string[][]): Promise<Response> {
+    this.release();
+    const { account, input, idleMs, signal } = this;
+    const watch = this.#watch = new IdleWatch(account.world, idleMs, signal);
     const init = { ...this.init, headers: headers as HeadersInit };
-    const note = (tokens: Tokens) => this.#tokens.add(tokens);
-    return fetchWithToken(this.account, this.input, init, this.signal, note);
+    try {
+      // The time for a refresh is not that of the API.
+      const answer = fetchWithToken(account, input, init, watch.signal, {
+        isSent: (tokens) => {
+          this.#tokens.add(tokens);
+          watch.begin();
+        },
+        isAnswered: () => watch.pause(),
+      });
+      return await unlessAborted(watch.signal, answer);
+    } finally {
+      watch.pause();
+    }
+  }
+
+  /** Waits for more of the last answer. @throws {Stalled} If nothing comes. */
+  async more<T>(read: Promise<T>): Promise<T> {
+    return this.#watch === undefined ? await read : await this.#watch.during(read);
+  }
+
+  /** Ends the watch over the last answer, which is read no further. */
+  release(): void {
+    this.#watch?.release();
   }
 
   /** What the API said, fit for a message: without what was secret in the request. */
@@ -137,7 +169,7 @@ export class CheckedCall {
     const isNamedOtherwise = /\.(?!x?html?$)[^./\\]+$/i.test(file);
     const type = response.headers.get("content-type") ?? "";
     if (!isNamedOtherwise || !/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
-    const text = await beginningOf(response.clone(), this.signal, isNoMarkup);
+    const text = await this.#beginningOf(response.clone(), isNoMarkup);
     if (!isMarkup(text)) return;
     await response.body?.cancel();
     const page = this.describePage(text, response);
@@ -150,7 +182,7 @@ export class CheckedCall {
   /** The error of an answer that is no 2xx. Reads its body. */
   async statusError(response: Response, attempts: number): Promise<ApiError> {
     const { status } = response;
-    const said = messageIn(await beginningOf(response, this.signal));
+    const said = messageIn(await this.#beginningOf(response));
     const quoted = said && ` (${this.quote(said, response).replace(/\.$/, "")})`;
     const host = response.redirected ? URL.parse(response.url)?.host : undefined;
     const who = host === undefined || host === new URL(this.url).host ? "the API" : host;
@@ -158,6 +190,47 @@ export class CheckedCall {
     const what = `Cannot ${this.method} ${this.url}: ${who} answered ${status}${quoted}${tried}`;
     const waitMs = retryAfterMs(response.headers, this.account.world.now());
     return this.error("API_STATUS", what, fixOfStatus(status, waitMs), { response });
+  }
+
+  /** The first part of a body, up to where it broke off or nothing more came. */
+  async #beginningOf(
+    response: Response,
+    isEnough: (text: string) => boolean = () => false,
+  ): Promise<string> {
+    let text = "";
+    try {
+      for await (const piece of this.#textOf(response)) {
+        text += piece;
+        // Asked after each piece: more may tell nothing more.
+        if (text.length >= MAX_BEGINNING_LENGTH || isEnough(text)) break;
+      }
+    } catch {
+      this.signal?.throwIfAborted();
+    }
+    return text.trim();
+  }
+
+  /** A whole body. @throws {Stalled} If nothing more of it comes. */
+  async text(response: Response): Promise<string> {
+    let text = "";
+    for await (const piece of this.#textOf(response)) text += piece;
+    return text;
+  }
+
+  async *#textOf({ body }: Response): AsyncGenerator<string> {
+    const reader = body?.getReader();
+    const decoder = new TextDecoder();
+    try {
+      while (reader) {
+        const { done, value } = await this.more(reader.read());
+        if (done) break;
+        yield decoder.decode(value, { stream: true });
+      }
+      yield decoder.decode();
+    } finally {
+      // Not waited for: that of a copy settles only when the answer itself ends, too.
+      reader?.cancel().catch(() => {});
+    }
   }
 }
 
@@ -185,36 +258,6 @@ function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (status === 429) return "wait, then try again";
   if (status >= 500) return "try again in a few minutes";
   return "check the request";
-}
-
-/**
- * The first part of a body, up to where it broke off.
- *
- * @param isEnough Asked after each piece: whether more would tell nothing more.
- */
-async function beginningOf(
-  { body }: Response,
-  signal: AbortSignal | undefined,
-  isEnough: (text: string) => boolean = () => false,
-): Promise<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  try {
-    while (reader && size < MAX_BEGINNING_BYTES && !isEnough(text)) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      text += decoder.decode(value, { stream: true });
-      size += value.byteLength;
-    }
-  } catch {
-    signal?.throwIfAborted();
-  } finally {
-    // Not waited for: that of a copy settles only when the answer itself ends, too.
-    reader?.cancel().catch(() => {});
-  }
-  return text.trim();
 }
 
 /** The message in an error's body: that of JSON or XML, the title of a page, or the whole text. */

@@ -2,20 +2,54 @@ import { CheckedCall, isPage, NOT_THE_API, type Unusable } from "./checked_call.
 import type { ApiAccount } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
+import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
 import { checkOptions } from "../errors/arguments.ts";
-import { typeError } from "../errors/errors.ts";
+import { type ApiError, typeError } from "../errors/errors.ts";
 import { closest } from "../values/wording.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
 export interface FetchJsonInit extends RequestInit {
-  /** How often a GET or HEAD that is answered 429 or 503 is sent again. Default 3. */
+  /** How often a GET or HEAD that is answered 429 or 503, or brings nothing, is sent again. Default 3. */
   retries?: number;
-  /** How long after the first request it may be sent again, in milliseconds. Default 60 000. */
+  /**
+   * How long after the first request it may be sent again, in milliseconds. Default 60 000. The time of
+   * a request that brought nothing does not count.
+   */
   retryWithinMs?: number;
+  /** How long the API may send nothing, neither headers nor a byte, in milliseconds. Default 60 000; 0: no end. */
+  idleTimeoutMs?: number;
 }
 
 /** The options whose names are checked for typing errors. */
-const OPTIONS = ["method", "headers", "body", "signal", "redirect", "retries", "retryWithinMs"];
+const OPTIONS = [
+  "method",
+  "headers",
+  "body",
+  "signal",
+  "redirect",
+  "retries",
+  "retryWithinMs",
+  "idleTimeoutMs",
+];
+
+const IN_THE_PATH = "put them into the path: `/v1/stations?${new URLSearchParams({ … })}`";
+const AS_BODY = 'write method: "POST", body: JSON.stringify(…), and the header content-type';
+const AS_TIMEOUT = "write idleTimeoutMs, or signal: AbortSignal.timeout(10_000) for the whole call";
+const AS_RETRIES = "write retries and retryWithinMs";
+
+/** What other clients call their options, and what to write here. `fetch` would ignore them. */
+const HABITS: Readonly<Record<string, string>> = {
+  params: IN_THE_PATH,
+  query: IN_THE_PATH,
+  searchParams: IN_THE_PATH,
+  json: AS_BODY,
+  data: AS_BODY,
+  timeout: AS_TIMEOUT,
+  timeoutMs: AS_TIMEOUT,
+  retry: AS_RETRIES,
+  maxRetries: AS_RETRIES,
+  auth: "leave it out: the token is added by itself",
+};
 
 /** Statuses worth a retry: the API is busy, or away for a moment. */
 const WORTH_A_RETRY = [429, 503];
@@ -25,7 +59,8 @@ const FIRST_PAUSE_MS = 1_000;
 /**
  * Sends a call and parses the body of its answer.
  *
- * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is no JSON.
+ * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is no JSON,
+ *   `API_TIMEOUT` where nothing comes.
  */
 export async function fetchParsed<T>(
   account: ApiAccount,
@@ -33,35 +68,71 @@ export async function fetchParsed<T>(
   init: FetchJsonInit = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  const { retries = 3, retryWithinMs = 60_000, ...options } = checked(init);
-  const call = new CheckedCall("fetchJson()", account, input, options, signal);
+  const { retries = 3, retryWithinMs = 60_000, idleTimeoutMs, ...options } = checked(init);
+  const idleMs = idleTimeout("fetchJson()", idleTimeoutMs);
+  const call = new CheckedCall("fetchJson()", account, input, options, signal, idleMs);
   const headers = withDefault(call.headers, "accept", "application/json");
   const { world } = account;
-  const started = world.monotonic();
-  for (let attempt = 1;; attempt++) {
-    const response = await call.send(headers);
-    if (response.ok) return await parse<T>(call, response);
-    const waitMs = retryAfterMs(response.headers, world.now());
-    const pause = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
-    const isRetried = WORTH_A_RETRY.includes(response.status) && call.isSafe &&
-      attempt <= retries && world.monotonic() - started + pause <= retryWithinMs;
-    if (!isRetried) throw await call.statusError(response, attempt);
-    await response.body?.cancel();
-    await world.sleep(pause, signal);
-    signal?.throwIfAborted();
+  let started = world.monotonic();
+  try {
+    for (let attempt = 1;; attempt++) {
+      const sent = world.monotonic();
+      const outcome = await ask<T>(call, headers);
+      if ("value" in outcome) return outcome.value;
+      const { refusal, stall } = outcome;
+      if (stall) started += world.monotonic() - sent;
+      const waitMs = retryAfterMs(refusal?.headers, world.now());
+      const pause = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
+      const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
+      const isRetried = mayPass && call.isSafe && attempt <= retries &&
+        world.monotonic() - started + pause <= retryWithinMs;
+      if (!isRetried) {
+        throw stall ? timeoutError(call, stall, attempt) : await call.statusError(refusal, attempt);
+      }
+      await refusal?.body?.cancel();
+      await world.sleep(pause, signal);
+      signal?.throwIfAborted();
+    }
+  } finally {
+    call.release();
   }
+}
+
+/** What a request came to: a value, an answer that is no 2xx, or nothing for too long. */
+type Outcome<T> =
+  | { readonly value: T }
+  | { readonly refusal: Response; readonly stall?: undefined }
+  | { readonly refusal?: undefined; readonly stall: Stalled };
+
+async function ask<T>(call: CheckedCall, headers: string[][]): Promise<Outcome<T>> {
+  try {
+    const response = await call.send(headers);
+    return response.ok ? { value: await parse<T>(call, response) } : { refusal: response };
+  } catch (error) {
+    if (error instanceof Stalled) return { stall: error };
+    throw error;
+  }
+}
+
+function timeoutError(call: CheckedCall, { reason }: Stalled, attempts: number): ApiError {
+  const tried = attempts > 1 ? `, ${attempts} times in a row` : "";
+  const problem = `Cannot ${call.method} ${call.url}: ${reason}${tried}`;
+  return call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
 }
 
 function checked(init: FetchJsonInit): FetchJsonInit {
   if (init === null || typeof init !== "object" || init instanceof Request) {
     throw typeError("fetchJson() takes an object of options as its second argument");
   }
-  const { retries, retryWithinMs } = init;
-  checkOptions("fetchJson()", { retries, retryWithinMs }, {
+  const { retries, retryWithinMs, idleTimeoutMs } = init;
+  checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, {
     retries: ["number"],
     retryWithinMs: ["number"],
+    idleTimeoutMs: ["number"],
   });
   for (const name of Object.keys(init)) {
+    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
+    if (instead !== undefined) throw typeError(`fetchJson() has no option "${name}"; ${instead}`);
     // Other names are passed on: they may be further options of `fetch`.
     const meant = OPTIONS.includes(name) ? undefined : closest(name, OPTIONS);
     if (meant === undefined) continue;
@@ -76,9 +147,10 @@ function checked(init: FetchJsonInit): FetchJsonInit {
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   let text: string;
   try {
-    text = await response.text();
+    text = await call.text(response);
   } catch (error) {
     call.signal?.throwIfAborted();
+    if (error instanceof Stalled) throw error;
     throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, error);
   }
   try {

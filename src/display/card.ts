@@ -99,7 +99,7 @@ export function downloadCard(download: Download): string {
     ...(contentType === undefined ? [] : [{ name: "type", value: escapeHtml(contentType) }]),
     ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escapeHtml(resumedText(download)) }]),
   ];
-  return frame("good", displayPath(download.file), "saved", rows);
+  return frame("good", displayPath(download.file), download.kept ? "kept" : "saved", rows);
 }
 
 /**

@@ -131,7 +131,8 @@ export function downloadText(download: Download): string {
 }
 
 /** How long a file is and how long that took. */
-export function downloadSize({ bytes, milliseconds }: Download): string {
+export function downloadSize({ bytes, milliseconds, kept }: Download): string {
+  if (kept) return `${bytesText(bytes)}, kept, as it was there already`;
   return `${bytesText(bytes)} in ${durationText(milliseconds)}`;
 }
 

@@ -1,23 +1,33 @@
 /**
- * Downloads: requests until a file is whole (`download.ts`), where its bytes go meanwhile
- * (`download_target.ts`), and what an answer says of the file (`representation.ts`). May import api and
- * the folders below it.
+ * Downloads: requests until a file is whole (`download.ts`), many files at once (`download_all.ts`),
+ * where the bytes go meanwhile (`download_target.ts`), and what an answer says of the file
+ * (`representation.ts`). May import api and the folders below it.
  *
- * This file sends the requests.
+ * This file sends the requests for one file.
  */
 import { type ApiAccount, NetworkError } from "../api/auth_fetch.ts";
 import { CheckedCall } from "../api/checked_call.ts";
 import { pairsOf, withDefault } from "../api/headers.ts";
-import { type DownloadTarget, openTarget } from "./download_target.ts";
+import { type DownloadTarget, type IfExists, openTarget, PartNames } from "./download_target.ts";
 import { isEnd, isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
+import { filePath } from "../files/paths.ts";
 import { backoffMs, retryAfterMs } from "../http/backoff.ts";
-import { type ApiError, typeError } from "../errors/errors.ts";
+import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
+import type { World } from "../runtime/world.ts";
+import { type ApiError, ConfigError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
 
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
-  /** Whether a file that is there already is replaced. Default `false`: it is an error. */
+  /**
+   * What happens if the file is there already: `"error"` (default), `"keep"` sends nothing and says
+   * `kept` in the result, `"replace"` puts the new file in its place once it is whole.
+   */
+  ifExists?: "error" | "keep" | "replace";
+  /** `true`: another word for `ifExists: "replace"`. */
   overwrite?: boolean;
+  /** How long the API may send nothing, neither headers nor a byte, in milliseconds. Then it is asked for the rest. Default 60 000; 0: no end. */
+  idleTimeoutMs?: number;
   /** Whether to resume what an earlier call left. Default `true`. */
   resume?: boolean;
   /** Method, headers and body of the call, as for `fetch`. Only a GET is resumed. */
@@ -48,6 +58,8 @@ export interface Download {
   contentType?: string;
   /** How long this call took. */
   milliseconds: number;
+  /** The file was there already, and nothing was sent for it. */
+  kept?: true;
 }
 
 /** How many requests in a row may bring nothing. */
@@ -59,6 +71,10 @@ const PROGRESS_MS = 100;
 /** Statuses worth a retry: the API, or a proxy before it, is busy or away for a moment. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
+/** How often a request is sent to an API that has answered nothing yet in a call for many files. */
+const TRIES_BEFORE_ANSWER = 3;
+/** How often to look whether another download has finished a file that is to be kept. */
+const LOOK_MS = 100;
 
 /** A request that did not bring the rest of the file. */
 interface Setback {
@@ -67,6 +83,44 @@ interface Setback {
   readonly pauseMs?: number | undefined;
   /** The error of the network behind it. */
   readonly cause?: unknown;
+  /** Whether the API asked to be left alone: then no other download of the group sends either. */
+  readonly isBusy?: boolean;
+  /** Whether nothing came for too long. */
+  readonly isStall?: boolean;
+}
+
+/** What downloads that run at once have in common. */
+export class DownloadGroup {
+  /** The origins that answered: there a network that fails is worth another try. */
+  readonly answered = new Set<string>();
+  readonly parts = new PartNames();
+  readonly #pauses = new Set<Promise<void>>();
+
+  /** @param isOne Whether it is for one file only. */
+  constructor(readonly doing: string, readonly world: World, readonly isOne: boolean) {}
+
+  /** From now on nobody sends for so many milliseconds. */
+  hold(ms: number, signal: AbortSignal | undefined): void {
+    const pause = this.world.sleep(ms, signal).then(() => {
+      this.#pauses.delete(pause);
+    });
+    this.#pauses.add(pause);
+  }
+
+  /** Waits until one may send. */
+  async turn(signal: AbortSignal | undefined): Promise<void> {
+    while (this.#pauses.size > 0) {
+      await Promise.all(this.#pauses);
+      signal?.throwIfAborted();
+    }
+  }
+}
+
+/** The path of a file that was given. @throws {TypeError} If it is none. */
+export function pathOfFile(doing: string, file: unknown, where: string): string {
+  const path = file instanceof URL && file.protocol === "file:" ? filePath(file) : file;
+  if (typeof path === "string" && path !== "") return path;
+  throw typeError(`${doing} takes a file's path or file: URL ${where}`);
 }
 
 /**
@@ -75,7 +129,8 @@ interface Setback {
  * that was given, so that a redirect leads to a presigned address that is good now.
  *
  * @throws {ConfigError} If the file cannot be saved there; where that can be known, before anything is sent.
- * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `DOWNLOAD_BROKEN` if the file is not whole.
+ * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `API_TIMEOUT` where nothing
+ *   comes, `DOWNLOAD_BROKEN` if the file is not whole.
  */
 export async function downloadTo(
   account: ApiAccount,
@@ -83,27 +138,33 @@ export async function downloadTo(
   file: string,
   options: DownloadOptions,
   signal: AbortSignal | undefined,
+  group: DownloadGroup = new DownloadGroup("download()", account.world, true),
 ): Promise<Download> {
   const started = account.world.monotonic();
-  const call = new CheckedCall("download()", account, input, options.init ?? {}, signal);
+  const { doing } = group;
+  const idleMs = idleTimeout(doing, options.idleTimeoutMs);
+  const ifExists = ifExistsOf(doing, options);
+  const call = new CheckedCall(doing, account, input, options.init ?? {}, signal, idleMs);
   checkHeaders(call);
-  const { overwrite = false, resume = true } = options;
-  const target = await openTarget(file, call.address, {
-    overwrite,
-    resume: resume && call.method === "GET",
-  });
+  const kept = (bytes: number): Download => {
+    const milliseconds = Math.round(account.world.monotonic() - started);
+    return { file, bytes, resumedFrom: 0, milliseconds, kept: true };
+  };
+  const target = await openWhenFree(call, file, ifExists, options.resume ?? true, group);
+  if ("kept" in target) return kept(target.kept);
   // Released at once: the next call must find the file free, however late this one ends.
   const release = () => target.release();
   signal?.addEventListener("abort", release);
   try {
     signal?.throwIfAborted();
-    const transfer = new Transfer(call, file, target, options.onProgress);
+    const transfer = new Transfer(call, file, target, options.onProgress, group);
     await transfer.run();
     await check(call, target);
-    await target.finish();
+    const bytes = target.size;
+    if (!await target.finish()) return kept(Deno.statSync(file).size);
     return {
       file,
-      bytes: target.size,
+      bytes,
       resumedFrom: transfer.resumedFrom,
       ...(transfer.contentType !== undefined && { contentType: transfer.contentType }),
       milliseconds: Math.round(account.world.monotonic() - started),
@@ -114,7 +175,62 @@ export async function downloadTo(
   } finally {
     signal?.removeEventListener("abort", release);
     target.release();
+    call.release();
   }
+}
+
+const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
+
+/** @throws {TypeError} For another word, and for two that say different things. */
+export function ifExistsOf(
+  doing: string,
+  { ifExists, overwrite = false }: DownloadOptions,
+  byDefault: IfExists = "error",
+): IfExists {
+  if (ifExists !== undefined && !IF_EXISTS.includes(ifExists)) {
+    throw typeError(`${doing} takes "error", "keep" or "replace" as ifExists`);
+  }
+  if (overwrite && ifExists !== undefined && ifExists !== "replace") {
+    throw typeError(`${doing} takes either overwrite: true or ifExists: "${ifExists}"`);
+  }
+  return overwrite ? "replace" : ifExists ?? byDefault;
+}
+
+/**
+ * Opens the target. While another download saves a file that would be kept, this one waits for it, as
+ * long as that one goes on.
+ */
+async function openWhenFree(
+  call: CheckedCall,
+  file: string,
+  ifExists: IfExists,
+  resume: boolean,
+  { parts }: DownloadGroup,
+): Promise<DownloadTarget | { readonly kept: number }> {
+  const { account: { world }, address, idleMs, signal } = call;
+  let size = -1;
+  for (let idleLooks = 0;; idleLooks++) {
+    const options = { ifExists, resume: resume && call.method === "GET", parts };
+    const target = await openTarget(file, address, options);
+    if (!("busy" in target)) return target;
+    if (target.busy !== size) idleLooks = 0;
+    size = target.busy;
+    if (idleMs > 0 && idleLooks * LOOK_MS >= idleMs) {
+      throw new ConfigError(
+        "INVALID_SETTING",
+        `Cannot save ${file}: another download is saving it, and gets nothing`,
+        "end that one, or name another file",
+      );
+    }
+    await world.sleep(LOOK_MS, signal);
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
+}
+
+/** Lets all else that is due happen, such as a Stop. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 async function check(call: CheckedCall, target: DownloadTarget): Promise<void> {
@@ -126,7 +242,10 @@ async function check(call: CheckedCall, target: DownloadTarget): Promise<void> {
   throw broken(call, seen, "run it again");
 }
 
-function checkHeaders(call: CheckedCall): void {
+/** What can be saved, and what not. @throws {TypeError} */
+export function checkHeaders(
+  call: Pick<CheckedCall, "doing" | "method" | "headers">,
+): void {
   const { doing, method } = call;
   if (method === "HEAD") {
     throw typeError(`${doing} saves a body, and HEAD has none; use authFetch()`);
@@ -137,7 +256,7 @@ function checkHeaders(call: CheckedCall): void {
 }
 
 /** Whether the user gave such a header. */
-function namesHeader({ headers }: CheckedCall, pattern: RegExp): boolean {
+function namesHeader({ headers }: Pick<CheckedCall, "headers">, pattern: RegExp): boolean {
   return pairsOf(headers).some(([name = ""]) => pattern.test(name));
 }
 
@@ -153,8 +272,8 @@ class Transfer {
   readonly #file: string;
   readonly #target: DownloadTarget;
   readonly #onProgress: DownloadOptions["onProgress"];
+  readonly #group: DownloadGroup;
   #shownAt = -Infinity;
-  #wasAnswered = false;
   /** Whether the last request was sent because a presigned address had expired. */
   #askedAnew = false;
   /** Asks for an answer that is not packed: only then length and ranges are those of the file. */
@@ -165,7 +284,9 @@ class Transfer {
     file: string,
     target: DownloadTarget,
     onProgress: DownloadOptions["onProgress"],
+    group: DownloadGroup,
   ) {
+    this.#group = group;
     this.#call = call;
     this.#file = file;
     this.#target = target;
@@ -182,21 +303,23 @@ class Transfer {
     this.#show(true);
     this.#shownAt = -Infinity;
     while (true) {
+      await this.#group.turn(signal);
       const setback = await this.#attempt(fruitless + 1);
       if (setback === undefined) return this.#show(true);
       const { size, of } = this.#target;
       const canResume = size === 0 || of.validator !== undefined;
-      if (!canResume || !isSafe) throw this.#brokenOff(setback.why, "try again", setback.cause);
+      if (!canResume || !isSafe) throw this.#brokenOff(setback, setback.why, "try again");
       fruitless = size > furthest ? 0 : fruitless + 1;
       furthest = Math.max(furthest, size);
       if (fruitless >= MAX_FRUITLESS) {
         const fix = this.#target.isKept ? "run it again, it goes on from there" : "try again";
         const why = `${setback.why}, ${fruitless} times in a row`;
-        throw this.#brokenOff(why, fix, setback.cause);
+        throw this.#brokenOff(setback, why, fix);
       }
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
-      if (pauseMs > 0) await world.sleep(pauseMs, signal);
+      if (setback.isBusy) this.#group.hold(pauseMs, signal);
+      else if (pauseMs > 0) await world.sleep(pauseMs, signal);
       signal?.throwIfAborted();
     }
   }
@@ -209,11 +332,14 @@ class Transfer {
       response = await this.#call.send(this.#headers());
     } catch (error) {
       this.#call.signal?.throwIfAborted();
+      if (error instanceof Stalled) return { why: error.reason, isStall: true };
+      if (!(error instanceof NetworkError)) throw error;
       // An address that never answered is most likely wrong.
-      if (!this.#wasAnswered || !(error instanceof NetworkError)) throw error;
+      const tries = this.#group.isOne ? 1 : TRIES_BEFORE_ANSWER;
+      if (!this.#group.answered.has(this.#origin) && attempts >= tries) throw error;
       return { why: error.reason, cause: error.cause };
     }
-    this.#wasAnswered = true;
+    this.#group.answered.add(this.#origin);
     const { status } = response;
     if (status === 206 && size > 0) return await this.#resume(response);
     if (status === 416 && size > 0) {
@@ -223,6 +349,10 @@ class Transfer {
     }
     if (response.ok && status !== 206) return await this.#begin(response);
     return await this.#refused(response, attempts);
+  }
+
+  get #origin(): string {
+    return new URL(this.#call.url).origin;
   }
 
   #headers(): string[][] {
@@ -278,19 +408,23 @@ class Transfer {
     }
     await response.body?.cancel();
     this.#askedAnew = !isPassing;
-    return { why: `the API answered ${status}`, pauseMs: isPassing ? waitMs : 0 };
+    return {
+      why: `the API answered ${status}`,
+      pauseMs: isPassing ? waitMs : 0,
+      isBusy: isPassing && (status === 429 || waitMs !== undefined),
+    };
   }
 
   /** Writes a body to the target. */
   async #read(response: Response): Promise<Setback | undefined> {
     this.contentType = response.headers.get("content-type") ?? undefined;
     const target = this.#target;
-    let breakage: BodyError | undefined;
+    let breakage: BodyError | Stalled | undefined;
     try {
       await this.#copy(response);
     } catch (error) {
       this.#call.signal?.throwIfAborted();
-      if (!(error instanceof BodyError)) throw error;
+      if (!(error instanceof BodyError || error instanceof Stalled)) throw error;
       breakage = error;
     }
     const { size, of: { total } } = target;
@@ -298,6 +432,7 @@ class Transfer {
     const isWhole = total === undefined ? breakage === undefined : size === total;
     if (isWhole) return undefined;
     if (total === undefined || size < total) {
+      if (breakage instanceof Stalled) return { why: breakage.reason, isStall: true };
       return { why: "the answer broke off", cause: breakage?.cause };
     }
     target.discard();
@@ -307,7 +442,7 @@ class Transfer {
   async #copy({ body }: Response): Promise<void> {
     if (body === null) return;
     this.#askedAnew = false;
-    for await (const piece of piecesOf(body)) {
+    for await (const piece of piecesOf(body, this.#call)) {
       const written = this.#target.write(piece);
       if (written) await written;
       this.#show(false);
@@ -323,10 +458,13 @@ class Transfer {
     this.#onProgress({ bytes: size, ...(total !== undefined && { total }) });
   }
 
-  #brokenOff(why: string, fix: string, cause: unknown): ApiError {
+  #brokenOff({ isStall, cause }: Setback, why: string, fix: string): ApiError {
     const { size, of: { total } } = this.#target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
-    return broken(this.#call, `${why} after ${bytesText(size)}${whole}`, fix, cause);
+    const problem = `${why} after ${bytesText(size)}${whole}`;
+    if (!isStall) return broken(this.#call, problem, fix, cause);
+    const what = `Cannot download ${this.#call.url}: ${problem}`;
+    return this.#call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
   }
 }
 
@@ -344,13 +482,17 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * possible all of them are read into the same memory. A body that is not read to its end is canceled.
  *
  * @throws {BodyError} If the body breaks off.
+ * @throws {Stalled} If nothing more comes.
  */
-async function* piecesOf(body: ReadableStream<Bytes>): AsyncGenerator<Bytes> {
+async function* piecesOf(
+  body: ReadableStream<Bytes>,
+  call: CheckedCall,
+): AsyncGenerator<Bytes> {
   const reader = readerOf(body);
   let buffer = new ArrayBuffer(PIECE_BYTES);
   try {
     while (true) {
-      const { done, value } = await next(reader, new Uint8Array(buffer));
+      const { done, value } = await call.more(next(reader, new Uint8Array(buffer)));
       if (done || value === undefined) return;
       yield value;
       buffer = value.buffer;
@@ -378,6 +520,7 @@ async function next(reader: Reader, room: Bytes): Promise<ReadableStreamReadResu
       : await reader.read();
     return result as ReadableStreamReadResult<Bytes>;
   } catch (error) {
+    if (error instanceof Stalled) throw error;
     throw new BodyError("The body broke off", { cause: error });
   }
 }

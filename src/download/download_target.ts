@@ -12,7 +12,7 @@ import {
   realPath,
   unlessMissing,
 } from "../files/look.ts";
-import { removeAbandoned, renameOver } from "../files/replace_file.ts";
+import { namesIn, removeAbandoned, renameOver } from "../files/replace_file.ts";
 
 /** Where the bytes of a download go while it is not whole. */
 export interface DownloadTarget {
@@ -29,8 +29,12 @@ export interface DownloadTarget {
   write(bytes: Uint8Array): void | Promise<void>;
   /** Whether what is there has the digest. */
   matches(digest: Digest): Promise<boolean>;
-  /** Makes it the file that was asked for. */
-  finish(): Promise<void>;
+  /**
+   * Makes it the file that was asked for.
+   *
+   * @returns `false` if somebody made that file meanwhile, and it is to be kept.
+   */
+  finish(): Promise<boolean>;
   /** Ends it as it is: kept if a later call can resume it. Does nothing after `finish()`. */
   release(): void;
   /** Ends it and keeps nothing. */
@@ -41,35 +45,51 @@ export interface DownloadTarget {
 const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 
+/** What happens to a file that is there already. */
+export type IfExists = "error" | "keep" | "replace";
+
+/** How a target is opened. */
+export interface TargetOptions {
+  readonly ifExists: IfExists;
+  /** Whether to look at what an earlier call left. */
+  readonly resume: boolean;
+  readonly parts: PartNames;
+}
+
 /**
  * Opens what a download writes to: a private part file beside the file, which a later call for the
  * same address finds. A folder that is missing is made. A pipe or a device is written to directly.
  *
- * @param resume Whether to look at what an earlier call left.
+ * @returns `kept`, with its length: the file is there and is to be kept. `busy`, with the length of its
+ *   part: another download is saving a file that is to be kept.
  * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` if nothing can be saved there.
  */
 export async function openTarget(
   path: string,
   address: string,
-  { overwrite, resume }: { overwrite: boolean; resume: boolean },
-): Promise<DownloadTarget> {
+  { ifExists, resume, parts }: TargetOptions,
+): Promise<DownloadTarget | { readonly kept: number } | { readonly busy: number }> {
+  const [whole, found] = guarded(path, () => {
+    const whole = filePath(fileUrl(path));
+    return [whole, unlessMissing(() => Deno.statSync(whole))] as const;
+  });
+  if (found?.isFile && ifExists === "keep") return { kept: found.size };
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(address));
   const name = new Uint8Array(hash).toHex().slice(0, 8);
   return guarded(path, () => {
-    const whole = filePath(fileUrl(path));
-    const found = unlessMissing(() => Deno.statSync(whole));
     if (hasForeignLink(whole, found)) throw refused(path, FOREIGN_LINK, "name another file");
     if (found?.isDirectory) throw refused(path, "it is a folder", "name a file");
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
     // The file that a link leads to is replaced, and the link stays.
     const target = realPath(whole);
     const shared = `${target}.${name}.part`;
-    const isRefused = found !== undefined && !overwrite;
-    removeOldParts(target, isRefused ? undefined : shared);
+    const isRefused = found !== undefined && ifExists === "error";
+    removeOldParts(target, isRefused ? undefined : shared, parts);
     if (isRefused) throw alreadyThere(path);
     Deno.mkdirSync(folderOf(target), { recursive: true });
     const file = openLocked(shared);
-    if (file === "busy" && !overwrite) {
+    if (file === "busy" && ifExists === "keep") return { busy: lookAt(shared)?.size ?? 0 };
+    if (file === "busy" && ifExists === "error") {
       throw refused(
         path,
         "another download is saving it",
@@ -77,12 +97,20 @@ export async function openTarget(
       );
     }
     if (typeof file === "object") {
-      return new PartFile({ path, target, part: shared, overwrite }, file, resume);
+      // The download that had the part until now may have finished it.
+      const made = ifExists === "keep" ? lookAt(target) : undefined;
+      if (!made?.isFile) {
+        return new PartFile({ path, target, part: shared, ifExists }, file, resume);
+      }
+      remove(shared);
+      remove(`${shared}.json`);
+      file.close();
+      return { kept: made.size };
     }
     const part = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
     const own = Deno.openSync(part, { read: true, write: true, createNew: true, mode: 0o600 });
     tryLock(own);
-    return new PartFile({ path, target, part, overwrite, isOnce: true }, own, false);
+    return new PartFile({ path, target, part, ifExists, isOnce: true }, own, false);
   });
 }
 
@@ -95,10 +123,10 @@ const PART = /^\.[0-9a-f]{8}\.part(\.json)?$/;
  *
  * @param resumed The part that this download resumes.
  */
-function removeOldParts(target: string, resumed: string | undefined): void {
+function removeOldParts(target: string, resumed: string | undefined, parts: PartNames): void {
   const folder = folderOf(target);
   if (!mayRead(folder) || !mayWrite(folder)) return;
-  removeAbandoned(target, PART, (found, info) => {
+  const isFree = (found: string, info: Deno.FileInfo) => {
     const part = found.replace(/\.json$/, "");
     if (part === resumed || isForeign(found, info)) return false;
     // A note leaves together with its part.
@@ -108,7 +136,26 @@ function removeOldParts(target: string, resumed: string | undefined): void {
     remove(part);
     remove(`${part}.json`);
     return false;
-  });
+  };
+  removeAbandoned(target, PART, isFree, (folder) => parts.in(folder));
+}
+
+/** In how many folders the parts are remembered. */
+const MOST_FOLDERS = 1_000;
+
+/** The part files in the folders of a batch. Each folder is listed once: it may hold all files of the batch. */
+export class PartNames {
+  readonly #folders = new Map<string, readonly string[]>();
+
+  in(folder: string): readonly string[] {
+    let names = this.#folders.get(folder);
+    if (names === undefined) {
+      if (this.#folders.size >= MOST_FOLDERS) this.#folders.clear();
+      names = namesIn(folder).filter((name) => /\.part(\.json)?$/.test(name));
+      this.#folders.set(folder, names);
+    }
+    return names;
+  }
 }
 
 /** Locks a part file for this process, as long as it is open. `unusable`: files have no locks there. */
@@ -166,7 +213,7 @@ interface Place {
   /** The file itself. */
   readonly target: string;
   readonly part: string;
-  readonly overwrite: boolean;
+  readonly ifExists: IfExists;
   /** Whether the part has a name of its own, which no later call can know. */
   readonly isOnce?: boolean;
 }
@@ -261,8 +308,8 @@ class PartFile implements DownloadTarget {
     return hash.digest("base64") === value;
   }
 
-  async finish(): Promise<void> {
-    const { path, target, part, overwrite } = this.#place;
+  async finish(): Promise<boolean> {
+    const { path, target, part, ifExists } = this.#place;
     try {
       // Only waiting for the disk is asynchronous: the other calls are faster synchronous.
       await this.#file.syncData();
@@ -270,21 +317,24 @@ class PartFile implements DownloadTarget {
       throw reasonOf(path, error);
     }
     if (!open.has(this)) throw ended();
-    guarded(path, () => {
+    const isMade = guarded(path, () => {
       // Not that of a file behind a link: somebody may have put one there meanwhile.
       const there = lookAt(target, Deno.lstatSync);
       const replaced = there?.isFile ? there.mode : lookAt(this.#note, Deno.lstatSync)?.mode;
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
-      if (!overwrite) moveUnlessThere(path, part, target);
+      return ifExists === "replace" || moveUnlessThere(part, target);
     });
-    if (overwrite) {
+    if (ifExists === "replace") {
       const isMoved = await renameOver(part, target, () => open.has(this)).catch((error) => {
         throw reasonOf(path, error);
       });
       if (!isMoved) throw ended();
     }
+    if (!isMade && ifExists === "error") throw alreadyThere(path);
+    if (!isMade) this.discard();
     this.#end();
     remove(this.#note);
+    return isMade;
   }
 
   release(): void {
@@ -342,9 +392,9 @@ class Outlet implements DownloadTarget {
     return Promise.resolve(true);
   }
 
-  finish(): Promise<void> {
+  finish(): Promise<boolean> {
     this.release();
-    return Promise.resolve();
+    return Promise.resolve(true);
   }
 
   release(): void {
@@ -361,16 +411,22 @@ function ended(): DOMException {
   return new DOMException("The download was ended", "AbortError");
 }
 
-/** Gives a file its name. A link fails where a file is there already; renaming would replace that one. */
-function moveUnlessThere(path: string, part: string, target: string): void {
+/**
+ * Gives a file its name. A link fails where a file is there already; renaming would replace that one.
+ *
+ * @returns Whether it has it.
+ */
+function moveUnlessThere(part: string, target: string): boolean {
   try {
     Deno.linkSync(part, target);
   } catch {
-    if (lookAt(target, Deno.lstatSync)) throw alreadyThere(path);
+    if (lookAt(target, Deno.lstatSync)) return false;
     // Not every file system has links.
-    return Deno.renameSync(part, target);
+    Deno.renameSync(part, target);
+    return true;
   }
   remove(part);
+  return true;
 }
 
 function remove(path: string): void {
@@ -383,7 +439,8 @@ function remove(path: string): void {
 
 function alreadyThere(path: string): ConfigError {
   return refused(path, "it is there already", [
-    { inProgram: "pass overwrite: true, or " },
+    { inProgram: 'pass ifExists: "replace"', inTerminal: "use --if-exists replace" },
+    ", or ",
     "name another file",
   ]);
 }
@@ -402,8 +459,16 @@ function guarded<T>(path: string, work: () => T): T {
   }
 }
 
+interface DiskError {
+  readonly pattern: RegExp;
+  readonly problem: string;
+  readonly fix: string;
+  /** Whether other files cannot be saved either. */
+  readonly forAll?: true;
+}
+
 /** What errors of the disk mean, by their codes and words. */
-const DISK_ERRORS: readonly { pattern: RegExp; problem: string; fix: string }[] = [
+const DISK_ERRORS: readonly DiskError[] = [
   {
     pattern: /os error 123\b/,
     problem: "Windows allows no such name",
@@ -413,6 +478,7 @@ const DISK_ERRORS: readonly { pattern: RegExp; problem: string; fix: string }[] 
     pattern: /^(ENOSPC|EDQUOT) |no space|quota|os error 112\b/i,
     problem: "the disk is full",
     fix: "free some space and run it again",
+    forAll: true,
   },
   {
     pattern: /^(ENOENT|ENOTDIR|EEXIST) |not a directory/,
@@ -442,7 +508,17 @@ function reasonOf(path: string, error: unknown): unknown {
   // The code, too: Windows words its errors in the user's language.
   const { code = "" } = error as { code?: string };
   const text = error instanceof Error ? `${code} ${error.message}` : "";
-  const { problem, fix } = DISK_ERRORS.find(({ pattern }) => pattern.test(text)) ??
+  const found = DISK_ERRORS.find(({ pattern }) => pattern.test(text));
+  const { problem, fix } = found ??
     { problem: "the file system refused it", fix: "check the path and the space left" };
-  return refused(path, problem, fix, error);
+  const explained = refused(path, problem, fix, error);
+  if (found?.forAll) ofAllFiles.add(explained);
+  return explained;
+}
+
+const ofAllFiles = new WeakSet<object>();
+
+/** Whether no other file can be saved either: the disk is full. */
+export function concernsAllFiles(error: object): boolean {
+  return ofAllFiles.has(error);
 }

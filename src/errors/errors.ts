@@ -43,10 +43,11 @@ export type ChallengeErrorCode =
   | "NEW_PASSWORD_REJECTED"
   | "CHALLENGE_EXPIRED";
 
-/** The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, or not whole. */
+/** The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, not whole, or does not come. */
 export type ApiErrorCode =
   | "API_STATUS"
   | "API_BODY"
+  | "API_TIMEOUT"
   | "DOWNLOAD_BROKEN";
 
 /** The stable codes of {@linkcode SessionExpiredError}: only a new login helps. */
@@ -106,6 +107,7 @@ export const CODES: Readonly<Record<AuthErrorCode, CodeFacts>> = {
   CHALLENGE_EXPIRED: { of: "ChallengeError" },
   API_STATUS: { of: "ApiError" },
   API_BODY: { of: "ApiError" },
+  API_TIMEOUT: { of: "ApiError", mayPass: true },
   DOWNLOAD_BROKEN: { of: "ApiError" },
   NO_SESSION: { of: "SessionExpiredError" },
   REFRESH_REJECTED: { of: "SessionExpiredError" },
@@ -299,7 +301,7 @@ export interface ApiErrorDetails {
   cause?: unknown;
 }
 
-/** The API answered with an error, with a body that cannot be used, or broke off. */
+/** The API answered with an error, with a body that cannot be used, broke off, or brought nothing. */
 export class ApiError extends AuthError {
   /** Method of the call, such as `GET`. */
   readonly method: string;

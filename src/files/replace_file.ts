@@ -131,11 +131,13 @@ export function removeLeftovers(path: string): void {
  *
  * @param ending What they add to the name of the file.
  * @param isFree Asked of each: whether it may go.
+ * @param list The names in a folder.
  */
 export function removeAbandoned(
   path: string,
   ending: RegExp,
   isFree: (path: string, info: Deno.FileInfo) => boolean = () => true,
+  list: (folder: string) => readonly string[] = namesIn,
 ): void {
   const folder = folderOf(path);
   const name = path.slice(folder.length);
@@ -148,13 +150,18 @@ export function removeAbandoned(
       // Another process removed it just now, or this user may not.
     }
   };
+  for (const found of list(folder)) {
+    const isOne = found.startsWith(name) && ending.test(found.slice(name.length));
+    if (isOne) removeIfOld(folder + found);
+  }
+}
+
+/** The names in a folder; none if it cannot be listed. */
+export function namesIn(folder: string): string[] {
   try {
-    for (const entry of Deno.readDirSync(folder)) {
-      const isOne = entry.name.startsWith(name) && ending.test(entry.name.slice(name.length));
-      if (isOne) removeIfOld(folder + entry.name);
-    }
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
   } catch {
-    // The folder cannot be listed.
+    return [];
   }
 }
 

@@ -182,6 +182,18 @@ Deno.test("wrong arguments are a TypeError that names them", async () => {
     [["/x", { retrys: 3 }], /no option "retrys" \(did you mean "retries"\?\)/],
     [["/x", { header: {} }], /did you mean "headers"/],
     [["/x", { retryWithinMs: NaN }], /zero or more/],
+    [["/x", { idleTimeoutMs: NaN }], /zero or more milliseconds as idleTimeoutMs/],
+    // What other clients call it is answered with what to write here.
+    [
+      ["/x", { params: { limit: 5 } }],
+      /no option "params"; put them into the path: `.*\?\$\{new URL/,
+    ],
+    [["/x", { timeout: 10 }], /no option "timeout"; write idleTimeoutMs, or signal: AbortSignal/],
+    [["/x", { json: {} }], /no option "json"; write method: "POST", body: JSON\.stringify/],
+    [
+      ["/x", { auth: ["ada", "x"] }],
+      /no option "auth"; leave it out: the token is added by itself/,
+    ],
   ];
   for (const [values, message] of wrong) {
     const error = await rejection(loose(...values));

@@ -191,7 +191,7 @@ Deno.test("a file that is there is left alone, and nothing is sent, unless it ma
     if (!WINDOWS) await Deno.symlink("data.bin", `${folder}/link`);
     const error = await rejection(get());
     assertInstanceOf(error, ConfigError);
-    assertMatch(error.message, /data\.bin: it is there already; pass overwrite: true, or name/);
+    assertMatch(error.message, /data\.bin: it is there already; pass ifExists: "replace", or name/);
     assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
     if (!WINDOWS) {
       const linked = await rejection(world.session.download("/files/data", `${folder}/link`));
@@ -203,6 +203,36 @@ Deno.test("a file that is there is left alone, and nothing is sent, unless it ma
       assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o640);
     }
     assertEquals(filesIn(folder), ["data.bin", ...(WINDOWS ? [] : ["link"])]);
+  }));
+
+Deno.test("a file that is kept costs no request, and the result says so", () =>
+  inWorld({}, async (world) => {
+    const { server, get, file, folder } = world;
+    await Deno.writeTextFile(file, "of yesterday");
+    const kept = await get({ ifExists: "keep" });
+    assertEquals([kept.kept, kept.bytes, kept.resumedFrom], [true, 12, 0]);
+    assertEquals(Deno.inspect(kept).includes("kept, as it was there"), true, Deno.inspect(kept));
+    assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
+    assertEquals((await get({ ifExists: "replace" })).kept, undefined);
+    assertWhole(world);
+    assertEquals([server.asked.length, filesIn(folder)], [1, ["data.bin"]]);
+  }));
+
+Deno.test("a file that is to be kept, and that another download is saving, is waited for", () =>
+  inWorld({ dropAfter: 100_000 }, async (world) => {
+    const { server, get, folder } = world;
+    const begun = Promise.withResolvers<void>();
+    const stalled = Promise.withResolvers<void>();
+    server.options.beforeDrop = () => (begun.resolve(), stalled.promise);
+    const first = get({ ifExists: "keep" });
+    await begun.promise;
+    const second = get({ ifExists: "keep", idleTimeoutMs: 0 });
+    while (world.pauses.length < 2) await new Promise((resolve) => setTimeout(resolve, 0));
+    server.options.dropAfter = Infinity;
+    stalled.resolve();
+    assertEquals([(await first).kept, (await second).kept], [undefined, true]);
+    assertWhole(world);
+    assertEquals([total(server), filesIn(folder)], [300_000, ["data.bin"]]);
   }));
 
 Deno.test("a file that somebody makes meanwhile is not replaced", () =>
@@ -520,6 +550,10 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
     const loose = session.download as (...values: unknown[]) => Promise<Download>;
     const failures: [unknown[], string, RegExp][] = [
       [["/x", `${folder}/file/x`], "ConfigError", /its folder cannot be made; name another one/],
+      [["/x", file, { ifExists: "no" }], "TypeError", /"error", "keep" or "replace" as ifExists/],
+      [["/x", file, { ifExists: "keep", overwrite: true }], "TypeError", /either overwrite: true/],
+      [["/x", file, { idleTimeoutMs: -1 }], "TypeError", /zero or more .* as idleTimeoutMs/],
+      [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
       [["/x", folder], "ConfigError", /it is a folder; name a file/],
       [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [[5, file], "TypeError", /download\(\) takes a string, a URL or a Request, not number/],

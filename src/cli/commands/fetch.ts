@@ -11,7 +11,8 @@ import {
   warn,
   writeOut,
 } from "../output.ts";
-import { discardUseless } from "../../download/download_target.ts";
+import type { DownloadOptions } from "../../download/download.ts";
+import { discardUseless, type IfExists } from "../../download/download_target.ts";
 import { authFetch, download, status } from "../../default_session.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
 import { ConfigError } from "../../errors/errors.ts";
@@ -48,6 +49,12 @@ export const command = defineCommand({
       help: "save there when the answer is whole; after a break the\n" +
         "same command resumes, and shows how far it is",
     },
+    "if-exists": {
+      type: "string",
+      value: "<what>",
+      help: "where the file is there already: error (default),\n" +
+        "keep, which sends nothing, or replace",
+    },
     json: { type: "boolean", help: "print status, headers and body as JSON" },
   },
   either: [["json", "output"]],
@@ -66,9 +73,10 @@ export const command = defineCommand({
     };
     if (body !== undefined) init.body = body;
     const { output } = options;
+    const ifExists = ifExistsOf(options["if-exists"]);
     const done = output === undefined
       ? await show(target, init, json)
-      : await save(target, init, output);
+      : await save(target, output, { init, ifExists });
     warn(status());
     return done;
   },
@@ -90,10 +98,16 @@ async function show(target: string, init: RequestInit, json: boolean): Promise<n
 }
 
 /** What was fetched when a signal ends this stays, if the next call can resume it. */
-async function save(target: string, init: RequestInit, output: string): Promise<number> {
+async function save(target: string, output: string, options: DownloadOptions): Promise<number> {
   using _ = cleanUpAtExit(discardUseless);
-  await download(target, output, { overwrite: true, init });
+  const { kept } = await download(target, output, options);
+  if (kept) say(`${output} is there already, and was kept`);
   return OK;
+}
+
+function ifExistsOf(word: string = "error"): IfExists {
+  if (word === "error" || word === "keep" || word === "replace") return word;
+  throw new UsageError("--if-exists takes error, keep or replace");
 }
 
 /** The body as it comes in; the runtime's own error says no more than that it broke off. */

@@ -11,7 +11,7 @@ import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./files/paths.ts";
-import { inKernel } from "./runtime/environment.ts";
+import { inKernel } from "./errors/front_end.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";

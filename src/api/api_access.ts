@@ -89,7 +89,7 @@ function refusal(url: URL, { base }: ApiAccess): ConfigError {
   if (url.username !== "" || url.password !== "") {
     return new ConfigError(
       "UNTRUSTED_ORIGIN",
-      `${what}: a URL with user name or password would replace the token`,
+      `${what} because a URL with user name or password would replace the token`,
       "leave them out",
     );
   }
@@ -97,12 +97,12 @@ function refusal(url: URL, { base }: ApiAccess): ConfigError {
   if (!isSafeTransport(url)) {
     return new ConfigError(
       "UNTRUSTED_ORIGIN",
-      `${what}: the token travels over https: only (http: on this machine's loopback)`,
+      `${what} because the token travels over https: only (http: on this machine's loopback)`,
       `use https:, ${otherwise}`,
     );
   }
   const first = base === undefined
-    ? `set API_BASE_URL (apiBaseUrl) to ${url.origin}, or add it`
+    ? `set API_BASE_URL (apiBaseUrl) to ${url.origin} or add it`
     : `add ${url.origin}`;
   return new ConfigError(
     "UNTRUSTED_ORIGIN",

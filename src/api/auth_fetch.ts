@@ -19,6 +19,7 @@ import {
   AuthError,
   ConfigError,
   missingPermission,
+  sentenceOf,
   shownToCaller,
   typeError,
 } from "../errors/errors.ts";
@@ -269,12 +270,13 @@ export class NetworkError extends TypeError {
   readonly #reason: string;
 
   constructor(url: URL, reason: string, cause?: unknown) {
+    const problem = printable(`Cannot reach ${url.origin}${url.pathname} (${reason})`);
     const fix = "check the address, the network and any proxy, then try again";
-    super(printable(`Cannot reach ${url.origin}${url.pathname}: ${reason}; ${fix}`));
+    super(sentenceOf({ problem, fix }));
     this.#reason = reason;
     const known = causeOf(cause);
     if (known) Object.defineProperty(this, "cause", { value: known });
-    hideOwnFrames(this);
+    hideOwnFrames(this, { problem, fix });
   }
 
   /** Why, in words without address. */

@@ -187,7 +187,8 @@ export class CheckedCall {
     const host = response.redirected ? URL.parse(response.url)?.host : undefined;
     const who = host === undefined || host === new URL(this.url).host ? "the API" : host;
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
-    const what = `Cannot ${this.method} ${this.url}: ${who} answered ${status}${quoted}${tried}`;
+    const answered = `${who} answered ${status}${quoted}${tried}`;
+    const what = `Cannot ${this.method} ${this.url} because ${answered}`;
     const waitMs = retryAfterMs(response.headers, this.account.world.now());
     return this.error("API_STATUS", what, fixOfStatus(status, waitMs), { response });
   }

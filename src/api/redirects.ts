@@ -54,7 +54,7 @@ export async function followWithin(
       const where = target?.origin ?? "an address that cannot be parsed";
       throw new ConfigError(
         "UNTRUSTED_ORIGIN",
-        `${what} to ${where}: the request was sent, but none with a body is sent on to another origin`,
+        `${what} to ${where} (the request was sent, but none with a body is sent on to another origin)`,
         "call that address itself, with fetch() or after adding it to API_ALLOWED_ORIGINS",
       );
     }
@@ -67,12 +67,12 @@ export async function followWithin(
     const body = hasBody ? await sent.body() : null;
     if (body === undefined) {
       throw typeError(
-        `${what}: its body is a stream and was sent already; send a string, bytes or a Blob`,
+        `${what} because its body is a stream and was sent already; send a string, bytes or a Blob`,
       );
     }
     url = target;
     response = await send(url.href, { ...init, ...(body !== null && { body }) });
   }
   await response.body?.cancel();
-  throw typeError(`Cannot reach ${origin}${pathname}: too many redirects`);
+  throw typeError(`Cannot reach ${origin}${pathname} (too many redirects)`);
 }

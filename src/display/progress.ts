@@ -1,5 +1,5 @@
 import type { DownloadProgress } from "../download/download.ts";
-import { inKernel } from "../runtime/environment.ts";
+import { inKernel } from "../errors/front_end.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
 
 /** A notebook keeps the line for good, so a download that ends sooner shows none. */

@@ -6,7 +6,7 @@
 import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../display/diagnosis.ts";
 import { accessText, nextStep } from "../display/status_text.ts";
 import { endpointText } from "../provider/provider_settings.ts";
-import { inKernel } from "../runtime/environment.ts";
+import { inKernel } from "../errors/front_end.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";

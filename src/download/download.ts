@@ -261,7 +261,7 @@ function namesHeader({ headers }: Pick<CheckedCall, "headers">, pattern: RegExp)
 }
 
 function broken(call: CheckedCall, why: string, fix: string, cause?: unknown): ApiError {
-  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url}: ${why}`, fix, { cause });
+  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, fix, { cause });
 }
 
 /** The requests of one download. */

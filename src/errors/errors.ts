@@ -1,5 +1,6 @@
 import { causeOf, type ErrorCause } from "./cause.ts";
 import { type Fix, fixText } from "./fix.ts";
+import { inKernel } from "./front_end.ts";
 import { hideOwnFrames, showCaller } from "./stack.ts";
 import { printable } from "../values/wording.ts";
 
@@ -156,14 +157,15 @@ export class AuthError extends Error {
     { name = "AuthError", cause }: { readonly name?: string; readonly cause?: unknown } = {},
   ) {
     const next = fixText(fix);
-    super(printable(`${sentenceOf({ problem, fix: next })}${helpOn(code)}`));
+    const help = helpOn(code);
+    super(printable(`${sentenceOf({ problem, fix: next })} (${help})`));
     this.name = name;
     this.code = code;
     this.#problem = printable(problem);
     this.#fix = printable(next);
     const known = causeOf(cause);
     if (known) Object.defineProperty(this, "cause", { value: known });
-    hideOwnFrames(this);
+    hideOwnFrames(this, { problem: this.#problem, fix: this.#fix, help });
   }
 
   /** What was tried, and why it failed. */
@@ -177,9 +179,11 @@ export class AuthError extends Error {
   }
 }
 
-/** The command works offline and in any folder; a path or a URL would depend on the installation. */
+/** Where to read more. The command works offline and in any folder. A notebook has none. */
 function helpOn(code: AuthErrorCode): string {
-  return ` (help: platform-auth explain ${code})`;
+  return `help: ${
+    inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
+  }`;
 }
 
 /** Problem and fix of an error or a notice as one text. */

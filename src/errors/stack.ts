@@ -1,9 +1,11 @@
 /**
  * What this module throws: classes and codes (`errors.ts`), what to do next (`fix.ts`), what is known of
- * the cause (`cause.ts`), and what a stack shows. May import values.
+ * the cause (`cause.ts`), who shows it (`front_end.ts`), and what a stack shows. May import values.
  *
- * This file makes the stack of an error list the caller's own frames only.
+ * This file makes the stack of an error: what happened, and the caller's own frames only.
  */
+import { wrapped } from "../values/wording.ts";
+import { inKernel } from "./front_end.ts";
 
 /** Deep enough to pass this module's own frames and reach the caller's. */
 const DEPTH = 100;
@@ -26,11 +28,22 @@ export function callSite(): CallSite {
   return { trace, limit };
 }
 
+/** What an error tells, in parts. */
+interface Told {
+  readonly problem: string;
+  readonly fix?: string;
+  /** Where to read more. */
+  readonly help?: string;
+}
+
+const parts = new WeakMap<Error, Told>();
+
 /** Reduces the stack of a new error to name, message and the caller's own frames. */
-export function hideOwnFrames(error: Error): void {
+export function hideOwnFrames(error: Error, told: Told = { problem: error.message }): void {
+  parts.set(error, told);
   // Once `stack` was read, an uncaught error is printed with our frames and a line of our source. So
   // it is replaced unread, and the trace of another error is read.
-  error.stack = `${error.name}: ${error.message}`;
+  error.stack = headOf(error);
   showCaller(error);
 }
 
@@ -40,7 +53,22 @@ export function hideOwnFrames(error: Error): void {
  */
 export function showCaller(error: Error, site: CallSite = callSite()): void {
   const frames = framesOfCaller(site);
-  if (frames.length > 0) error.stack = [`${error.name}: ${error.message}`, ...frames].join("\n");
+  if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
+}
+
+/**
+ * What stands above the frames: name and message. A notebook breaks long lines within words, so there
+ * they are broken here, and what happened, what to do and where to read more have lines of their own.
+ */
+function headOf(error: Error): string {
+  const told = parts.get(error);
+  if (!inKernel() || told === undefined) return `${error.name}: ${error.message}`;
+  const { problem, fix, help } = told;
+  return [
+    wrapped(`${error.name}: ${problem}`),
+    ...(fix ? [wrapped(`→ ${fix}`, "  ")] : []),
+    ...(help ? [`  (${help})`] : []),
+  ].join("\n");
 }
 
 /**

@@ -2,7 +2,7 @@
  * What Deno and the machine give: environment, clocks, prompts, signals and Stop. May import errors
  * and values.
  *
- * This file reads the environment, only where no permission prompt would come up, and knows a kernel.
+ * This file reads the environment, only where no permission prompt would come up.
  */
 
 /** A variable of the process environment; `undefined` if unset, or if reading it needs a permission prompt. */
@@ -19,21 +19,6 @@ export function allVariables(): string[] {
 /** Whether a variable may be read and set without a permission prompt. */
 export function mayUseVariable(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
-}
-
-let kernel: boolean | undefined;
-
-/** Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read once. */
-export function inKernel(): boolean {
-  return kernel ??= hasKernel();
-}
-
-function hasKernel(): boolean {
-  try {
-    return typeof Deno.jupyter?.display === "function";
-  } catch {
-    return false;
-  }
 }
 
 /** The modules of Node's that are used. */

@@ -1,7 +1,7 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
 import { unlessAborted } from "./abort.ts";
-import { inKernel } from "./environment.ts";
+import { inKernel } from "../errors/front_end.ts";
 
 /** After a Stop, how long a second press means the same call and not the kernel. */
 const SECOND_PRESS_MS = 1_000;

@@ -1,6 +1,6 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { inKernel } from "./environment.ts";
+import { inKernel } from "../errors/front_end.ts";
 import type { World } from "./world.ts";
 
 /** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */

@@ -162,7 +162,7 @@ const TABLE = {
     check: (z) =>
       z.pipe(
         z.transform((text: string) => URL.parse(text)),
-        z.instanceof(URL, { error: "must be a URL, such as https://<host>.<region>.<domain>" })
+        z.instanceof(URL, { error: "must be a URL, such as https://login.example.com" })
           .check(
             z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
             z.refine(

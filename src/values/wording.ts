@@ -62,6 +62,29 @@ export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
+/** What a notebook shows in one line beside an open side bar, in characters. */
+const COLUMNS = 60;
+
+/**
+ * A text broken at blanks into lines of at most {@linkcode COLUMNS}; a longer word, such as an address,
+ * stays whole.
+ *
+ * @param indent What the lines after the first begin with.
+ */
+export function wrapped(text: string, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/ +/)) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length <= COLUMNS || line.trim() === "") line = longer;
+    else {
+      lines.push(line);
+      line = indent + word;
+    }
+  }
+  return [...lines, line].join("\n");
+}
+
 /** A value as JSON to show. It parses to the same value; invisible characters in it are escaped. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(INVISIBLE, (character) => {

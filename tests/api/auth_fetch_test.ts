@@ -265,7 +265,7 @@ Deno.test("the error of a replaced fetch is passed on, but not with the token on
   const told = await rejection(world.session.authFetch("/v1/x?key=1"));
   assertEquals(
     told.message,
-    "Cannot reach https://api.sandbox.example/v1/x: the request failed; check the address, the network and any proxy, then try again",
+    "Cannot reach https://api.sandbox.example/v1/x (the request failed); check the address, the network and any proxy, then try again",
   );
 });
 

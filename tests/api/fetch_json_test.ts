@@ -48,7 +48,7 @@ Deno.test("an error of the API is told with its words, its address without query
   assertMatch(error?.url ?? "", /^https:\/\/[^?]+\/v1\/stations$/);
   assertMatch(
     error?.message ?? "",
-    /^Cannot GET https:\S+\/v1\/stations: the API answered 404 \(There is no station 7\); check the path \(/,
+    /^Cannot GET https:\S+\/v1\/stations because the API answered 404 \(There is no station 7\); check the path \(/,
   );
   assertEquals(sent, 1);
 });

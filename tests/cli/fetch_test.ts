@@ -405,7 +405,7 @@ Deno.test("an HTTP error is printed, saved nowhere, and told by the exit status"
     assertEquals([unsaved.code, unsaved.stdout], [1, ""]);
     assertMatch(
       unsaved.stderr,
-      /Cannot GET .*\/v1\/nothing: the API answered 404 \(There is nothing/,
+      /Cannot GET .*\/v1\/nothing because the API answered 404 \(There is nothing/,
     );
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals([forbidden.code, forbidden.stderr], [1, "platform-auth: the API answered 403\n"]);
@@ -447,7 +447,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
       [
         await run(["fetch", `http://${gone}/x?secret=1`], net),
-        /Cannot reach .*refused; check the address, .*\n$/,
+        /Cannot reach .*refused\); check the address, .*\n$/,
       ],
       [
         await run(["fetch", "http://127.0.0.1:9/x"]),

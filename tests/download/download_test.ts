@@ -346,7 +346,7 @@ for (const [what, etag, init] of FINAL) {
       assertEquals(error.code, "DOWNLOAD_BROKEN");
       assertMatch(
         error.message,
-        /data: the answer broke off after 100\.0 kB of 300\.0 kB; try again/,
+        /data \(the answer broke off after 100\.0 kB of 300\.0 kB\); try again/,
       );
       assertEquals([server.asked.length, filesIn(folder)], [1, []]);
     }));
@@ -358,7 +358,7 @@ Deno.test("a server that brings nothing more is asked a few times, with pauses",
     const error = await rejection(get());
     assertMatch(
       error.message,
-      /broke off, 6 times in a row after 100\.0 kB of 300\.0 kB; run it again, it/,
+      /broke off, 6 times in a row after 100\.0 kB of 300\.0 kB\); run it again, it/,
     );
     assertEquals(error.cause, { name: "TypeError" });
     assertEquals([server.asked.length, pauses.length], [7, 5]);

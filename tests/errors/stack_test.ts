@@ -13,6 +13,7 @@ const FILES = [
   "values/wording.ts",
   "errors/cause.ts",
   "errors/fix.ts",
+  "errors/front_end.ts",
   "errors/stack.ts",
   "errors/errors.ts",
   "session/portal_token.ts",

@@ -67,7 +67,7 @@ Deno.test("what is not loopback goes through the proxy, unread", async () => {
     });
     assertEquals(
       stdout,
-      "Cannot reach https://api.example/v1/x: the proxy refused the connection; check the address, the " +
+      "Cannot reach https://api.example/v1/x (the proxy refused the connection); check the address, the " +
         "network and any proxy, then try again\n",
     );
   });

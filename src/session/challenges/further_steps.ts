@@ -25,7 +25,7 @@ import type { Fix } from "../../errors/fix.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery, Waiters } from "../../provider/send.ts";
-import { inKernel } from "../../runtime/environment.ts";
+import { inKernel } from "../../errors/front_end.ts";
 import { askUser, untilHeard } from "../../runtime/prompt.ts";
 import type { World } from "../../runtime/world.ts";
 import type { Secret } from "../../values/secret.ts";

@@ -1,6 +1,7 @@
 import type { Download, DownloadOptions } from "./download/download.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
+import { displayableSession } from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -276,5 +277,5 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  */
 export function createSession(options: SessionOptions = {}): Session {
   const { configure: _, ...session } = makeSession(options, false);
-  return Object.freeze(session);
+  return Object.freeze(displayableSession(session));
 }

@@ -116,7 +116,7 @@ async function ask<T>(call: CheckedCall, headers: string[][]): Promise<Outcome<T
 
 function timeoutError(call: CheckedCall, { reason }: Stalled, attempts: number): ApiError {
   const tried = attempts > 1 ? `, ${attempts} times in a row` : "";
-  const problem = `Cannot ${call.method} ${call.url}: ${reason}${tried}`;
+  const problem = `Cannot ${call.method} ${call.url} (${reason}${tried})`;
   return call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
 }
 

@@ -55,20 +55,30 @@ interface Row {
 /**
  * A status as a compact card. It is a table, because front ends take styles out of saved notebooks
  * and a table reads well without them. It takes text color and font from the page, holds no script
- * and no style sheet, and everything in it is escaped. The bar runs down from the moment it is shown.
+ * and no style sheet, and everything in it is escaped. Nothing in it moves: a saved card would begin
+ * anew whenever its notebook is opened.
  */
 export function statusCard(status: SessionStatus): string {
   const tone = toneOf(status);
-  const { state, clientId, warnings, notes = [] } = status;
+  const { state, clientId, portalUrl, warnings, notes = [] } = status;
+  const value = (text: string) => linked(text, portalUrl);
   const rows: Row[] = [
     ...(state === "none" ? [] : [{ name: "access token", value: bar(status, tone) }]),
     ...(clientId === undefined ? [] : [{ name: "app client", value: escapeHtml(clientId) }]),
-    { name: "next", value: escapeHtml(nextText(status)) },
+    { name: "next", value: value(nextText(status)) },
     { name: "session", value: escapeHtml(placeText(status)) },
-    ...warnings.map((each): Row => ({ name: "warning", value: escapeHtml(each), tone: "amber" })),
+    ...warnings.map((each): Row => ({ name: "warning", value: value(each), tone: "amber" })),
     ...notes.map((each) => ({ name: "note", value: escapeHtml(each) })),
   ];
   return frame(tone, headline(status), `as of ${timeText(status.asOf)}`, rows);
+}
+
+/** Text as HTML, in which this address is a link. */
+function linked(text: string, address: string | undefined): string {
+  const html = escapeHtml(text);
+  if (address === undefined) return html;
+  const shown = escapeHtml(address);
+  return html.replaceAll(shown, () => `<a href="${shown}" target="_blank">${shown}</a>`);
 }
 
 /** What a doctor found, as a card. */
@@ -88,7 +98,7 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
     ? "1 thing to fix"
     : `${failed} things to fix`;
   const tone = failed > 0 ? "red" : warned ? "amber" : "good";
-  return frame(tone, title, `(${diagnosis.checks.length} checks)`, rows);
+  return frame(tone, title, `${diagnosis.checks.length} checks`, rows);
 }
 
 /** A file that was saved, as a card. */
@@ -125,20 +135,19 @@ export function keyCard(key: AuthenticatorKey, picture: string | undefined): str
 function frame(tone: Tone, title: string, note: string, rows: readonly Row[]): string {
   return `<div role="group" aria-label="platform-auth" style="max-width:600px;border:1px solid rgba(128,128,128,.35);` +
     `border-left:4px solid ${COLORS[tone]};border-radius:8px;padding:10px 14px;font-size:13px;` +
-    `line-height:1.45"><div style="display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;` +
-    `justify-content:space-between"><strong style="font-size:14px;overflow-wrap:anywhere;min-width:0">` +
+    `line-height:1.45;overflow-wrap:anywhere"><div><strong style="font-size:14px">` +
     `<span aria-hidden="true" style="color:${COLORS[tone]}">●</span> ${
       escapeHtml(title)
-    }</strong> ` +
-    `<span style="opacity:.7;font-size:12px">${escapeHtml(note)}</span></div>` +
-    `<table style="border:0;border-collapse:collapse;table-layout:fixed;margin:0;width:100%;font-size:inherit">` +
-    `${rows.map(tableRow).join("")}</table></div>`;
+    }</strong>` +
+    (note === "" ? "" : `<span style="opacity:.7;font-size:12px"> · ${escapeHtml(note)}</span>`) +
+    `</div><table style="display:block;border:0;margin:0;font-size:inherit">` +
+    `<tbody style="display:block">${rows.map(tableRow).join("")}</tbody></table></div>`;
 }
 
-/** Each property that front ends set on tables is set here. */
-const ROW = "border:0;background:none";
-const CELL = "border:0;padding:4px 0 0;text-align:left;vertical-align:top;font-weight:normal;" +
-  "line-height:inherit;max-width:none;white-space:normal";
+/** Each property that front ends set on tables is set here. A value that has no room beside its name stands below it. */
+const ROW = "display:flex;flex-wrap:wrap;border:0;padding:0;background:none";
+const CELL = "border:0;padding:4px 0 0;text-align:left;font-weight:normal;line-height:inherit;" +
+  "min-width:0;max-width:none;white-space:normal";
 
 /**
  * Without styles the names still stand to the left of a gap, each on one line. A tone stands beside
@@ -149,9 +158,9 @@ function tableRow({ name, value, tone }: Row): string {
     ? `border-left:3px solid ${COLORS[tone]};margin-left:-9px;padding-left:6px;font-weight:600`
     : "opacity:.7";
   const words = escapeHtml(name).replaceAll(" ", "&nbsp;");
-  return `<tr style="${ROW}"><th scope="row" align="left" style="${CELL};width:112px">` +
+  return `<tr style="${ROW}"><th scope="row" align="left" style="${CELL};flex:0 0 112px">` +
     `<span style="${look}">${words}</span></th>` +
-    `<td style="${CELL};overflow-wrap:anywhere">${value}</td></tr>`;
+    `<td style="${CELL};flex:1 1 200px">${value}</td></tr>`;
 }
 
 /** The words for the access token and, where its lifetime is known, the part that is left as a bar. */
@@ -161,13 +170,9 @@ function bar(status: SessionStatus, tone: Tone): string {
   const { state, accessTokenLifetimeSeconds: lifetime } = status;
   if (state !== "valid" || seconds === 0 || !lifetime) return words;
   const width = Math.min(100, Math.max(2, (seconds / lifetime) * 100)).toFixed(1);
-  // Front ends insert a card into an open page, often before it has a size. An animated width shows
-  // nothing there; dashes need no size.
-  const line = 'd="M0 3H100" stroke-width="6"';
   return `${words}<svg role="img" aria-label="time left" viewBox="0 0 100 6" ` +
     `preserveAspectRatio="none" style="display:block;width:100%;height:6px;margin:3px 0 4px;` +
-    `border-radius:3px"><path ${line} stroke="currentColor" stroke-opacity=".15"></path>` +
-    `<path ${line} stroke="${COLORS[tone]}" stroke-dasharray="${width} 200">` +
-    `<animate attributeName="stroke-dashoffset" from="0" to="${width}" begin="0s" ` +
-    `dur="${Math.round(seconds)}s" fill="freeze"></animate></path></svg>`;
+    `border-radius:3px"><path d="M0 3H100" stroke-width="6" stroke="currentColor" ` +
+    `stroke-opacity=".15"></path><path d="M0 3H${width}" stroke-width="6" ` +
+    `stroke="${COLORS[tone]}"></path></svg>`;
 }

@@ -1,6 +1,8 @@
 import type { Download } from "../download/download.ts";
+import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
+import { escapeHtml, printable } from "../values/wording.ts";
 import { diagnosisText, downloadText, statusText } from "./status_text.ts";
 
 /** Makes a status show as a card in a notebook and as its text in a terminal. */
@@ -20,6 +22,29 @@ export function displayableDiagnosis(diagnosis: Diagnosis): Diagnosis {
 /** Makes a saved file show as a card in a notebook and as its text in a terminal. */
 export function displayableDownload(download: Download): Download {
   return shown(download, () => downloadText(download), (card) => card.downloadCard(download));
+}
+
+/** Makes a session show its status, as it is at that moment. */
+export function displayableSession<T extends { status(): SessionStatus }>(session: T): T {
+  return shown(
+    session,
+    () => ofStatus(session, statusText, printable),
+    (card) => ofStatus(session, card.statusCard, escapeHtml),
+  );
+}
+
+/** Something of the status; where the settings cannot be read, what is wrong with them. */
+function ofStatus(
+  session: { status(): SessionStatus },
+  show: (status: SessionStatus) => string,
+  tell: (problem: string) => string,
+): string {
+  try {
+    return show(session.status());
+  } catch (error) {
+    if (error instanceof AuthError) return tell(error.message);
+    throw error;
+  }
 }
 
 /** Makes a value show as text and, in a notebook, as HTML. */

@@ -1,6 +1,7 @@
 import type { DownloadProgress } from "../download/download.ts";
 import { inKernel } from "../errors/front_end.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
+import { passedText } from "./status_text.ts";
 
 /** A notebook keeps the line for good, so a download that ends sooner shows none. */
 const SHOWN_AFTER_MS = 500;
@@ -44,7 +45,7 @@ export function progressLine(name: string, monotonic: () => number): ProgressLin
       if (!isShown || last === undefined) return;
       const { bytes, total } = last;
       const whole = total === undefined || bytes === total ? "" : ` of ${bytesText(total)}`;
-      write(`${bytesText(bytes)}${whole} in ${durationText(monotonic() - started)}`, true);
+      write(`${bytesText(bytes)}${whole} in ${passedText(monotonic() - started)}`, true);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Download } from "../download/download.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
+import { bytesText, durationText, printable, timeText, wrapped } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
 /** How a mark before a line is shown, such as in a color. */
@@ -82,19 +82,23 @@ export function nextText(status: SessionStatus): string {
 const RUN_LOGIN: Fix = ["run ", { call: "login" }];
 
 /** What to do where only a new portal string helps. */
-export const NEW_PORTAL_STRING: Fix = [
-  "copy a new portal string and run ",
-  { call: "login", options: { strategy: "portal" } },
-];
+export function newPortalString(portalUrl: string | undefined): Fix {
+  const login = { call: "login", options: { strategy: "portal" } } as const;
+  return [`copy a new portal string${atPortal(portalUrl)} and run `, login];
+}
+
+function atPortal(portalUrl: string | undefined): string {
+  return portalUrl === undefined ? "" : ` at ${portalUrl}`;
+}
 
 /** What happens next, or what to do, with calls as values. */
 export function nextStep(status: SessionStatus): Fix {
-  const { state, canRefresh, refreshableUntil, source } = status;
+  const { state, canRefresh, refreshableUntil, source, portalUrl } = status;
   if (state === "none") return canRefresh ? "the next call runs the token command" : RUN_LOGIN;
   if (source === "command") return "replaced by the token command when it is due";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? NEW_PORTAL_STRING : RUN_LOGIN;
+    return isPortal ? newPortalString(portalUrl) : RUN_LOGIN;
   }
   const until = refreshableUntil
     ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
@@ -106,16 +110,26 @@ export function nextStep(status: SessionStatus): Fix {
   }
   const when = state === "unknown" ? " when the API rejects it" : " when it expires";
   return isPortal
-    ? `cannot be refreshed; copy a new portal string${when}`
+    ? `cannot be refreshed; copy a new portal string${atPortal(portalUrl)}${when}`
     : ["cannot be refreshed; run ", { call: "login" }, when];
 }
 
-/** What a doctor found, in a line for each check. */
+/** As wide as an ordinary terminal, in characters. */
+const COLUMNS = 80;
+
+/** What a doctor found, in a line for each check, if it fits. What to do is never broken: it may be a command. */
 export function diagnosisText(diagnosis: Diagnosis, paint: Paint = plain): string {
   const marks = { ok: "✓", warn: "!", fail: "✗", skip: "-" };
   return diagnosis.checks.map(({ name, level, message, fix }) => {
-    const found = `${name}: ${message}${fix ? ` → ${fix}` : ""}`;
-    return `${paint(marks[level])} ${printable(found)}`;
+    const found = `${marks[level]} ${name}: ${message}`;
+    const next = fix ? `→ ${fix}` : "";
+    const whole = printable(`${found} ${next}`).trimEnd();
+    const lines = whole.length <= COLUMNS
+      ? whole
+      : [wrapped(printable(found), "  ", COLUMNS), ...(next ? [`  ${printable(next)}`] : [])].join(
+        "\n",
+      );
+    return paint(lines.slice(0, 1)) + lines.slice(1);
   }).join("\n");
 }
 
@@ -133,7 +147,12 @@ export function downloadText(download: Download): string {
 /** How long a file is and how long that took. */
 export function downloadSize({ bytes, milliseconds, kept }: Download): string {
   if (kept) return `${bytesText(bytes)}, kept, as it was there already`;
-  return `${bytesText(bytes)} in ${durationText(milliseconds)}`;
+  return `${bytesText(bytes)} in ${passedText(milliseconds)}`;
+}
+
+/** How long something took. */
+export function passedText(ms: number): string {
+  return ms < 1_000 ? "under 1 s" : durationText(ms);
 }
 
 /** What an earlier call had left. */

@@ -66,7 +66,7 @@ export async function diagnose(
     ...checkProxy(configuration, endpoint),
     ...reached,
     api.finding,
-    ...await checkToken("token", api, tokens, world, signal),
+    ...await checkToken("token", api, tokens, configuration, signal),
     checkSession(status),
     checkPermissions(configuration),
   ];
@@ -87,7 +87,7 @@ async function diagnoseCommand(
     ...checkShadowing(configuration),
     ...checkProxy(configuration, null),
     api.finding,
-    ...await checkToken("token", api, tokens, configuration.world, signal),
+    ...await checkToken("token", api, tokens, configuration, signal),
     checkPermissions(configuration),
   ]);
 }

@@ -30,7 +30,7 @@ export async function checkLogin(
     if (device) findings.push({ name, level: "warn", message: device.problem });
     const held: Tokens[] = [tokens];
     try {
-      findings.push(...await checkToken("new token", api, tokens, configuration.world, signal));
+      findings.push(...await checkToken("new token", api, tokens, configuration, signal));
       const { finding, refreshed } = await checkRefresh(configuration, tokens, signal);
       findings.push(finding);
       if (refreshed) held.push(refreshed);

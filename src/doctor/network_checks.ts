@@ -4,7 +4,7 @@ import { environment } from "../runtime/environment.ts";
 import { directClient, networkReason } from "../http/transport.ts";
 import type { World } from "../runtime/world.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { NEW_PORTAL_STRING } from "../display/status_text.ts";
+import { newPortalString } from "../display/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../values/tokens.ts";
@@ -80,20 +80,21 @@ export async function checkToken(
   name: string,
   { answered }: ApiAsked,
   tokens: Tokens | undefined,
-  world: World,
+  configuration: Configuration,
   signal: AbortSignal | undefined,
 ): Promise<Finding[]> {
+  const { world } = configuration;
   if (answered === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) return [];
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
   const { finding, answer } = await reach(name, world, answered.base, headers, signal);
-  return [answer ? tokenFinding(name, tokens, world, answered.status, answer) : finding];
+  return [answer ? tokenFinding(name, tokens, configuration, answered.status, answer) : finding];
 }
 
 /** What two answers, one without and one with the token, say of it. Where they are alike, the address needs no token. */
 function tokenFinding(
   name: string,
   tokens: Tokens,
-  world: World,
+  { world, settings }: Configuration,
   statusWithout: number,
   { status, headers }: Response,
 ): Finding {
@@ -108,7 +109,12 @@ function tokenFinding(
     const message = `the API rejects the token (status ${status})`;
     const login: Fix = ["run ", { call: "login", options: { force: true } }];
     const isPortal = tokens.source === "portal";
-    return { name, level: "fail", message, fix: isPortal ? NEW_PORTAL_STRING : login };
+    return {
+      name,
+      level: "fail",
+      message,
+      fix: isPortal ? newPortalString(settings.portalUrl) : login,
+    };
   }
   if (status === statusWithout || status >= 500) {
     const message = `API_BASE_URL does not tell whether the token is good (status ${status})`;

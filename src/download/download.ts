@@ -463,7 +463,7 @@ class Transfer {
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const problem = `${why} after ${bytesText(size)}${whole}`;
     if (!isStall) return broken(this.#call, problem, fix, cause);
-    const what = `Cannot download ${this.#call.url}: ${problem}`;
+    const what = `Cannot download ${this.#call.url} (${problem})`;
     return this.#call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
   }
 }

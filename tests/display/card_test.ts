@@ -3,7 +3,7 @@
  * tested in `tests/kernel` and `tests/browser`.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Diagnosis, SessionStatus } from "../../mod.ts";
+import { createSession, type Diagnosis, type SessionStatus } from "../../mod.ts";
 import { diagnosisCard, statusCard } from "../../src/display/card.ts";
 import { displayable } from "../../src/display/displayable.ts";
 import { diagnosisText, statusText } from "../../src/display/status_text.ts";
@@ -192,7 +192,7 @@ Deno.test("a card holds no script, no style sheet, no handler and nothing to loa
   }
 });
 
-Deno.test("the bar of a card is what is left of the token's own lifetime, and runs down", () => {
+Deno.test("the bar of a card is what is left of the token's own lifetime, and nothing in it moves", () => {
   const stories: [minutes: number, lifetimeSeconds: number, width: string][] = [
     [30, 1_800, "100.0"],
     [15, 1_800, "50.0"],
@@ -205,15 +205,15 @@ Deno.test("the bar of a card is what is left of the token's own lifetime, and ru
   for (const [minutes, accessTokenLifetimeSeconds, width] of stories) {
     const accessTokenExpiresAt = inMinutes(minutes);
     const card = statusCard(made({ accessTokenExpiresAt, accessTokenLifetimeSeconds }));
-    const [, shown, seconds] =
-      /dasharray="([\d.]+) 200"><animate [^>]*begin="0s" dur="(\d+)s" fill="freeze"/.exec(card) ??
-        [];
-    assertEquals([shown, seconds], [width, String(Math.round(minutes * 60))]);
+    const [, shown] = /d="M0 3H([\d.]+)" stroke-width="6" stroke="#/.exec(card) ?? [];
+    assertEquals(shown, width);
+    // A saved card would begin anew whenever its notebook is opened.
+    assertEquals(card.match(/<(animate|set)|animation|transition|@keyframes/i), null);
   }
   const { accessTokenLifetimeSeconds: _, ...unknown } = made();
-  assertEquals(statusCard(unknown).includes("<animate"), false, "no known lifetime, no bar");
+  assertEquals(statusCard(unknown).includes("<svg"), false, "no known lifetime, no bar");
   for (const state of ["none", "expired", "refreshable", "unknown", "rejected"] as const) {
-    assertEquals(statusCard(made({ state })).includes("<animate"), false, state);
+    assertEquals(statusCard(made({ state })).includes("<svg"), false, state);
   }
 });
 
@@ -235,7 +235,8 @@ Deno.test("hostile names stay text in a card and move no cursor in a terminal", 
   };
   assertBalanced(diagnosisCard(diagnosis));
   assertEquals(statusText(status).split("\n").length, 5);
-  assertEquals(diagnosisText(diagnosis).split("\n").length, 1);
+  // Only what is too long has lines of its own, all but the first with a margin.
+  assertMatch(diagnosisText(diagnosis), /^✗ [^\n]+(\n  [^\n]+)*$/);
   for (const shown of [card, diagnosisCard(diagnosis)]) {
     assertEquals(/<(script|img)/i.test(shown), false);
     assertInert(shown);
@@ -266,15 +267,19 @@ Deno.test("a diagnosis shows a line for each check, with its fix, and the worst 
   const text = diagnosisText(DIAGNOSIS);
   assertEquals(text.split("\n").length, 4);
   assertMatch(text, /^✗ settings: APP_CLIENT_ID is missing → ask for it$/m);
+  const long = { name: "settings", level: "ok", message: "AUTH_URL (file), ".repeat(20), fix: "x" };
+  const checks = [long as Diagnosis["checks"][0]];
+  const lines = diagnosisText({ ok: true, checks }).split("\n");
+  assertEquals([lines.at(-1), lines.filter((line) => line.length > 80)], ["  → x", []]);
   const card = diagnosisCard(DIAGNOSIS);
   for (const { name, message, fix = "" } of DIAGNOSIS.checks) {
     for (const words of [name, message, fix]) assertStringIncludes(card, words);
   }
   assertEquals(toneOf(card), RED);
   assertStringIncludes(card, "1 thing to fix");
-  const checks = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
-  assertEquals(toneOf(diagnosisCard({ ok: true, checks })), AMBER);
-  assertEquals(toneOf(diagnosisCard({ ok: true, checks: checks.slice(0, 1) })), GREEN);
+  const others = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
+  assertEquals(toneOf(diagnosisCard({ ok: true, checks: others })), AMBER);
+  assertEquals(toneOf(diagnosisCard({ ok: true, checks: others.slice(0, 1) })), GREEN);
 });
 
 Deno.test("JSON for a terminal holds control and bidirectional characters as escapes only", () => {
@@ -291,6 +296,38 @@ Deno.test("a status stays plain data: what makes it show is neither listed nor i
   assertEquals(Object.keys(status), Object.keys(made()));
   assertEquals(JSON.stringify(status), JSON.stringify(made()));
   assertEquals(Deno.inspect(status), statusText(made()));
+});
+
+Deno.test("the card of a portal token links to the portal, and its text names it", () => {
+  const portalUrl = 'https://portal.example/?a=1&b="2"';
+  const given = { source: "portal", canRefresh: false, portalUrl } as const;
+  const soon = `a portal token cannot be refreshed; then copy a new one at ${portalUrl} or log in`;
+  for (const more of [{ state: "expired" }, { warnings: [soon] }] as const) {
+    const status = made({ ...given, ...more, warnings: [...more.warnings ?? []] });
+    const card = statusCard(status);
+    const [, href] = /<a href="([^"]+)" target="_blank">https:/.exec(card) ?? [];
+    assertEquals(href, "https://portal.example/?a=1&amp;b=&quot;2&quot;");
+    assertBalanced(card);
+    assertStringIncludes(statusText(status), portalUrl);
+  }
+});
+
+Deno.test("a session that is printed shows its status, or why it has none, and stays what it is", async () => {
+  const session = createSession({ envFile: false, username: "ada" });
+  assertEquals(Deno.inspect(session), Deno.inspect(session.status()));
+  assertEquals(Object.keys(session).includes("login"), true);
+  const shown = await Reflect.get(session, Symbol.for("Jupyter.display"))();
+  assertStringIncludes(shown["text/html"], "Not signed in");
+  const file = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(file, "AUTH_URL=https://a\u0007.example\n");
+    const unread = createSession({ envFile: file });
+    assertMatch(Deno.inspect(unread), /Cannot use AUTH_URL .* control character/);
+    const card = await Reflect.get(unread, Symbol.for("Jupyter.display"))();
+    assertStringIncludes(card["text/html"], "Cannot use AUTH_URL");
+  } finally {
+    await Deno.remove(file);
+  }
 });
 
 /** Every element that is opened is closed, in order: nothing broke out of its place. */

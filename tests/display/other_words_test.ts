@@ -41,7 +41,10 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
     assertEquals(before.fixes.session, "run <login>");
     assertEquals(after.fixes.token, "copy a new portal string and run <login strategy>");
     assertEquals(refused.fix, "run <login force>, then try again");
-    assertMatch(refused.problem, /^Cannot GET https:\/\/api\.example\/v1\/x because the API answered 401/);
+    assertMatch(
+      refused.problem,
+      /^Cannot GET https:\/\/api\.example\/v1\/x because the API answered 401/,
+    );
     assertEquals(there, "use --if-exists replace, or name another file");
     assertMatch(message, /: <login> can/);
     assertMatch(fix, /^set it, so that platform-auth fetch takes paths/);

@@ -123,7 +123,7 @@ Deno.test("a saved file shows as a card and as a line, without anything secret",
     ]);
     const display = Reflect.get(saved, Symbol.for("Jupyter.display"));
     const shown = await display.call(saved);
-    assertMatch(shown["text/plain"], /^● .*(<i>|&i)\.csv: 4 bytes in 0 s · text\/csv<b>$/);
+    assertMatch(shown["text/plain"], /^● .*(<i>|&i)\.csv: 4 bytes in under 1 s · text\/csv<b>$/);
     assertMatch(shown["text/html"], /(&lt;i&gt;|&amp;i)\.csv/);
     assertEquals(/<[ib]>/.test(shown["text/html"]), false);
     await assertHides(saved, "the record");

@@ -47,7 +47,7 @@ function userMenu({ displayName, csrf }: PortalSession): Html {
 }
 
 function tokenCard(examplePath: string): Html {
-  const code = `await login({ strategy: "portal" })\nawait authFetch("${examplePath}")`;
+  const code = `await login({ strategy: "portal" })\nawait fetchJson("${examplePath}")`;
   const scriptIsOff = "Copy Token needs JavaScript, which is off in this browser.";
   return html`
     <section class="card token" id="token" data-state="idle" aria-labelledby="token-title">

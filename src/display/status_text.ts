@@ -2,7 +2,7 @@ import type { Download } from "../download/download.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { bytesText, durationText, printable, timeText, wrapped } from "../values/wording.ts";
+import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
 /** How a mark before a line is shown, such as in a color. */
@@ -117,19 +117,14 @@ export function nextStep(status: SessionStatus): Fix {
 /** As wide as an ordinary terminal, in characters. */
 const COLUMNS = 80;
 
-/** What a doctor found, in a line for each check, if it fits. What to do is never broken: it may be a command. */
+/** What a doctor found, in a line for each check; what to do has its own, where that would be long. */
 export function diagnosisText(diagnosis: Diagnosis, paint: Paint = plain): string {
   const marks = { ok: "✓", warn: "!", fail: "✗", skip: "-" };
   return diagnosis.checks.map(({ name, level, message, fix }) => {
-    const found = `${marks[level]} ${name}: ${message}`;
-    const next = fix ? `→ ${fix}` : "";
-    const whole = printable(`${found} ${next}`).trimEnd();
-    const lines = whole.length <= COLUMNS
-      ? whole
-      : [wrapped(printable(found), "  ", COLUMNS), ...(next ? [`  ${printable(next)}`] : [])].join(
-        "\n",
-      );
-    return paint(lines.slice(0, 1)) + lines.slice(1);
+    const found = printable(`${name}: ${message}`);
+    const next = fix ? `→ ${printable(fix)}` : "";
+    const isShort = `  ${found} ${next}`.length <= COLUMNS;
+    return `${paint(marks[level])} ${found}${next && `${isShort ? " " : "\n  "}${next}`}`;
   }).join("\n");
 }
 

@@ -53,7 +53,6 @@ export async function diagnose(
   const tokens = session.tokens ?? found;
   const status = found ? statusOf(configuration, new Notices(), stateOf(found)) : session.status;
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
-  const { world } = configuration;
   const reached = await checkProvider(configuration, endpoint, signal);
   const api = await checkApi(configuration, signal);
   const checks = [

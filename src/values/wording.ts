@@ -66,17 +66,16 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * A text broken at blanks; a longer word, such as an address, stays whole.
+ * A text broken at blanks into lines of at most {@linkcode COLUMNS}; a longer word, such as an address, stays whole.
  *
  * @param indent What the lines after the first begin with.
- * @param columns How long a line may be, in characters.
  */
-export function wrapped(text: string, indent = "", columns = COLUMNS): string {
+export function wrapped(text: string, indent = ""): string {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/ +/)) {
     const longer = line === "" ? word : `${line} ${word}`;
-    if (longer.length <= columns || line.trim() === "") line = longer;
+    if (longer.length <= COLUMNS || line.trim() === "") line = longer;
     else {
       lines.push(line);
       line = indent + word;

@@ -111,6 +111,8 @@ const found = (file: string, pattern: RegExp): string => {
 
 const VERSION = found("deno.json", /^ {2}"version": "(.+)"/m);
 const NAME = found("deno.json", /^ {2}"name": "(.+)"/m);
+/** The address of the public repository; `undefined` while it has none. */
+const [, REPOSITORY] = /^ {2}"repository": "(https:.+)"/m.exec(read("deno.json")) ?? [];
 const OLDEST = found("README.md", /Deno from (\d+\.\d+\.\d+)/);
 
 /** The first lines of a module. Without Deno it would fail later, at a place that tells nobody why. */
@@ -208,6 +210,12 @@ async function writeDeclarations(out: string): Promise<void> {
   }
 }
 
+/** What somebody may search for who needs this. */
+const KEYWORDS = [
+  ...["deno", "jupyter", "notebook", "data-science", "authentication", "login"],
+  ...["token", "jwt", "refresh-token", "mfa", "cognito", "dotenv"],
+];
+
 /** What the registries of npm and JSR want to know, and what every copy must say. */
 async function writeRest(out: string, used: Packages): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
@@ -221,6 +229,8 @@ async function writeRest(out: string, used: Packages): Promise<void> {
   await json("package.json", {
     ...common,
     description: found("mod.ts", /^\/\*\*\n \* (.+)\.\n/),
+    keywords: KEYWORDS,
+    ...(REPOSITORY && { repository: { type: "git", url: `git+${REPOSITORY}.git` } }),
     ...{ license, type: "module", sideEffects: false, engines: { deno: `>=${OLDEST}` } },
     exports: Object.fromEntries(exports.map(({ as, ...files }) => [as, files])),
     ...{ types: "./mod.d.ts", bin: { "platform-auth": "cli.js" } },

@@ -1,5 +1,6 @@
 /**
- * Refuses a release whose tag, version and changelog disagree: `deno task release:check v1.2.3`.
+ * Refuses a release whose tag, version and changelog disagree, or that tells no repository:
+ * `deno task release:check v1.2.3`.
  *
  * The version stands in `deno.json`; all else that tells it is made from there.
  */
@@ -13,6 +14,13 @@ export function objections(tag: string, config: string, changelog: string): stri
   const found: string[] = [];
   if (tag !== `v${version}`) {
     found.push(`the tag is ${tag}, and deno.json has the version ${version}; one of them is wrong`);
+  }
+  // npm takes a signed package only from the repository that its package.json names.
+  if (!/^ {2}"repository": "https:\/\/[^"]+[^"/]"/m.test(config)) {
+    found.push(
+      "deno.json has no repository; write the address of the public one there, such as " +
+        "https://github.com/OWNER/NAME",
+    );
   }
   const [, unreleased, newest = ""] = changelog.split(/^(?=## )/m);
   if (!unreleased?.startsWith("## Unreleased\n")) {

@@ -50,6 +50,17 @@ const FILES = [
   ...["sandbox.js", "sandbox.js.map"],
 ];
 
+Deno.test("package.json tells what a search and a registry want to know", () => {
+  const info = JSON.parse(Deno.readTextFileSync(`${DIST}package.json`));
+  const [, repository] = /^ {2}"repository": "(.+)"/m.exec(
+    Deno.readTextFileSync(`${ROOT}deno.json`),
+  ) ?? [];
+  assertEquals(info.repository?.url, repository && `git+${repository}.git`);
+  assertEquals([info.license, info.engines], ["MIT", { deno: ">=2.9.1" }]);
+  assertMatch(info.description, /^[A-Z].{30,}[^.]$/);
+  for (const word of ["deno", "jupyter", "jwt", "mfa"]) assert(info.keywords.includes(word), word);
+});
+
 Deno.test("deno publish would take all files", async () => {
   const told = await run(
     Deno.execPath(),

@@ -2,7 +2,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { objections } from "../../.ci/release_check.ts";
 
-const CONFIG = '{\n  "name": "a",\n  "version": "1.2.3",\n}\n';
+const REPOSITORY = '  "repository": "https://code.example/owner/name",\n';
+const CONFIG = `{\n  "name": "a",\n  "version": "1.2.3",\n${REPOSITORY}}\n`;
 const CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- New.\n\n## 1.2.2\n\n- Old.\n";
 
 Deno.test("a release whose tag, version and changelog agree may go out", () => {
@@ -17,6 +18,8 @@ const REFUSED: [string, { tag?: string; config?: string; changelog?: string }, s
   ["another version", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
     ...["deno.json has the version 1.3.0", 'no section "## 1.3.0"'],
   ]],
+  ["no repository", { config: CONFIG.replace(REPOSITORY, "") }, ["deno.json has no repository"]],
+  ["an empty repository", { config: CONFIG.replace(/https:[^"]+/, "") }, ["has no repository"]],
   ["no version", { config: "{}" }, ["no version of three numbers"]],
   ["changes left", { changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, ["move them under"]],
   ["no section", { changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, ['no section "## 1.2.3"']],

@@ -109,6 +109,12 @@ export function makeSession(
   }
 
   async function login(given: LoginOptions = {}): Promise<SessionStatus> {
+    if (typeof given === "string") {
+      throw typeError(
+        "login() takes an options object, as in login({ username, password }); " +
+          "login() alone asks, so that no password stands in the code",
+      );
+    }
     checkOptions("login()", given, {
       ...{ username: ["string"], password: ["string"], portalToken: ["string"] },
       strategy: ["string"],

@@ -40,6 +40,14 @@ Deno.test("login() with arguments of a wrong type is a TypeError", async () => {
   assertEquals(world.sent.length, 0);
 });
 
+Deno.test('login("name", "password") is answered with what to write', async () => {
+  await using world = portless();
+  const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
+  const { message } = await rejection(loose("ada", "secret-word"));
+  assertMatch(message, /login\(\{ username, password \}\); login\(\) alone asks/);
+  assert(!message.includes("secret-word"));
+});
+
 Deno.test("refresh(), logout() and accessToken() with wrong arguments are a TypeError", async () => {
   await using world = portless();
   await world.session.login();

@@ -244,7 +244,12 @@ function requestIdOf(headers: Headers): string | undefined {
   return names.map((name) => headers.get(name)).find((id) => id !== null) ?? undefined;
 }
 
-function fixOfStatus(status: number, waitMs: number | undefined): Fix {
+/**
+ * What to do about an answer that is no 2xx.
+ *
+ * @param waitMs What the API asked to wait.
+ */
+export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
     return `wait ${Math.ceil(waitMs / 1_000)} seconds, as it asks, then try again`;
   }

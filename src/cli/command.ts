@@ -66,7 +66,7 @@ export const COMMON = {
   "env-file": {
     type: "string",
     value: "<path>",
-    help: 'the .env to use instead of the nearest one ("false": memory only)',
+    help: 'the .env to use instead of the nearest one ("false":\nmemory only)',
   },
   json: { type: "boolean", help: "print JSON, where there is something to read" },
   help: { type: "boolean", short: "h", help: "print this text" },

@@ -18,18 +18,20 @@ export async function generalHelp(): Promise<string> {
     "  --help, --version",
     "",
     "Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.",
-    "Settings come from the .env, which platform-auth init writes, and from the environment.",
+    "Settings come from the .env, which platform-auth init writes, and from the",
+    "environment.",
   ].join("\n");
 }
 
 /** What `--help` behind a command prints. */
 export function helpOf(name: string, command: Command): string {
   const { description, options, examples } = command;
+  const start = `Usage: platform-auth ${name} `;
   const rows = Object.entries(options).map(optionRow);
   return [
     description,
     "",
-    `Usage: platform-auth ${name} ${usageOf(command)}`,
+    `${start}${usageOf(command, start)}`,
     "",
     ...(rows.length > 0 ? [...columns(rows, 3), ""] : []),
     examples.length > 1 ? "Examples:" : "Example:",
@@ -40,8 +42,12 @@ export function helpOf(name: string, command: Command): string {
 /** Longer lines would break in many terminals. */
 const WIDTH = 80;
 
-/** What may stand behind the name of a command. */
-function usageOf({ word, options, either = [] }: Command): string {
+/**
+ * What may stand behind the name of a command.
+ *
+ * @param start What stands before it on the line.
+ */
+function usageOf({ word, options, either = [] }: Command, start: string): string {
   const words = word === undefined ? [] : [word.required ? `<${word.name}>` : `[${word.name}]`];
   const { json = COMMON.json, ...own } = options;
   const all: Options = { ...own, json };
@@ -52,7 +58,7 @@ function usageOf({ word, options, either = [] }: Command): string {
     return `[${[name, ...others].map(usage).join(" | ")}]`;
   });
   const whole = [...words, ...parts].join(" ");
-  return whole.length <= WIDTH ? whole : [...words, "[options]"].join(" ");
+  return start.length + whole.length <= WIDTH ? whole : [...words, "[options]"].join(" ");
 }
 
 function optionRow([name, option]: [string, Option]): [string, string] {
@@ -65,7 +71,7 @@ function valueOf(option: Option | undefined): string {
 }
 
 /** Two columns with a gap between them. */
-function columns(rows: readonly (readonly [string, string])[], gap: number): string[] {
+export function columns(rows: readonly (readonly [string, string])[], gap: number): string[] {
   const width = Math.max(...rows.map(([left]) => left.length)) + gap;
   return rows.map(([left, right]) =>
     `  ${left.padEnd(width)}${right.replaceAll("\n", `\n  ${"".padEnd(width)}`)}`

@@ -107,6 +107,13 @@ async function unknownCommand(given: string): Promise<UsageError> {
       );
   }
   const plain = given.toLowerCase().replaceAll(/[-_]/g, "");
+  // The way to it is an option, which "did you mean" cannot name.
+  if (["download", "save", "wget"].includes(plain)) {
+    return new UsageError(
+      "There is no such command: fetch saves a file with --output",
+      "as in: platform-auth fetch /v1/file.csv --output file.csv",
+    );
+  }
   const commands = [...await allCommands()];
   const meant = commands.find(([, { synonyms }]) => synonyms?.includes(plain))?.[0] ??
     closest(plain, [...commands.map(([name]) => name), "help"]);

@@ -5,39 +5,43 @@ import { USER } from "./settings.ts";
 import { startSandbox } from "./start_sandbox.ts";
 
 const FIRST_PORT = 8410;
-/** As whoever reads it starts it: in a clone, or with the one file of a release. */
-const COMMAND = import.meta.url.endsWith("/src/sandbox/main.ts")
-  ? "deno task sandbox"
-  : "platform-auth sandbox";
+/** How the sandbox was started, where no command line of the client did. */
+const OWN_COMMAND = `deno run ${new URL(import.meta.url).pathname.split("/").at(-1)}`;
 
-const HELP =
-  `Runs an identity provider, a portal and a data platform API on this computer, to try things out and
-to teach. No account is needed.
+const helpOf = (command: string) =>
+  `Runs an identity provider, a portal and a data platform API on this computer,
+to try things out and to teach. No account is needed.
 
-Usage: ${COMMAND} [options]
+Usage: ${command} [options]
 
-  --port N                    use the ports N, N+1 and N+2 (default ${FIRST_PORT}; 0: any free ones)
+  --port N                    use the ports N, N+1 and N+2 (default ${FIRST_PORT};
+                              0: any free ones)
   --access-token-seconds N    lifetime of an access token (default 1800)
   --refresh-days N            lifetime of a refresh token (default 30)
-  --words vendor|aws          header names of the token endpoint: as in the API document, or those
-                              of AWS (default vendor)
+  --words vendor|aws          header names of the token endpoint: as in the API
+                              document (default), or those of AWS
   --rotate initiate-auth|get-tokens
-                              give a new refresh token with each refresh, by this operation
-  --grace-seconds N           how long a replaced refresh token still works (default 0)
-  --user NAME[:PASSWORD]      a further account; may be given several times (default: the PASSWORD
-                              of the first)
-  --alias                     users log in by e-mail; the provider's own name for them is a UUID
+                              each refresh gives a new refresh token, by this
+                              operation
+  --grace-seconds N           how long a replaced refresh token works
+                              (default 0)
+  --user NAME[:PASSWORD]      a further account; may be given several times
+                              (default: the PASSWORD of the first)
+  --alias                     users log in by e-mail; the provider's own name
+                              for them is a UUID
   --public-client             an app client without secret
   --lockout-after N           lock a user after N wrong passwords
-  --throttle-per-second N     refuse more than N requests a second to the token endpoint
-  --challenge NAME[,NAME...]  ask each login for these steps, such as NEW_PASSWORD_REQUIRED,MFA_SETUP;
-                              the portal has the codes, in "Authenticator" and "Messages"
-  --track-devices on|ask      each refresh must name the device of its login; ask: the user may
-                              choose to have a device remembered
+  --throttle-per-second N     refuse more than N requests a second to the token
+                              endpoint
+  --challenge NAME[,NAME...]  ask each login for these steps, such as
+                              NEW_PASSWORD_REQUIRED,MFA_SETUP; the portal has
+                              the codes, in "Authenticator" and "Messages"
+  --track-devices on|ask      each refresh must name the device of its login;
+                              ask: the user may choose to have it remembered
   --no-revocation             refuse RevokeToken
   --latency-ms N              wait before each answer
-  --write-env DIR             write the settings into DIR/.env instead of printing them, over those
-                              of an earlier sandbox only
+  --write-env DIR             write the settings into DIR/.env, over those of
+                              an earlier sandbox only, and do not print them
   --help                      print this text
 
 Ctrl+C stops it.
@@ -65,6 +69,8 @@ const OPTIONS = {
 
 /** What the command line of the client lends to the sandbox, which imports nothing of it. */
 export interface ClientTools {
+  /** What was typed to start the sandbox, without its options. */
+  readonly command: string;
   /**
    * Writes settings into the `.env` of a folder, over those of an earlier sandbox only.
    *
@@ -88,7 +94,7 @@ export function parseSandboxArgs(
   const values = parse(args, tools);
   if (values.help) return undefined;
   if (values["write-env"] !== undefined && tools === undefined) {
-    throw new TypeError("Cannot start the sandbox: --write-env needs deno task sandbox");
+    throw new TypeError("Cannot start the sandbox: --write-env needs platform-auth sandbox");
   }
   const { words, rotate, challenge } = values;
   const options: StartSandboxOptions = { port: FIRST_PORT };
@@ -208,23 +214,24 @@ ${further}Ctrl+C stops the sandbox; its tokens then no longer work.
 
 /** Runs the sandbox until Ctrl+C. Returns the exit status: 0, 1 it failed, 2 wrong usage. */
 export async function runSandbox(args: string[], tools?: ClientTools): Promise<number> {
+  const command = tools?.command ?? OWN_COMMAND;
   let sandbox: Sandbox;
   try {
     const options = parseSandboxArgs(args, tools);
     if (options === undefined) {
-      console.log(HELP);
+      console.log(helpOf(command));
       return 0;
     }
     sandbox = await startSandbox(options);
   } catch (error) {
-    return refused(error);
+    return refused(error, command);
   }
   await using _ = sandbox;
   let others: string[];
   try {
     others = addUsers(sandbox, parse(args).user ?? []);
   } catch (error) {
-    return refused(error);
+    return refused(error, command);
   }
   const folder = parse(args)["write-env"];
   const envFile = folder === undefined
@@ -240,10 +247,10 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
 }
 
 /** Says why the sandbox does not start. @returns The exit status. */
-function refused(error: unknown): number {
+function refused(error: unknown, command: string): number {
   const usage = error instanceof TypeError || error instanceof RangeError;
   const text = error instanceof Error ? error.message : String(error);
-  console.error(usage ? `${text}\nSee ${COMMAND} --help` : text);
+  console.error(usage ? `${text}\nSee ${command} --help` : text);
   return usage ? 2 : 1;
 }
 

@@ -69,7 +69,7 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         new Error(
           `Cannot start the sandbox: port ${port} of 127.0.0.1 cannot be opened ` +
-            `(${error.message}); choose another port, or 0 for any free ones`,
+            `(${error.message}); choose another one with the option port (--port), or 0 for any free ones`,
           { cause: error },
         ),
       );

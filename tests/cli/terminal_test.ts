@@ -57,6 +57,14 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
   assertEquals(repeatedPart(screen, secrets), undefined);
 }
 
+deskTest("on a terminal the prompt stands behind the end of what fetch prints", async (desk) => {
+  await desk.run(["login"], { env: { USERNAME: "ada", PASSWORD: desk.password } });
+  const { screen } = await desk.type(["fetch", "/v1/whoami"], []);
+  assertMatch(screen, /^\{.*"username":"ada".*\}\r\n$/);
+  const piped = await desk.run(["fetch", "/v1/whoami"]);
+  assertMatch(piped.stdout, /\}$/);
+});
+
 deskTest("login asks for user name and password, the latter masked", async (desk) => {
   const seen = await desk.type(["login"], [
     [FIRST, "\r"],

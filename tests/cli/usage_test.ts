@@ -11,6 +11,14 @@ const misuse: [string[], RegExp][] = [
   [["__proto__"], /no such command;/],
   [["lgoin"], /no such command \(did you mean login\?\)/],
   [["note"], /no such command \(did you mean notebook\?\)/],
+  [["download", "/v1/a.csv"], /fetch saves a file with --output; as in: platform-auth fetch \/v1/],
+  [["config"], /did you mean init\?/],
+  [["whoami"], /did you mean status\?/],
+  [["renew"], /did you mean refresh\?/],
+  [["demo"], /did you mean sandbox\?/],
+  [["jupyter"], /did you mean notebook\?/],
+  [["test"], /did you mean doctor\?/],
+  [["errors"], /did you mean explain\?/],
   [["Sign-In"], /no such command \(did you mean login\?\)/],
   [["--json", "status"], /Put options after the command, as in: platform-auth status --json/],
   [["--hunter2-hunter2"], /Put options after the command/],
@@ -93,6 +101,32 @@ Deno.test("every command has help with examples, which needs no permission", () 
     }
     assertEquals((await run([])).stdout, main.stdout);
     assertEquals((await run(["-h"])).stdout, main.stdout);
+  }));
+
+Deno.test("every help, and the list of codes, fits a terminal of 80 columns", () =>
+  inCliWorld(async ({ run }) => {
+    const pages = [
+      ["--help"],
+      ["explain"],
+      ...Object.keys(COMMANDS).map((name) => [name, "--help"]),
+    ];
+    for (const args of pages) {
+      const { stdout } = await run(args, { flags: ["--allow-env=INIT_CWD"] });
+      const long = stdout.split("\n").filter((line) => [...line].length > 80);
+      assertEquals(long, [], args.join(" "));
+    }
+  }));
+
+Deno.test("sandbox --help names the command that was run", () =>
+  inCliWorld(async ({ run }) => {
+    const flags = ["--allow-env=INIT_CWD"];
+    const usage = async (env: Record<string, string>) =>
+      /^Usage: (.*) \[options\]$/m.exec((await run(["sandbox", "--help"], { flags, env })).stdout)
+        ?.[1];
+    assertEquals(await usage({}), "platform-auth sandbox");
+    assertEquals(await usage({ INIT_CWD: "/home/ada/clone" }), "deno task sandbox");
+    const wrong = await run(["sandbox", "--prot=1"], { flags });
+    assertMatch(wrong.stderr, /\nSee platform-auth sandbox --help\n$/);
   }));
 
 Deno.test("--version tells the version in deno.json", () =>

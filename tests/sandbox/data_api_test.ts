@@ -140,9 +140,21 @@ for (const [query, message] of BAD_QUERIES) {
     const path = `/v1/stations/oak-valley/observations?${query}`;
     const response = await callApi(sandbox, path, AccessToken);
     assertEquals(response.status, 400);
-    assertStringIncludes((await response.json()).message, message);
+    const said = (await response.json()).message;
+    assertStringIncludes(said, message);
+    assertMatch(said, /known are from, to, limit, page|Known parameters are from, to, limit, page/);
   });
 }
+
+Deno.test("the start page of the API tells the parameters of a query", async () => {
+  const { sandbox } = sandboxAt();
+  await using _ = sandbox;
+  const { AccessToken } = await logIn(sandbox);
+  const { paths, parameters } = await (await callApi(sandbox, "/", AccessToken)).json();
+  assert(paths.includes("/v1/stations/{id}/observations"), paths);
+  assertEquals(Object.keys(parameters), ["from", "to", "limit", "page"]);
+  assertMatch(parameters.limit, /1 to 5000 \(default 1000\)/);
+});
 
 Deno.test("annotations echo a JSON body, uploads tell size and digest of any", async () => {
   const { sandbox } = sandboxAt();

@@ -4,13 +4,13 @@ import { doctor } from "../../default_session.ts";
 
 export const command = defineCommand({
   summary: "check settings, file, clock, provider, API and token",
-  synonyms: ["check", "diagnose"],
-  description:
-    "Checks settings, file, clock, provider, API and token, a line each with the fix. Changes nothing.",
+  synonyms: ["check", "diagnose", "diagnosis", "test", "debug", "verify", "ping"],
+  description: `Checks settings, file, clock, provider, API and token, a line each with the fix.
+Changes nothing.`,
   options: {
     login: {
       type: "boolean",
-      help: "also log in, refresh once and end that login, to see whether it works",
+      help: "also log in, refresh once and end that login, to see if it works",
     },
   },
   examples: ["platform-auth doctor", "platform-auth doctor --login"],

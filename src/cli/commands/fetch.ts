@@ -2,10 +2,10 @@ import { defineCommand } from "../command.ts";
 import { logInFromEnvironment } from "../environment_login.ts";
 import {
   CommandLineError,
-  FAILED,
-  LOGIN_NEEDED,
   OK,
+  print,
   printJson,
+  report,
   say,
   UsageError,
   warn,
@@ -15,11 +15,13 @@ import type { DownloadOptions } from "../../download/download.ts";
 import { discardUseless, type IfExists } from "../../download/download_target.ts";
 import { authFetch, download, status } from "../../default_session.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { fixOfStatus } from "../../api/checked_call.ts";
+import { ApiError, ConfigError } from "../../errors/errors.ts";
+import { retryAfterMs } from "../../http/backoff.ts";
 
 export const command = defineCommand({
   summary: "call the API with the token",
-  synonyms: ["get", "curl", "call"],
+  synonyms: ["get", "post", "curl", "call", "request", "http", "api", "query"],
   description: "Calls the API with the token and prints the answer.",
   word: { name: "path or URL", required: true },
   options: {
@@ -60,12 +62,12 @@ export const command = defineCommand({
   either: [["json", "output"]],
   examples: [
     "platform-auth fetch /v1/stations",
-    'platform-auth fetch "/v1/stations/gull-harbor/observations.csv" --output observations.csv',
-    `platform-auth fetch /v1/annotations -H "content-type: application/json" -d '{"text":"calm"}'`,
+    "platform-auth fetch /v1/stations/gull-harbor/observations.csv -o wind.csv",
+    `platform-auth fetch /v1/annotations -d '{"text":"calm"}' \\
+    -H "content-type: application/json"`,
     "ACCESS_TOKEN=… platform-auth fetch https://api.example.com/v1/stations",
   ],
   async run({ word: target = "", options, envFile, json }) {
-    await logInFromEnvironment(envFile);
     const body = await readBody(options.data);
     const init: RequestInit = {
       method: options.method ?? (body === undefined ? "GET" : "POST"),
@@ -74,6 +76,7 @@ export const command = defineCommand({
     if (body !== undefined) init.body = body;
     const { output } = options;
     const ifExists = ifExistsOf(options["if-exists"]);
+    await logInFromEnvironment(envFile);
     const done = output === undefined
       ? await show(target, init, json)
       : await save(target, output, { init, ifExists });
@@ -85,16 +88,33 @@ export const command = defineCommand({
 /** Streams the answer to standard output. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<number> {
   const response = await authFetch(target, init);
-  if (json) {
-    await printWhole(response);
-  } else {
-    for await (const piece of piecesOf(response)) if (!await writeOut(piece)) break;
+  if (json) await printWhole(response);
+  else await printBody(response);
+  return response.ok ? OK : report(answerError(response, init.method ?? "GET"), json);
+}
+
+/** As it is; on a terminal with a line break at its end, so that the prompt begins on a line of its own. */
+async function printBody(response: Response): Promise<void> {
+  const lineBreak = "\n".charCodeAt(0);
+  let last: number | undefined = lineBreak;
+  for await (const piece of piecesOf(response)) {
+    if (!await writeOut(piece)) return;
+    last = piece.at(-1) ?? last;
   }
-  if (response.ok) return OK;
-  const isRefused = response.status === 401;
-  const next = isRefused ? "; run platform-auth login --force" : "";
-  say(`the API answered ${response.status}${next}`);
-  return isRefused ? LOGIN_NEEDED : FAILED;
+  if (last !== lineBreak && Deno.stdout.isTerminal()) await print("");
+}
+
+/** The same code and advice as in a program. The body, which has the API's own words, was printed already. */
+function answerError(response: Response, method: string): ApiError {
+  const { status, headers } = response;
+  const { origin, pathname } = new URL(response.url);
+  const url = origin + pathname;
+  const waitMs = retryAfterMs(headers, Date.now());
+  const problem = `Cannot ${method} ${url}: the API answered ${status}`;
+  return new ApiError("API_STATUS", problem, fixOfStatus(status, waitMs), {
+    ...{ method, url, status },
+    retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+  });
 }
 
 /** What was fetched when a signal ends this stays, if the next call can resume it. */

@@ -68,18 +68,18 @@ interface Outcome {
 
 export const command = defineCommand({
   summary: "write the settings of your account into a .env",
-  synonyms: ["setup", "configure", "config"],
-  description:
-    `Writes the settings of your account into the .env, and checks them. It asks for what is missing.
-It finds the settings in the reply of your subscription's support channel, where that has them in a
-table, in lines such as "Client id: ..." or KEY=value, or as JSON. Of the reply only the hosts are
-shown that will get the password or the token, and no value that is there is replaced unasked. In a
-git work tree, .gitignore gets the lines that keep the .env out of it.`,
+  synonyms: ["setup", "configure", "config", "settings", "env", "start"],
+  description: `Writes the settings of your account into the .env, and checks them. It asks for
+what is missing. It finds the settings in the reply of your subscription's
+support channel, where that has them in a table, in lines such as
+"Client id: ..." or KEY=value, or as JSON. Of the reply only the hosts are shown
+that will get the password or the token, and no value that is there is replaced
+unasked. In a git work tree, .gitignore gets the lines that keep the .env out.`,
   options: {
     from: {
       type: "string",
       value: "<file>",
-      help: "the reply as a text file; - standard input. Default: you paste it",
+      help: "the reply as a text file; - standard input.\nDefault: you paste it",
     },
   },
   examples: ["platform-auth init", "platform-auth init --from reply.txt"],

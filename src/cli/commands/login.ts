@@ -7,7 +7,7 @@ import type { SessionStatus } from "../../session/status.ts";
 
 export const command = defineCommand({
   summary: "get tokens: portal string, or user name and password",
-  synonyms: ["signin", "authenticate"],
+  synonyms: ["signin", "logon", "auth", "authenticate", "connect"],
   description: `Gets tokens and keeps them in the .env. A session that is still valid is kept.
 On a terminal it asks for what else the provider wants: a code, a new password.`,
   options: {

@@ -4,9 +4,9 @@ import { logout } from "../../default_session.ts";
 
 export const command = defineCommand({
   summary: "forget the tokens, and revoke the refresh token",
-  synonyms: ["signout", "revoke"],
-  description:
-    "Forgets the tokens: takes them out of the .env, and has the provider revoke the refresh token.",
+  synonyms: ["signout", "logoff", "revoke", "disconnect"],
+  description: `Forgets the tokens: takes them out of the .env, and has the provider revoke the
+refresh token.`,
   options: {
     everywhere: { type: "boolean", help: "sign the account out on all devices" },
     "keep-remote": {

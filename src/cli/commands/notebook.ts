@@ -12,10 +12,10 @@ const HERE = import.meta.url;
 
 export const command = defineCommand({
   summary: "write a notebook that signs in and calls the API",
-  synonyms: ["new"],
-  description:
-    `Writes a notebook that signs in and calls the API, with the import that fits its folder. The folder
-is made if it is missing. A file that is there already is left as it is.`,
+  synonyms: ["new", "jupyter", "ipynb", "create"],
+  description: `Writes a notebook that signs in and calls the API, with the import that fits its
+folder. The folder is made if it is missing. A file that is there already is
+left as it is.`,
   word: { name: "file" },
   options: {},
   examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],

@@ -4,6 +4,7 @@ import { refresh } from "../../default_session.ts";
 
 export const command = defineCommand({
   summary: "refresh now (rarely needed)",
+  synonyms: ["renew", "update", "reload"],
   description: "Refreshes the session now, whatever time is left.",
   options: {},
   examples: ["platform-auth refresh"],

@@ -5,10 +5,10 @@ import { ConfigError } from "../../errors/errors.ts";
 
 export const command = defineCommand({
   summary: "who is signed in, until when, where it is kept",
-  synonyms: ["whoami", "info"],
-  description:
-    `Shows who is signed in, until when, and where that is kept. Sends no request, but to a store
-(AUTH_STORE), as the first call does: a token that has ended is refreshed.`,
+  synonyms: ["whoami", "who", "me", "info", "show", "session"],
+  description: `Shows who is signed in, until when, and where that is kept. Sends no request,
+but to a store (AUTH_STORE), as the first call does: a token that has ended is
+refreshed.`,
   options: {},
   examples: ["platform-auth status", "platform-auth status --json"],
   async run({ json }) {

@@ -5,8 +5,9 @@ import { accessToken, status } from "../../default_session.ts";
 
 export const command = defineCommand({
   summary: "print a current access token and nothing else",
-  description:
-    "Prints a current access token and nothing else, refreshed if needed. Treat it as a password.",
+  synonyms: ["accesstoken", "bearer", "jwt", "print"],
+  description: `Prints a current access token and nothing else, refreshed if needed.
+Treat it as a password.`,
   options: {
     "min-valid": {
       type: "string",
@@ -15,11 +16,11 @@ export const command = defineCommand({
     },
     json: {
       type: "boolean",
-      help: '{ "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND understands',
+      help: '{ "access_token", "expires_at" }, which\nAUTH_TOKEN_COMMAND understands',
     },
   },
   examples: [
-    "platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- https://api.example.com/v1/stations",
+    "platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- URL",
     "platform-auth token --min-valid 600",
   ],
   async run({ options, envFile, json }) {

@@ -8,7 +8,7 @@
 import { Hono, type MiddlewareHandler } from "npm:hono@^4";
 import { type Downloads, fileAnswer } from "./downloads.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
-import { csvTable, observationPage, parseRange, QueryError } from "./observations.ts";
+import { observationPage, observationText, PARAMETERS, QueryError } from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
 import { addRecord, type ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
@@ -98,7 +98,16 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   app.use("/", authorize);
   app.use("/v1/*", authorize);
 
-  app.get("/", (context) => context.json({ paths: ["/v1/whoami", "/v1/stations"] }));
+  app.get("/", (context) =>
+    context.json({
+      paths: [
+        "/v1/whoami",
+        "/v1/stations",
+        "/v1/stations/{id}/observations",
+        "/v1/stations/{id}/observations.csv",
+      ],
+      parameters: PARAMETERS,
+    }));
   app.get("/v1/whoami", (context) => {
     const { username, sub, scope, exp = 0 } = context.get("claims");
     return context.json({ username, sub, scope, expiresAt: new Date(exp * 1000).toISOString() });
@@ -113,8 +122,8 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   });
   app.get("/v1/stations/:id/observations.csv", (context) => {
     const station = findStation(context.req.param("id"));
-    const range = parseRange(new URL(context.req.url).searchParams, ["from", "to"]);
-    const answer = fileAnswer(context.req.raw, csvTable(station, range));
+    const query = new URL(context.req.url).searchParams;
+    const answer = fileAnswer(context.req.raw, observationText(station, query));
     answer.headers.set("content-disposition", `attachment; filename="${station.id}.csv"`);
     return answer;
   });

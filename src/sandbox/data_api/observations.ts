@@ -51,18 +51,37 @@ const COLUMNS = [
 const DEFAULT_LIMIT = 1000;
 const LARGEST_LIMIT = 5000;
 
+/** The parameters of observations, for whoever asks the API what there is. The CSV takes the first two. */
+export const PARAMETERS = {
+  from: "first hour, such as 2025-06-01 or 2025-06-01T12:00:00Z",
+  to: "first hour that is not included",
+  limit: `rows of a page, 1 to ${LARGEST_LIMIT} (default ${DEFAULT_LIMIT})`,
+  page: "number of the page, from 1 on",
+};
+
 /**
- * Reads `from` (included) and `to` (not included) and refuses parameters that are not in `known`.
+ * Reads a query, and adds to each error which parameters there are.
  *
  * @throws {QueryError} A parameter is unknown, given twice or malformed.
  */
-export function parseRange(query: URLSearchParams, known: readonly string[]): Range {
+function readQuery<T>(query: URLSearchParams, known: readonly string[], read: () => T): T {
   for (const name of new Set(query.keys())) {
     if (!known.includes(name)) {
       throw new QueryError(`Unknown parameter "${name}"; known are ${known.join(", ")}.`);
     }
-    if (query.getAll(name).length > 1) throw new QueryError(`"${name}" is given more than once.`);
   }
+  try {
+    const twice = known.find((name) => query.getAll(name).length > 1);
+    if (twice !== undefined) throw new QueryError(`"${twice}" is given more than once.`);
+    return read();
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    throw new QueryError(`${error.message} Known parameters are ${known.join(", ")}.`);
+  }
+}
+
+/** Reads `from` (included) and `to` (not included). */
+function parseRange(query: URLSearchParams): Range {
   const from = instant(query, "from") ?? DATA_START;
   const to = instant(query, "to") ?? DATA_END;
   if (from >= to) {
@@ -77,8 +96,12 @@ export function parseRange(query: URLSearchParams, known: readonly string[]): Ra
  * @throws {QueryError} A parameter is unknown or malformed, or the page does not exist.
  */
 export function observationPage(station: Station, url: URL): ObservationPage {
+  return readQuery(url.searchParams, Object.keys(PARAMETERS), () => pageOf(station, url));
+}
+
+function pageOf(station: Station, url: URL): ObservationPage {
   const query = url.searchParams;
-  const { from, to } = parseRange(query, ["from", "to", "limit", "page"]);
+  const { from, to } = parseRange(query);
   const limit = count(query, "limit", DEFAULT_LIMIT, LARGEST_LIMIT);
   const page = count(query, "page", 1, Number.MAX_SAFE_INTEGER);
   const times = [...hoursBetween(from, to)];
@@ -98,6 +121,15 @@ export function observationPage(station: Station, url: URL): ObservationPage {
     next: page < pages ? `${url.pathname}?${nextQuery}` : null,
     items: times.slice((page - 1) * limit, page * limit).map((time) => observe(station.id, time)),
   };
+}
+
+/**
+ * Answers `from` and `to` with comma-separated text.
+ *
+ * @throws {QueryError} A parameter is unknown or malformed.
+ */
+export function observationText(station: Station, query: URLSearchParams): string {
+  return csvTable(station, readQuery(query, ["from", "to"], () => parseRange(query)));
 }
 
 /** The observations as comma-separated text with a header line. */

@@ -13,7 +13,12 @@ import { eager } from "./eager.ts";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 /** What users import, and from which source it is made. */
-const ENTRIES = { mod: "mod.ts", sandbox: "src/sandbox/mod.ts", cli: "src/cli.ts" };
+const ENTRIES = {
+  mod: "mod.ts",
+  notebook: "src/notebook/mod.ts",
+  sandbox: "src/sandbox/mod.ts",
+  cli: "src/cli.ts",
+};
 
 /** The package of each `npm:` specifier in the source, as the lock file of the users pins it. */
 interface Packages {
@@ -184,16 +189,21 @@ function portable(text: string, out: string): string {
 async function writeDeclarations(out: string): Promise<void> {
   const scratch = await Deno.makeTempDir();
   const config = `${scratch}/tsconfig.json`;
-  // No package is part of the public types, so none of its declarations is read.
+  // No declaration of a package is read. The one package that public types name stays an import, as it
+  // is in the folder of packages.
   const packages = `${scratch}/packages.d.ts`;
+  const plot = `${scratch}/node_modules/plot/index.d.ts`;
   try {
+    await Deno.mkdir(dirname(plot), { recursive: true });
+    await Deno.writeTextFile(`${dirname(plot)}/package.json`, '{ "name": "plot" }');
+    await Deno.writeTextFile(plot, "export {};\n");
     await Deno.writeTextFile(packages, "export {};\n");
     // Types are checked by `deno task check`. Every exported name has its type written beside it.
     const compilerOptions = {
       ...{ noCheck: true, noEmit: true, strict: true, allowImportingTsExtensions: true },
       ...{ target: "esnext", module: "esnext", moduleResolution: "bundler" },
       ...{ lib: ["esnext", "webworker"], types: [] },
-      paths: { "npm:*": [packages] },
+      paths: { "npm:*": [packages], "npm:@observablehq/plot@*": [plot] },
     };
     await Deno.writeTextFile(config, JSON.stringify({ compilerOptions }));
     const output = { noBanner: true, exportReferencedTypes: false };

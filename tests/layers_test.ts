@@ -65,11 +65,12 @@ const client = await graphOf("mod.ts");
 const commands = new Map(
   [...await graphOf("src/cli.ts")].filter(([path]) => !path.startsWith("src/sandbox/")),
 );
+const toolkit = await graphOf("src/notebook/mod.ts");
 const sandbox = await graphOf("src/sandbox/main.ts");
 const demo = await graphOf("src/demo/main.ts");
 
 Deno.test("imports run one way, those of types included", () => {
-  for (const graph of [client, sandbox, demo]) assertEquals(cycleIn(graph), undefined);
+  for (const graph of [client, toolkit, sandbox, demo]) assertEquals(cycleIn(graph), undefined);
 });
 
 /** The floors of the client, from the top: a file imports from its own floor and from those below. */
@@ -89,6 +90,7 @@ const FLOORS = [
   "src/dotenv/",
   "src/files/",
   "src/http/",
+  "src/notebook/",
   "src/runtime/",
   "src/errors/",
   "src/values/",
@@ -144,7 +146,7 @@ function planted(from: string, to: string): Map<string, Imports> {
 }
 
 Deno.test("imports run from one floor to those below", () => {
-  for (const graph of [client, commands]) {
+  for (const graph of [client, toolkit, commands]) {
     assertEquals([...graph.keys()].filter((path) => floorOf(path, FLOORS) < 0), []);
     // The command line may start the sandbox, as anybody does.
     const start = /^src\/cli\b.* -> src\/sandbox\/main\.ts$/;
@@ -189,13 +191,21 @@ Deno.test("the demo uses the two public modules only, and nobody uses the demo",
   }
 });
 
+Deno.test("the toolkit for notebooks knows no session, and nobody needs the toolkit", () => {
+  const below = /^src\/(notebook|runtime|errors|values)\//;
+  assertEquals([...toolkit.keys()].filter((path) => !below.test(path)), []);
+  for (const graph of [client, commands, sandbox, demo]) {
+    assertEquals([...within("src/notebook/", graph).keys()], []);
+  }
+});
+
 Deno.test("the client imports nothing of the sandbox, and the sandbox nothing of the client", () => {
   assertEquals([...client.keys()].filter((path) => path.startsWith("src/sandbox/")), []);
   assertEquals([...sandbox.keys()].filter((path) => !path.startsWith("src/sandbox/")), []);
 });
 
 Deno.test("whoever imports the module needs no import map: packages are named in full", () => {
-  for (const [path, { specifiers }] of [...client, ...sandbox]) {
+  for (const [path, { specifiers }] of [...client, ...toolkit, ...sandbox]) {
     for (const specifier of specifiers) {
       const whole =
         /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js)$|^node:\w+$|^npm:[@\w/-]+@\^\d[\d.]*(\/[\w./-]+)?$/;

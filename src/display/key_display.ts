@@ -1,8 +1,9 @@
 import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
+import { loadPackage } from "../runtime/packages.ts";
 import { delayedDisplay } from "./displayable.ts";
 
-/** What draws the picture. Not a literal: whatever checks or bundles this module would fetch it, too. */
-const PICTURES: string = "npm:uqr@^0.1";
+/** What draws the picture. */
+const PICTURES = "npm:uqr@^0.1";
 
 /** Makes a key show as text and picture where it is the value of a cell. */
 export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
@@ -33,7 +34,7 @@ async function bundleOf(key: AuthenticatorKey): Promise<Record<string, string>> 
 /** The address as a QR picture; `undefined` where the package cannot be fetched: the key can be typed. */
 async function pictureOf(address: string): Promise<string | undefined> {
   try {
-    const { renderSVG } = await import(PICTURES);
+    const { renderSVG } = await loadPackage("draw a QR code", PICTURES);
     // The margin that readers need, also on a dark page.
     return renderSVG(address, { border: 4 });
   } catch {

@@ -8,6 +8,8 @@ import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { DOCUMENTS, documentText, filledIn } from "../support/documented_flags.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
+/** The toolkit for notebooks, wherever the snippet runs. */
+const TOOLKIT = import.meta.resolve("../../src/notebook/mod.ts");
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Snippet {
@@ -30,7 +32,8 @@ function inSandbox(text: string, sandbox: Sandbox): string {
   const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
   return (filledIn([text], hosts)[0] ?? "")
     .replaceAll("https://api.example.com", sandbox.apiUrl)
-    .replaceAll(/"(\.\.\/|\.\/)mod\.ts"/g, JSON.stringify(MOD_PATH));
+    .replaceAll(/"(\.\.\/|\.\/)mod\.ts"/g, JSON.stringify(MOD_PATH))
+    .replaceAll('"../src/notebook/mod.ts"', JSON.stringify(TOOLKIT));
 }
 
 /** Runs it in a folder as a reader has it, with a session, and gives what it printed. */

@@ -46,8 +46,8 @@ function ignoreRemoved(error: unknown): void {
 
 const FILES = [
   ...["CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "cli.d.ts", "cli.js", "cli.js.map"],
-  ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "package.json", "sandbox.d.ts"],
-  ...["sandbox.js", "sandbox.js.map"],
+  ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "notebook.d.ts", "notebook.js"],
+  ...["notebook.js.map", "package.json", "sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
 ];
 
 Deno.test("package.json tells what a search and a registry want to know", () => {
@@ -90,7 +90,7 @@ testNeeding(
       const installed = `${folder}/node_modules/${PACKAGE.name}`;
       await Deno.mkdir(installed.replace(/\/[^/]+$/, ""), { recursive: true });
       await Deno.symlink(DIST, installed);
-      for (const entry of ["", "/sandbox", "/cli"]) {
+      for (const entry of ["", "/notebook", "/sandbox", "/cli"]) {
         const script = `import * as module from "${PACKAGE.name}${entry}"; console.log(module);`;
         await Deno.writeTextFile(`${folder}/main.mjs`, script);
         const told = await run("node", ["main.mjs"], folder);
@@ -108,7 +108,7 @@ Deno.test("what is bundled is named with its license, and no source lies outside
   for (const name of ["hono", "jose", "zod"]) {
     assertMatch(notice, new RegExp(`^${name}@\\d[^]+?^MIT License|^${name}@\\d[^]+?The MIT`, "m"));
   }
-  for (const entry of ["mod", "sandbox", "cli"]) {
+  for (const entry of ["mod", "notebook", "sandbox", "cli"]) {
     const { sources } = JSON.parse(Deno.readTextFileSync(`${DIST}${entry}.js.map`));
     const known = /^(src\/[\w/.]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
@@ -135,5 +135,6 @@ Deno.test("the import map of the released files has all names that tests import"
     "../../mod.ts": "../../dist/mod.js",
     "../../src/sandbox/mod.ts": "../../dist/sandbox.js",
     "../../src/cli.ts": "../../dist/cli.js",
+    "../../src/notebook/mod.ts": "../../dist/notebook.js",
   });
 });

@@ -14,7 +14,7 @@ export const PACKAGE: { name: string; version: string } = JSON.parse(
 /** Where a consumer imports from, with what it was asked for. */
 export interface Source extends AsyncDisposable {
   /** The specifiers of the modules, by entry point. */
-  readonly specifiers: Readonly<Record<"mod" | "sandbox" | "cli", string>>;
+  readonly specifiers: Readonly<Record<"mod" | "notebook" | "sandbox" | "cli", string>>;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Paths of the requests so far. */
@@ -33,7 +33,10 @@ function serve(requests: string[], answer: Answers): Deno.HttpServer<Deno.NetAdd
 
 /** The files in a folder of this computer. */
 export function fromPath(): Source {
-  const specifiers = { mod: `${DIST}mod.js`, sandbox: `${DIST}sandbox.js`, cli: `${DIST}cli.js` };
+  const at = (name: string) => `${DIST}${name}.js`;
+  const specifiers = {
+    ...{ mod: at("mod"), notebook: at("notebook"), sandbox: at("sandbox"), cli: at("cli") },
+  };
   return { specifiers, flags: [], env: {}, requests: [], [Symbol.asyncDispose]: async () => {} };
 }
 
@@ -48,32 +51,61 @@ export function fromUrl(): Source {
   const host = `127.0.0.1:${server.addr.port}`;
   const at = (name: string) => `http://${host}/${name}.js`;
   return {
-    specifiers: { mod: at("mod"), sandbox: at("sandbox"), cli: at("cli") },
+    specifiers: {
+      mod: at("mod"),
+      notebook: at("notebook"),
+      sandbox: at("sandbox"),
+      cli: at("cli"),
+    },
     ...{ flags: [`--allow-import=${host}`], env: {}, requests },
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
 
-let tarballs: Promise<Uint8Array<ArrayBuffer>> | undefined;
+let tarball: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-/** The package in a registry, as `npm publish` would upload it. */
-export async function fromRegistry(): Promise<Source> {
-  const tarball = await (tarballs ??= packed());
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-512", tarball));
+/**
+ * The package in a registry, as `npm publish` would upload it.
+ *
+ * @param others Further packages there: the text of the one module of each, by name and version.
+ */
+export async function fromRegistry(others: Record<string, string> = {}): Promise<Source> {
   const { name, version } = PACKAGE;
+  const stored = new Map([[name, {
+    manifest: PACKAGE,
+    tarball: await (tarball ??= packed(DIST)),
+  }]]);
+  for (const [id, text] of Object.entries(others)) {
+    const [, other = "", version = ""] = /^(.+)@(.+)$/.exec(id) ?? [];
+    const manifest = { name: other, version, type: "module", exports: "./index.js" };
+    const tarball = await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify(manifest));
+      await Deno.writeTextFile(`${folder}/index.js`, text);
+      return await packed(folder);
+    });
+    stored.set(other, { manifest, tarball });
+  }
   const requests: string[] = [];
-  const server = serve(requests, (path, origin) => {
+  const server = serve(requests, async (path, origin) => {
+    const found = stored.get(path.slice(1).replace(/\/package\.tgz$/, ""));
+    if (found === undefined) return new Response(null, { status: 404 });
+    const { manifest, tarball } = found;
     if (path.endsWith(".tgz")) return new Response(tarball);
-    if (path !== `/${name}`) return new Response(null, { status: 404 });
-    const dist = { tarball: `${origin}/package.tgz`, integrity: `sha512-${digest.toBase64()}` };
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-512", tarball));
+    const dist = {
+      tarball: `${origin}${path}/package.tgz`,
+      integrity: `sha512-${digest.toBase64()}`,
+    };
     return Response.json({
-      ...{ name, "dist-tags": { latest: version } },
-      versions: { [version]: { ...PACKAGE, dist } },
+      ...{ name: manifest.name, "dist-tags": { latest: manifest.version } },
+      versions: { [manifest.version]: { ...manifest, dist } },
     });
   });
   const root = `npm:${name}@${version}`;
   return {
-    specifiers: { mod: root, sandbox: `${root}/sandbox`, cli: root },
+    specifiers: {
+      ...{ mod: root, notebook: `${root}/notebook`, sandbox: `${root}/sandbox`, cli: root },
+    },
     ...{
       flags: [],
       env: { NPM_CONFIG_REGISTRY: `http://127.0.0.1:${server.addr.port}/` },
@@ -83,10 +115,10 @@ export async function fromRegistry(): Promise<Source> {
   };
 }
 
-function packed(): Promise<Uint8Array<ArrayBuffer>> {
+function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
   return inFolder(async (folder) => {
     const { success, stderr } = await new Deno.Command("npm", {
-      args: ["pack", "--offline", "--pack-destination", folder, DIST],
+      args: ["pack", "--offline", "--pack-destination", folder, source],
       ...{ cwd: folder, stdin: "null" },
     }).output();
     assert(success, new TextDecoder().decode(stderr));

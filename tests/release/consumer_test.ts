@@ -5,11 +5,13 @@ import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { asConsumer, fromPath, fromRegistry, fromUrl, PACKAGE, type Source } from "./consumer.ts";
 import { hoverAt } from "./language_server.ts";
 
+const npmPackage = () => fromRegistry();
+
 /** The ways to import, and what is requested for the first import of the module. */
 const WAYS: [string, () => Source | Promise<Source>, string[]][] = [
   ["by path", fromPath, []],
   ["by URL", fromUrl, ["/mod.js"]],
-  ["from a registry", fromRegistry, [`/${PACKAGE.name}`, "/package.tgz"]],
+  ["from a registry", npmPackage, [`/${PACKAGE.name}`, `/${PACKAGE.name}/package.tgz`]],
 ];
 const noNpm = await lackOf("npm", "--version");
 
@@ -21,7 +23,7 @@ const FAILING = `
   await mine().catch(({ stack }) => console.log(stack.match(/^ +at .*$/gm).length, stack));`;
 
 for (const [way, start, requests] of WAYS) {
-  const lack = start === fromRegistry ? noNpm : undefined;
+  const lack = start === npmPackage ? noNpm : undefined;
 
   testNeeding(lack, `an empty folder imports the module ${way}, and logs in`, async () => {
     await using sandbox = await startSandbox();
@@ -46,6 +48,19 @@ for (const [way, start, requests] of WAYS) {
     });
   });
 
+  testNeeding(lack, `the toolkit for notebooks comes ${way}, alone`, async () => {
+    await using source = await start();
+    await asConsumer(source, async ({ run }) => {
+      const { stdout, stderr } = await run(`
+        import { show, table } from ${JSON.stringify(source.specifiers.notebook)};
+        await table([{ a: 1 }]);
+        await show("shown");`);
+      assertEquals([stdout, stderr], ["a\n-\n1\n1 row, 1 column\nshown\n", ""]);
+      const expected = requests.map((path) => path.replace("/mod.js", "/notebook.js"));
+      assertEquals(source.requests, expected);
+    });
+  });
+
   testNeeding(lack, `the sandbox and the command line come ${way}, too`, async () => {
     await using source = await start();
     await asConsumer(source, async ({ deno }) => {
@@ -62,7 +77,7 @@ for (const [way, start, requests] of WAYS) {
     });
   });
 
-  const where = start === fromRegistry ? `${way}, and in an editor` : way;
+  const where = start === npmPackage ? `${way}, and in an editor` : way;
   testNeeding(lack, `the types of the module are seen ${where}`, async () => {
     await using source = await start();
     await asConsumer(source, async ({ deno, env, folder }) => {
@@ -78,10 +93,35 @@ for (const [way, start, requests] of WAYS) {
         "TS2322 [ERROR]: Type 'boolean' is not assignable to type 'Date'.",
       ]);
       // One way is enough: the server takes some seconds, and finds declarations as the check does.
-      if (start !== fromRegistry) return;
+      if (start !== npmPackage) return;
       const hover = await hoverAt("login({", { folder, script, env });
       assertStringIncludes(hover, "login(options?: LoginOptions): Promise<SessionStatus>");
       assertStringIncludes(hover, "Gets tokens (section 5.2 of the API document)");
     });
   });
 }
+
+/** Packages with what a plot uses of the real ones. */
+const DRAWING = {
+  "@observablehq/plot@0.6.99": `
+    const svg = { outerHTML: "", getAttribute() {}, setAttribute() {}, append() {}, scale() {} };
+    export const plot = () => svg;`,
+  "linkedom@0.18.99": `
+    const document = { createElementNS: () => ({ setAttribute() {} }) };
+    export const parseHTML = () => ({ document });`,
+};
+
+testNeeding(noNpm, "the package in a registry fetches what draws with the first plot", async () => {
+  await using source = await fromRegistry(DRAWING);
+  await asConsumer(source, async ({ run }) => {
+    const { stdout, stderr } = await run(`
+      import { plot } from ${JSON.stringify(source.specifiers.notebook)};
+      await plot({ title: "A plot", marks: [] });`);
+    assertEquals([stdout, stderr], ["A plot\n", ""]);
+    assertEquals(source.requests.filter((path) => path.endsWith(".tgz")).sort(), [
+      "/@observablehq/plot/package.tgz",
+      `/${PACKAGE.name}/package.tgz`,
+      "/linkedom/package.tgz",
+    ]);
+  });
+});

@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
+const ENTRIES = ["mod.ts", "src/notebook/mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
 
 /** The emulator of the real provider, and what a process that runs it needs as flags. */
 export const COGNITO_LOCAL = {
@@ -46,9 +46,10 @@ export function hasCognitoLocal(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  // What recipes import, what a notebook fetches for the key of an authenticator app, the client of a store.
+  // What recipes import, what a plot and the key of an authenticator app fetch, the client of a store.
   const loose = [
     ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1", "npm:@redis/client@^5"],
+    ...["npm:@observablehq/plot@^0.6", "npm:linkedom@^0.18"],
   ];
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),

@@ -3,12 +3,12 @@
  * where one of these is set, but for `store_on_demand.ts`, which does that. May import what `session/`
  * may, and its parent folder.
  */
-import { ConfigError } from "../../errors/errors.ts";
 import { networkReason } from "../../http/transport.ts";
+import { loadPackage } from "../../runtime/packages.ts";
 import type { World } from "../../runtime/world.ts";
 
-/** The client. Not a literal: whatever checks or bundles this module would fetch it, too. */
-const CLIENT: string = "npm:@redis/client@^5";
+/** The client. */
+const CLIENT = "npm:@redis/client@^5";
 
 /** What is used of the client. */
 interface Client {
@@ -60,18 +60,7 @@ export class Connection {
     url: URL,
     timeout: World["timeout"] = AbortSignal.timeout,
   ): Promise<Connection> {
-    let found: Package;
-    try {
-      found = await import(CLIENT);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      throw new ConfigError(
-        "PACKAGE_UNAVAILABLE",
-        "Cannot use AUTH_STORE: the package that speaks to it is not in Deno's cache and cannot be " +
-          "fetched",
-        `connect this computer to the network and run \`deno cache ${CLIENT}\`, then try again`,
-      );
-    }
+    const found: Package = await loadPackage("use AUTH_STORE", CLIENT);
     return new Connection(url, found, timeout);
   }
 

@@ -1,0 +1,177 @@
+import { typeError } from "../errors/errors.ts";
+import { closest } from "../values/wording.ts";
+
+/** Rows in one form, whatever form they were given in. */
+export interface Rows {
+  readonly columns: readonly string[];
+  /** The first rows: a cell for each column. */
+  readonly cells: readonly (readonly unknown[])[];
+  readonly rowCount: number;
+  /** With those that are not shown. */
+  readonly columnCount: number;
+}
+
+/** A data frame of Arquero, by what its documentation offers. */
+interface ArqueroTable {
+  numRows(): number;
+  columnNames(): string[];
+  objects(options: { limit: number }): Record<string, unknown>[];
+}
+
+/** A data frame of nodejs-polars. Its columns are properties, too: a column "height" hides the height. */
+interface PolarsFrame {
+  readonly columns: string[];
+  readonly shape: { readonly height: number };
+  head(length: number): PolarsFrame;
+  toRecords(): Record<string, unknown>[];
+}
+
+/** What rows of values that are no objects have as their only column. */
+const VALUE = "value";
+
+/**
+ * Reads rows.
+ *
+ * @param limit How many rows are wanted; the others are only counted.
+ * @param wanted The columns to take, in this order. For rows that are arrays: names by position.
+ * @throws {TypeError} If these are no rows, or a column is not there.
+ */
+export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
+  if (isArquero(given)) {
+    return ofRecords(
+      given.objects({ limit }),
+      given.columnNames(),
+      given.numRows(),
+      wanted,
+    );
+  }
+  if (isPolars(given)) {
+    const { columns, shape: { height } } = given;
+    return ofRecords(given.head(Math.min(limit, height)).toRecords(), columns, height, wanted);
+  }
+  if (isIterable(given)) return ofIterable(given, limit, wanted);
+  if (typeof given === "object" && given !== null && isColumns(given)) {
+    const columns = Object.values(given);
+    const length = Math.max(...columns.map((column) => column.length));
+    const cells = Array.from(
+      { length: Math.min(limit, length) },
+      (_, at) => columns.map((column) => column[at]),
+    );
+    return selected({ names: Object.keys(given), cells, rowCount: length }, wanted);
+  }
+  throw noRows(given);
+}
+
+function ofIterable(
+  given: Iterable<unknown>,
+  limit: number,
+  wanted: readonly string[] | undefined,
+): Rows {
+  const rows = Array.from(given);
+  const first = rows.slice(0, limit);
+  if (rows.length > 0 && rows.every(isList)) {
+    const width = rows.reduce((most, { length }) => Math.max(most, length), wanted?.length ?? 0);
+    const names = Array.from({ length: width }, (_, at) => wanted?.[at] ?? String(at));
+    const cells = first.filter(isList).map((row) => names.map((_, at) => row[at]));
+    return selected({ names, cells, rowCount: rows.length }, wanted);
+  }
+  const records = first.map((row) => isRecord(row) ? row : { [VALUE]: row });
+  const names = new Set<string>();
+  for (const row of rows) {
+    if (!isRecord(row)) names.add(VALUE);
+    else for (const name of Object.keys(row)) names.add(name);
+  }
+  return ofRecords(records, [...names], rows.length, wanted);
+}
+
+function ofRecords(
+  records: readonly Record<string, unknown>[],
+  names: readonly string[],
+  rowCount: number,
+  wanted: readonly string[] | undefined,
+): Rows {
+  const cells = records.map((row) => names.map((name) => row[name]));
+  return selected({ names, cells, rowCount }, wanted);
+}
+
+/** The columns that are wanted; default: all. */
+function selected(
+  { names, cells, rowCount }: {
+    names: readonly string[];
+    cells: readonly (readonly unknown[])[];
+    rowCount: number;
+  },
+  wanted: readonly string[] = names,
+): Rows {
+  const places = wanted.map((name) => {
+    const place = names.indexOf(name);
+    // No row, no column: what an empty list would have is not known.
+    if (place < 0 && names.length > 0) throw noColumn(name, names);
+    return place;
+  });
+  return {
+    columns: wanted,
+    cells: cells.map((row) => places.map((place) => row[place])),
+    rowCount,
+    columnCount: Math.max(names.length, wanted.length),
+  };
+}
+
+function isArquero(given: unknown): given is ArqueroTable {
+  return hasMethods(given, "numRows", "columnNames", "objects");
+}
+
+function isPolars(given: unknown): given is PolarsFrame {
+  return hasMethods(given, "head", "toRecords") &&
+    Array.isArray(Reflect.get(Object(given), "columns"));
+}
+
+function hasMethods(given: unknown, ...names: string[]): boolean {
+  return typeof given === "object" && given !== null &&
+    names.every((name) => typeof Reflect.get(given, name) === "function");
+}
+
+function isIterable(given: unknown): given is Iterable<unknown> {
+  return typeof given === "object" && given !== null && Symbol.iterator in given;
+}
+
+function isList(given: unknown): given is ArrayLike<unknown> {
+  return Array.isArray(given) || ArrayBuffer.isView(given) && !(given instanceof DataView);
+}
+
+/** Whether a row has columns of its own. A time or an address is a value. */
+function isRecord(row: unknown): row is Record<string, unknown> {
+  if (typeof row !== "object" || row === null) return false;
+  return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;
+}
+
+/** Whether an object holds a list of values for each column, as some APIs answer. */
+function isColumns(given: object): given is Record<string, ArrayLike<unknown>> {
+  const columns = Object.values(given);
+  return columns.length > 0 && columns.every((column) => isList(column) && !holdsRows(column));
+}
+
+function holdsRows(given: unknown): boolean {
+  return isList(given) && isRecord(given[0]);
+}
+
+function noRows(given: unknown): TypeError {
+  const takes =
+    "table() takes rows: a list of objects or of lists, an object of columns, or a data " +
+    "frame of Arquero or nodejs-polars";
+  if (given instanceof Promise) return typeError(`${takes}; this is a promise: await it first`);
+  if (given === null || typeof given !== "object") {
+    return typeError(`${takes}, not ${given === null ? "null" : typeof given}`);
+  }
+  const [inside] = Object.entries(given).find(([, value]) => holdsRows(value)) ?? [];
+  if (inside === undefined) return typeError(`${takes}; to see one object, use show()`);
+  return typeError(`${takes}; the rows of this object are in its member "${inside}"`);
+}
+
+function noColumn(name: string, names: readonly string[]): TypeError {
+  const meant = closest(name, names);
+  const others = meant === undefined
+    ? `it has ${names.join(", ")}`
+    : `did you mean "${meant}"? It has ${names.join(", ")}`;
+  return typeError(`table() finds no column "${name}"; ${others}`);
+}

@@ -1,0 +1,187 @@
+import { checkOptions } from "../errors/arguments.ts";
+import { typeError } from "../errors/errors.ts";
+import { inKernel } from "../errors/front_end.ts";
+import { escapeHtml, printable, shortened } from "../values/wording.ts";
+import { readRows, type Rows } from "./rows.ts";
+import { type Bundle, display } from "./show.ts";
+
+/** Options of {@linkcode table}. */
+export interface TableOptions {
+  /** How many rows are shown, from the first. Default 50; `Infinity`: all. */
+  rows?: number;
+  /** The columns to show, in this order; for rows that are lists their names. Default: all. */
+  columns?: readonly string[];
+  /** A line above the table. Default: none. */
+  caption?: string;
+}
+
+const ROWS = 50;
+/** A longer cell is cut. In HTML a click shows all of it. */
+const CELL = 60;
+const TEXT_CELL = 40;
+/** As wide as text is in a notebook. */
+const TEXT_WIDTH = 80;
+
+/**
+ * Shows rows as a table under its cell: it scrolls, says how many rows there are, and cuts long cells,
+ * which open with a click. Outside a notebook it is printed as text, as wide as the terminal.
+ *
+ * Rows are a list of objects or of lists, an object with a list for each column, or a data frame of
+ * Arquero or nodejs-polars.
+ *
+ * ```ts ignore
+ * const rows = await fetchJson("/v1/stations");
+ * await table(rows);
+ * await table(rows, { columns: ["name", "elevationM"], caption: "All stations" });
+ * ```
+ *
+ * @throws {TypeError} If these are no rows, or a column or an option is not there.
+ */
+export function table(rows: object, options: TableOptions = {}): Promise<void> {
+  // Not async: a call without await must fail in its cell, as an error behind it would end the kernel.
+  return display(tableBundle(rows, options));
+}
+
+/** Rows as text and as HTML. */
+export function tableBundle(given: unknown, options: TableOptions = {}): Bundle {
+  if (Array.isArray(options)) {
+    throw typeError('table() takes columns as an option, such as { columns: ["name"] }');
+  }
+  const types = { rows: ["number"], columns: ["array of strings"], caption: ["string"] };
+  checkOptions("table()", options, types);
+  const { rows: limit = ROWS, columns, caption } = options;
+  if (!(limit >= 0)) throw typeError("table() takes zero or more as rows");
+  const rows = readRows(given, Math.floor(limit), columns);
+  const texts = rows.cells.map((row) => row.map(cellText));
+  const view: View = { ...rows, texts, caption, numeric: rows.columns.map(isNumeric(rows)) };
+  return { "text/plain": plainTable(view), "text/html": htmlTable(view) };
+}
+
+/** Rows as they are shown. */
+interface View extends Rows {
+  readonly texts: readonly (readonly string[])[];
+  readonly caption: string | undefined;
+  /** Whether a column has numbers, which stand to the right. */
+  readonly numeric: readonly boolean[];
+}
+
+function isNumeric({ cells }: Rows): (name: string, at: number) => boolean {
+  return (_, at) => {
+    const values = cells.map((row) => row[at]).filter((value) => value != null);
+    return values.length > 0 &&
+      values.every((value) => typeof value === "number" || typeof value === "bigint");
+  };
+}
+
+/** A value as text. What is not there is empty; `null` is told. */
+function cellText(value: unknown): string {
+  if (value === undefined) return "";
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime())
+      ? "Invalid Date"
+      : value.toISOString().replace(".000Z", "Z");
+  }
+  // Without the noise of binary fractions: 0.1 + 0.2 is 0.3.
+  if (typeof value === "number" && !Number.isInteger(value)) return `${+value.toPrecision(15)}`;
+  if (typeof value !== "object" || value === null) return String(value);
+  const hasWords = typeof value.toString === "function" &&
+    value.toString !== Object.prototype.toString && !Array.isArray(value);
+  return hasWords
+    ? String(value)
+    : Deno.inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
+}
+
+/** How many there are, and how many of them are seen. */
+function countText({ cells, rowCount, columns, columnCount }: Rows): string {
+  const number = (count: number) => count.toLocaleString("en");
+  const of = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+  const rows = cells.length < rowCount
+    ? `the first ${number(cells.length)} of ${of(rowCount, "row")}`
+    : of(rowCount, "row");
+  const seen = columns.length < columnCount ? `${number(columns.length)} of ` : "";
+  return `${rows}, ${seen}${of(columnCount, "column")}`;
+}
+
+/** Each property that front ends set on tables is set here, as in the cards. */
+const LINE = "1px solid rgba(128,128,128,.3)";
+const BOX =
+  "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +
+  "line-height:1.4";
+/** The page's color, so that rows do not shine through the names of the columns above them. */
+const PAGE = "var(--jp-layout-color0,var(--vscode-editor-background,Canvas))";
+
+/**
+ * The table as HTML. It takes text color and font from the page and holds no script and no style sheet,
+ * so that saved and untrusted notebooks show it, too.
+ */
+function htmlTable({ columns, texts, numeric, caption, ...counts }: View): string {
+  const side = (at: number) => `text-align:${numeric[at] ? "right" : "left"}`;
+  const head = columns.map((name, at) =>
+    `<th scope="col" style="${BOX};${side(at)};font-weight:600;position:sticky;top:0;` +
+    `background:${PAGE};box-shadow:inset 0 -1px rgba(128,128,128,.5)">${escapeHtml(name)}</th>`
+  );
+  const body = texts.map((row) =>
+    `<tr style="border:0;border-bottom:${LINE};background:none">${
+      row.map((text, at) => `<td style="${BOX};${side(at)}">${htmlCell(text)}</td>`).join("")
+    }</tr>`
+  );
+  const title = caption === undefined
+    ? ""
+    : `<div style="font-weight:600;margin-bottom:4px">${escapeHtml(caption)}</div>`;
+  const name = escapeHtml(caption ?? "Table");
+  return `<div style="font-size:13px">${title}` +
+    `<div role="region" aria-label="${name}" tabindex="0" style="overflow:auto;max-height:420px">` +
+    `<table style="border:0;border-collapse:collapse;margin:0;font-size:inherit;` +
+    `font-variant-numeric:tabular-nums"><thead style="border:0"><tr style="border:0">` +
+    `${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
+    `<div style="opacity:.7;font-size:12px;margin-top:4px">` +
+    `${countText({ columns, ...counts })}</div></div>`;
+}
+
+function htmlCell(text: string): string {
+  const line = oneLine(text);
+  if (line.length <= CELL) return escapeHtml(line);
+  const all = text.split("\n").map(escapeHtml).join("<br>");
+  return `<details><summary style="cursor:pointer;display:list-item">${
+    escapeHtml(shortened(line, CELL))
+  }</summary>` +
+    `<div style="white-space:pre-wrap;overflow-wrap:anywhere;max-width:480px">${all}</div></details>`;
+}
+
+/** The table as text. Columns that do not fit are named below it. */
+function plainTable({ columns, texts, numeric, caption, ...counts }: View): string {
+  const cut = (text: string) => shortened(printable(oneLine(text)), TEXT_CELL);
+  const lines = [columns, ...texts].map((row) => row.map(cut));
+  const widths = columns.map((_, at) =>
+    lines.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0)
+  );
+  const GAP = 2;
+  const available = textWidth();
+  let used = -GAP;
+  const fitting = widths.filter((width) => (used += width + GAP) <= available).length || 1;
+  const rule = widths.map((width) => "-".repeat(width));
+  const [head = [], ...body] = lines;
+  const printed = [head, rule, ...body].map((row) =>
+    row.slice(0, fitting)
+      .map((text, at) =>
+        numeric[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0)
+      )
+      .join(" ".repeat(GAP)).trimEnd()
+  );
+  const left = columns.slice(fitting).map(cut);
+  return [
+    ...(caption === undefined ? [] : [printable(caption)]),
+    ...(columns.length === 0 ? [] : printed),
+    ...(left.length === 0 ? [] : [`further columns: ${left.join(", ")}`]),
+    countText({ columns, ...counts }),
+  ].join("\n");
+}
+
+/** A terminal's width is known. A kernel may be started from one that nobody looks at. */
+function textWidth(): number {
+  return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,217 @@
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import * as aq from "arquero";
+import { table } from "../../src/notebook/mod.ts";
+import { tableBundle } from "../../src/notebook/table.ts";
+import { inFolder, runScript } from "../support/child_deno.ts";
+
+const text = (...args: Parameters<typeof tableBundle>) => tableBundle(...args)["text/plain"];
+const html = (...args: Parameters<typeof tableBundle>) => String(tableBundle(...args)["text/html"]);
+
+/** The texts of the cells, row by row, as a front end would show them. */
+function cellsOf(markup: string): string[][] {
+  return [...markup.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => cell)
+  );
+}
+
+const STATIONS = [
+  { id: "gull-harbor", elevationM: 6 },
+  { id: "snow-pass", elevationM: 2074 },
+];
+const EXPECTED = [["id", "elevationM"], ["gull-harbor", "6"], ["snow-pass", "2074"]];
+
+/** nodejs-polars, as its documentation and its code have it: a column is a property before any other. */
+function polarsFrame(columns: Record<string, unknown[]>): object {
+  const names = Object.keys(columns);
+  const height = columns[names[0] ?? ""]?.length ?? 0;
+  const frame = {
+    columns: names,
+    shape: { height, width: names.length },
+    height,
+    head: (length: number) =>
+      polarsFrame(Object.fromEntries(
+        names.map((name) => [name, columns[name]?.slice(0, length)])
+          .map(([name, values]) => [name, values ?? []]),
+      )),
+    toRecords: () =>
+      Array.from(
+        { length: height },
+        (_, at) => Object.fromEntries(names.map((name) => [name, columns[name]?.[at]])),
+      ),
+    *[Symbol.iterator]() {
+      yield* Object.values(columns);
+    },
+  };
+  return new Proxy(frame, {
+    get: (target, name) =>
+      typeof name === "string" && names.includes(name)
+        ? { values: columns[name] }
+        : Reflect.get(target, name),
+    has: (_, name) => names.includes(String(name)),
+    ownKeys: () => names,
+  });
+}
+
+const SOURCES: [what: string, rows: object][] = [
+  ["a list of objects", STATIONS],
+  ["a set of objects", new Set(STATIONS)],
+  ["an object of columns", { id: ["gull-harbor", "snow-pass"], elevationM: [6, 2074] }],
+  ["typed arrays as columns", {
+    id: ["gull-harbor", "snow-pass"],
+    elevationM: Float64Array.of(6, 2074),
+  }],
+  ["an Arquero table", aq.from(STATIONS)],
+  [
+    "an Arquero table that is filtered and sorted",
+    aq.from([STATIONS[1], { id: "below", elevationM: -1 }, STATIONS[0]])
+      .filter(aq.escape((row: { elevationM: number }) => row.elevationM > 0))
+      .orderby("elevationM"),
+  ],
+  [
+    "a frame as of nodejs-polars",
+    polarsFrame({ id: ["gull-harbor", "snow-pass"], elevationM: [6, 2074] }),
+  ],
+];
+for (const [what, rows] of SOURCES) {
+  Deno.test(`table() shows ${what}`, () => {
+    assertEquals(cellsOf(html(rows)), EXPECTED);
+    assertEquals(
+      text(rows),
+      "id           elevationM\n-----------  ----------\n" +
+        "gull-harbor           6\nsnow-pass          2074\n2 rows, 2 columns",
+    );
+  });
+}
+
+Deno.test("table() counts the rows of a frame that are not shown", () => {
+  const many = Array.from({ length: 8760 }, (_, hour) => ({ hour, height: 2 * hour }));
+  const columns = { hour: many.map(({ hour }) => hour), height: many.map(({ height }) => height) };
+  for (const rows of [many, columns, aq.from(many), polarsFrame(columns)]) {
+    const markup = html(rows, { rows: 2 });
+    assertEquals(cellsOf(markup), [["hour", "height"], ["0", "0"], ["1", "2"]]);
+    assertStringIncludes(markup, ">the first 2 of 8,760 rows, 2 columns<");
+    assertEquals(cellsOf(html(rows)).length, 51, "fifty, if nothing is said");
+  }
+  assertEquals(cellsOf(html(many, { rows: Infinity })).length, 8761);
+});
+
+Deno.test("table() shows lists as rows, with names by position, and single values as one column", () => {
+  assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
+  assertEquals(cellsOf(html([[1, "a"]], { columns: ["n", "x"] })), [["n", "x"], ["1", "a"]]);
+  assertEquals(cellsOf(html(new Map([["a", 1]]))), [["0", "1"], ["a", "1"]]);
+  assertEquals(cellsOf(html(["a", null, "b"])), [["value"], ["a"], ["null"], ["b"]]);
+  assertEquals(cellsOf(html([new URL("https://api.example/")])), [
+    ["value"],
+    ["https://api.example/"],
+  ]);
+});
+
+Deno.test("table() has a column for each name that any row has, and leaves empty what is missing", () => {
+  const rows = [{ a: 1 }, { b: null, a: 2 }, {}];
+  assertEquals(cellsOf(html(rows)), [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]);
+});
+
+Deno.test("table() takes columns in the order that is asked, and says how many there are", () => {
+  const options = { columns: ["elevationM"], caption: "Heights <m>" };
+  const markup = html(STATIONS, options);
+  assertEquals(cellsOf(markup), [["elevationM"], ["6"], ["2074"]]);
+  assertStringIncludes(markup, ">Heights &lt;m&gt;</div>");
+  assertStringIncludes(markup, ">2 rows, 1 of 2 columns<");
+  assertMatch(text(STATIONS, options), /^Heights <m>\nelevationM\n/);
+});
+
+Deno.test("table() shows values as people read them", () => {
+  const row = {
+    time: new Date(Date.UTC(2025, 6, 7, 10)),
+    exact: new Date(5),
+    never: new Date(NaN),
+    big: 12n,
+    sum: 0.1 + 0.2,
+    third: 1 / 3,
+    flag: false,
+    nested: { list: [1, "a"] },
+    duration: { toString: () => "P1D" },
+    nothing: NaN,
+  };
+  assertEquals(cellsOf(html([row]))[1], [
+    "2025-07-07T10:00:00Z",
+    "1970-01-01T00:00:00.005Z",
+    "Invalid Date",
+    "12",
+    "0.3",
+    "0.333333333333333",
+    "false",
+    "{ list: [ 1, &quot;a&quot; ] }",
+    "P1D",
+    "NaN",
+  ]);
+});
+
+Deno.test("table() lets nothing of the data be markup or move the cursor", () => {
+  const rows = [{ "<b>": "<script>alert(1)</script>", long: "<i>".repeat(50) + "\x1b[2J" }];
+  const markup = html(rows);
+  assertEquals(markup.match(/<(script|b|i)>/), null);
+  assertStringIncludes(markup, "&lt;script&gt;alert(1)&lt;/script&gt;");
+  assertEquals((markup + text(rows)).includes("\x1b"), false);
+});
+
+Deno.test("table() cuts a long cell, and all of it is there behind a click", () => {
+  const long = Array.from({ length: 40 }, (_, at) => `word${at}`).join("\n");
+  const [, [cell = ""] = []] = cellsOf(html([{ long }]));
+  const [, summary, all] = /<summary[^>]*>(.*?)<\/summary><div[^>]*>(.*)<\/div>/.exec(cell) ?? [];
+  assertEquals(summary?.length, 61);
+  assertEquals(summary?.slice(0, 12), "word0 word1 ");
+  assertEquals(all?.replaceAll("<br>", "\n"), long);
+  assertEquals(text([{ long }]).split("\n")[2], `${long.replaceAll("\n", " ").slice(0, 40)}…`);
+});
+
+Deno.test("table() as text is no wider than a page, and names the columns that do not fit", () => {
+  const names = Array.from({ length: 12 }, (_, at) => `column number ${at}`);
+  const lines = text([Object.fromEntries(names.map((name) => [name, 1]))]).split("\n");
+  assertEquals(lines.slice(0, 3).every((line) => line.length <= 80), true);
+  assertEquals(lines[3], `further columns: ${names.slice(4).join(", ")}`);
+});
+
+Deno.test("table() of nothing says so", () => {
+  assertEquals(text([]), "0 rows, 0 columns");
+  assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
+});
+
+const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: string][] = [
+  ["a page of an API", { items: STATIONS, total: 2 }, {}, 'are in its member "items"'],
+  ["a page with nothing else", { items: STATIONS }, {}, 'are in its member "items"'],
+  ["one object", { id: "gull-harbor" }, {}, "use show()"],
+  ["a text", "gull-harbor", {}, "not string"],
+  ["nothing", undefined, {}, "not undefined"],
+  ["null", null, {}, "not null"],
+  ["a promise", Promise.resolve(STATIONS), {}, "await it first"],
+  ["a wrong column", STATIONS, { columns: ["elevationm"] }, 'did you mean "elevationM"?'],
+  ["columns as console.table() takes them", STATIONS, ["id"], "{ columns: ["],
+  ["a mistyped option", STATIONS, { row: 3 }, 'did you mean "rows"?'],
+  ["a negative number of rows", STATIONS, { rows: -1 }, "zero or more"],
+];
+for (const [what, given, options, why] of NO_ROWS) {
+  Deno.test(`table() refuses ${what} at once, and says what to do`, () => {
+    // Thrown, not rejected: without await an error would end the kernel.
+    const error = assertThrows(() => table(given as object, options), TypeError);
+    assertStringIncludes(error.message, why);
+  });
+}
+
+Deno.test("in a script table() and show() print text", () =>
+  inFolder(async (cwd) => {
+    const module = import.meta.resolve("../../src/notebook/mod.ts");
+    const script = `
+    import { show, table } from "${module}";
+    await table([{ a: 1 }]);
+    await show({ b: [2] });
+    await show(Object.assign(new Error("went wrong"), { code: "WRONG" }));
+    await show("${"word ".repeat(20)}");`;
+    const { code, stdout, stderr } = await runScript(script, { cwd });
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(
+      stdout,
+      "a\n-\n1\n1 row, 1 column\n{ b: [ 2 ] }\nError WRONG: went wrong\n" +
+        `${"word ".repeat(16).trim()}\n${"word ".repeat(4).trim()}\n`,
+    );
+  }));

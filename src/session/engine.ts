@@ -51,6 +51,7 @@ import {
   type Transaction,
   type Wait,
   type Written,
+  type WrittenBy,
 } from "./store.ts";
 
 /** Makes the store of a session; replaced in tests. */
@@ -522,17 +523,17 @@ export class Engine {
       ? signedOut(this.#configuration.isByCommand)
       : stateOf(tokens);
     this.#setState(next);
-    return { written: await this.#write(transaction, tokens, true), tellProvider };
+    return { written: await this.#write(transaction, tokens, "change"), tellProvider };
   }
 
   /** What was written is no news; what others wrote in its place is. */
   async #write(
     transaction: Transaction,
     tokens: Tokens | undefined,
-    over: boolean,
+    by: WrittenBy,
   ): Promise<Written> {
     const writing = this.#writing.then(async () => {
-      const written = await transaction.write(tokens, over);
+      const written = await transaction.write(tokens, by);
       if (written.kind === "others wrote") this.#follow(written.stored);
       else this.#seen = written.stored;
       return written;
@@ -740,7 +741,7 @@ export class Engine {
     this.notices.clear("EARLY_REFRESH_FAILED");
     const next = () => afterRefresh(this.current, held, fresh, transaction.lock === "held");
     for (let writes = 1; tokensOf(next()) === fresh; writes++) {
-      const written = await this.#write(transaction, fresh, false);
+      const written = await this.#write(transaction, fresh, "refresh");
       // Without an end to it, whoever changes the store each time would hold all calls up.
       if (written.kind === "others wrote" && writes < MOST_WRITES) continue;
       // Without the lock a login may count since.
@@ -762,7 +763,7 @@ export class Engine {
     const isGood = isGoodFor(held, this.world, 0);
     this.#setState(afterRefusal(this.current, held, because, isGood));
     if (transaction.lock === "busy") return;
-    await this.#write(transaction, tokensOf(this.current), false);
+    await this.#write(transaction, tokensOf(this.current), "refusal");
   }
 
   /** Tells the provider of a logout. */

@@ -62,10 +62,11 @@ export class EnvStore implements SessionStore {
     try {
       return await work({
         lock: lock.state,
-        write: async (tokens, over) => {
-          const written = await this.#write(file, tokens, lock.state === "held", over);
+        write: async (tokens, by) => {
+          const isLogin = by === "change";
+          const written = await this.#write(file, tokens, lock.state === "held", isLogin);
           if (written.kind === "saved" && tokens !== undefined) {
-            savedBy = over ? "login" : "refresh";
+            savedBy = isLogin ? "login" : "refresh";
           }
           return written;
         },

@@ -25,17 +25,22 @@ export type Written =
   | { readonly kind: "others wrote"; readonly stored: Stored }
   | { readonly kind: "failed"; readonly problem: AuthError; readonly stored: Stored };
 
+/** What writes to a store, which decides what gives way. */
+export type WrittenBy =
+  /** A login or a logout: they take the place of all that others wrote meanwhile. */
+  | "change"
+  /** A refresh: what others wrote since the transaction looked stays, but for a refusal. */
+  | "refresh"
+  /** A refresh that was refused: it gives way to the tokens that a late holder of the lock got for the same refresh token. */
+  | "refusal";
+
 /** What can be done while no other process on the store does anything. */
 export interface Transaction {
   readonly lock: LockState;
   /** Why the store does not answer, if the lock is `away`. */
   readonly problem?: AuthError | undefined;
-  /**
-   * Writes tokens, or takes them out (`undefined`).
-   *
-   * @param over Whether to write over what others wrote meanwhile, as a login does.
-   */
-  write(tokens: Tokens | undefined, over: boolean): Promise<Written>;
+  /** Writes tokens, or takes them out (`undefined`). */
+  write(tokens: Tokens | undefined, by: WrittenBy): Promise<Written>;
 }
 
 /** How long a transaction waits for its lock. */

@@ -7,6 +7,7 @@ import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { jwt } from "../support/answers.ts";
 import { stop } from "../support/stop_process.ts";
 import { testNeeding } from "../support/needs.ts";
+import { rejection } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 const SCRIPT = `
@@ -18,17 +19,30 @@ console.log(await session.accessToken());`;
 /** Time enough to see a lock end, in milliseconds. */
 const DEADLINE_MS = 2_000;
 
-/** A provider that gives a token of this name to whoever asks next. */
-async function answerNext(provider: Deno.Listener, name: string): Promise<string> {
+/** A provider that refuses the refresh token of whoever asks next. */
+async function refuseNext(provider: Deno.Listener): Promise<void> {
   using connection = await provider.accept();
   await readRequest(bytesOf(connection));
-  return await answer(connection, name);
+  const body = { __type: "NotAuthorizedException", message: "Invalid Refresh Token" };
+  const text = rawAnswer(400, JSON.stringify(body));
+  await writeAll(connection, new TextEncoder().encode(text));
 }
 
-async function answer(connection: Deno.Conn, name: string): Promise<string> {
-  const exp = Date.now() / 1_000 + 1_800;
+/** A provider that gives a token of this name to whoever asks next. */
+async function answerNext(
+  provider: Deno.Listener,
+  name: string,
+  seconds?: number,
+): Promise<string> {
+  using connection = await provider.accept();
+  await readRequest(bytesOf(connection));
+  return await answer(connection, name, seconds);
+}
+
+async function answer(connection: Deno.Conn, name: string, seconds = 1_800): Promise<string> {
+  const exp = Date.now() / 1_000 + seconds;
   const AccessToken = jwt({ sub: "ada", client_id: "client", exp, jti: name });
-  const result = { AccessToken, RefreshToken: `for-${name}`, ExpiresIn: 1_800 };
+  const result = { AccessToken, RefreshToken: `for-${name}`, ExpiresIn: seconds };
   const text = rawAnswer(200, JSON.stringify({ AuthenticationResult: result }));
   await writeAll(connection, new TextEncoder().encode(text));
   return AccessToken;
@@ -41,6 +55,7 @@ async function whileAsking(
     answerIt: () => Promise<string>,
     next: () => Promise<string>,
     session: () => ReturnType<typeof createSession>,
+    refused: () => Promise<void>,
   ) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
@@ -53,7 +68,8 @@ async function whileAsking(
       ...{ username: "ada", password: "Pass-word-1" },
     };
     const one = createSession(options);
-    await Promise.all([one.login(), answerNext(provider, "login")]);
+    // It has ended when the lock of a holder ends.
+    await Promise.all([one.login(), answerNext(provider, "login", 1)]);
     await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
     const child = new Deno.Command(Deno.execPath(), {
       args: [
@@ -70,7 +86,11 @@ async function whileAsking(
       assertEquals(await one.accessToken(), token);
       return token;
     };
-    await use(child, () => answer(connection, "late"), next, () => createSession(options));
+    const refused = async () => {
+      const [error] = await Promise.all([rejection(one.refresh()), refuseNext(provider)]);
+      assertEquals(error.code, "REFRESH_REJECTED");
+    };
+    await use(child, () => answer(connection, "late"), next, () => createSession(options), refused);
   });
 }
 
@@ -102,5 +122,43 @@ testNeeding(
       const other = session();
       await other.login();
       assertEquals(await other.accessToken(), token);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "tokens of a holder that was stopped count, where the next one was refused meanwhile",
+  () =>
+    whileAsking(async (child, answerIt, _, session, refused) => {
+      await stop(child, true);
+      await refused();
+      assertEquals((await rejection(session().refresh())).code, "NO_SESSION");
+      // Real time: it must be plain to the process that it was stopped.
+      await new Promise((done) => setTimeout(done, DEADLINE_MS));
+      const token = await answerIt();
+      await stop(child, false);
+      const { stdout } = await child.output();
+      assertEquals(new TextDecoder().decode(stdout).trim(), token);
+      const other = session();
+      await other.login();
+      assertEquals([await other.accessToken(), other.status().canRefresh], [token, true]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "tokens of a holder that was stopped do not count after a logout meanwhile",
+  () =>
+    whileAsking(async (child, answerIt, _, session, refused) => {
+      await stop(child, true);
+      await refused();
+      const other = session();
+      await other.logout({ revoke: false });
+      await answerIt();
+      await stop(child, false);
+      assertEquals((await child.output()).success, false);
+      for (const each of [other, session()]) {
+        assertEquals((await rejection(each.accessToken())).code, "NO_SESSION");
+      }
     }),
 );

@@ -20,7 +20,8 @@ export const comparesNothing: Wrap = (store) => ({
   read: () => store.read(),
   transaction: (work, wait) =>
     store.transaction(
-      (transaction) => work({ ...transaction, write: (tokens) => transaction.write(tokens, true) }),
+      (transaction) =>
+        work({ ...transaction, write: (tokens) => transaction.write(tokens, "change") }),
       wait,
     ),
 });
@@ -31,7 +32,7 @@ export const locksNobody: Wrap = (store): SessionStore => ({
   transaction: (work, wait) =>
     work({
       lock: "held",
-      write: (tokens, over) =>
-        store.transaction((transaction) => transaction.write(tokens, over), wait),
+      write: (tokens, by) =>
+        store.transaction((transaction) => transaction.write(tokens, by), wait),
     }),
 });

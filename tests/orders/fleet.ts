@@ -216,7 +216,7 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
         throw new Unreachable("it did not answer in time");
       }
       await time.sleep(STORE_MS);
-      const { answer, hasFreed } = script.run(words as unknown as Words, time.now);
+      const { answer, hasFreed } = script.run(words as unknown as Words, Math.floor(time.now));
       if (hasFreed) { for (const tell of [...listeners]) time.at(time.now + STORE_MS, tell); }
       return answer;
     },

@@ -73,8 +73,8 @@ export class GateStore implements SessionStore {
       let revision = place.revision;
       return await work({
         lock: isHeld ? "held" : "busy",
-        write: async (tokens, over) => {
-          const written = await this.#write(tokens, over ? undefined : revision);
+        write: async (tokens, by) => {
+          const written = await this.#write(tokens, by === "change" ? undefined : revision);
           if (written.kind !== "failed") revision = place.revision;
           return written;
         },

@@ -6,6 +6,7 @@ export type Words = readonly [
   keepMs: string,
   owner: string,
   lockMs: string,
+  replacesUpTo: string,
 ];
 
 /** Does what the client's script does in a Redis server, without one. Entries never end here. */
@@ -18,14 +19,15 @@ export class RedisScript {
    * @param now The server's clock, milliseconds since 1970.
    * @returns The script's answer; whether it wrote, freed the lock, or gave the lock of a holder that is late.
    */
-  run([number, id, data, , owner, lockMs]: Words, now: number): {
+  run([number, id, data, , owner, lockMs, replacesUpTo]: Words, now: number): {
     readonly answer: readonly (string | number)[];
     readonly hasWritten: boolean;
     readonly hasFreed: boolean;
     readonly isHolder: boolean;
     readonly isAfterLateHolder: boolean;
   } {
-    const hasWritten = Number(number) > this.kept.number;
+    const hasWritten = Number(number) > this.kept.number &&
+      this.kept.number <= Number(replacesUpTo);
     if (hasWritten) this.kept = { number: Number(number), id, data };
     const next = Math.max(this.#given + 1_000, this.kept.number + 1_000, now * 1_000);
     const held = this.#lock && this.#lock.endsAt > now ? this.#lock.owner : undefined;

@@ -24,7 +24,8 @@ testNeeding(
       let last = 0;
       for (let k = 0; k < 150; k++) {
         const number = pick([0, last, last + 1, Math.max(0, last - 1)]);
-        const known = { number, id: `id-${k}`, data: pick(["", "some", "other"]) };
+        const replacesUpTo = pick([number, last, Math.max(0, last - 1)]);
+        const known = { number, id: `id-${k}`, data: pick(["", "some", "other"]), replacesUpTo };
         const lock = pick([{}, { owner: pick(["a", "b"]), lockMs: pick([0, 60_000]) }]);
         const request: Request = { known, keepMs: 60_000, ...lock };
         const ours = await exchange(stand, "name", request, 5_000);

@@ -72,7 +72,10 @@ export function inStore(store: string, { options }: Portless): Place {
   const url = new URL(store);
   const name = `platform-auth:{${parts.join(":")}}`;
   const ask = async (known: Kept) =>
-    await exchange(await Connection.to(url), name, { known, keepMs: 60_000 }, 10_000);
+    await exchange(await Connection.to(url), name, {
+      known: { ...known, replacesUpTo: known.number - 1 },
+      keepMs: 60_000,
+    }, 10_000);
   const nothing: Kept = { number: 0, id: "", data: "" };
   return {
     kind: "store",

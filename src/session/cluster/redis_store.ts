@@ -13,9 +13,17 @@ import {
   type Transaction,
   type Wait,
   type Written,
+  type WrittenBy,
 } from "../store.ts";
 import { Connection, type Listening, Unreachable } from "./connection.ts";
-import { type Answer, channelOf, exchange, type Kept, type Request } from "./store_script.ts";
+import {
+  type Answer,
+  channelOf,
+  exchange,
+  type Kept,
+  type Known,
+  type Request,
+} from "./store_script.ts";
 import { Seal } from "./sealing.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
@@ -26,17 +34,20 @@ const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 
+/** How often a login or a logout is written where others write at the same time. */
+const MOST_WRITES = 5;
+
 /** What the store held when it was last asked, or holds as soon as it is asked again. */
-interface Known extends Kept {
+interface Latest extends Known {
   readonly stored: Stored;
 }
 
-/** A lock, with the number of what its holder writes; each write takes the next one. */
+/** A lock, with the number of what its holder writes first. */
 interface NumberedLock {
   readonly state: LockState;
   /** Why the store is away. */
   readonly problem?: AuthError;
-  number: number;
+  readonly number: number;
 }
 
 /**
@@ -50,7 +61,9 @@ export class RedisStore {
   readonly #seal: Seal | undefined;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
-  #known: Known = { number: 0, id: "", data: "", stored: NOTHING };
+  #known: Latest = { number: 0, id: "", data: "", replacesUpTo: -1, stored: NOTHING };
+  /** The number of what the session knows. */
+  #seenNumber = 0;
   #looking: Promise<unknown> | undefined;
   #problem: AuthError | undefined;
 
@@ -89,6 +102,7 @@ export class RedisStore {
   }
 
   read(): Stored {
+    this.#seenNumber = this.#known.number;
     return this.#known.stored;
   }
 
@@ -109,34 +123,53 @@ export class RedisStore {
       return await work({
         lock: lock.state,
         problem: lock.problem,
-        write: (tokens) => this.#write(tokens, lock),
+        write: (tokens, by) => this.#write(tokens, by, lock),
       });
     } finally {
       if (lock.state === "held") await this.#release(owner);
     }
   }
 
+  async #write(
+    tokens: Tokens | undefined,
+    by: WrittenBy,
+    lock: NumberedLock,
+  ): Promise<Written> {
+    for (let writes = 1;; writes++) {
+      const written = await this.#writeOnce(tokens, by, lock);
+      // The lock was over, and another holder wrote.
+      const isBehind = by === "change" && written.kind === "others wrote";
+      if (!isBehind || writes === MOST_WRITES) return written;
+    }
+  }
+
   /** Makes this the latest, unless what others wrote is later. */
-  async #write(tokens: Tokens | undefined, lock: NumberedLock): Promise<Written> {
-    const known = await this.#sealed(tokens, this.#nextNumber(lock));
+  async #writeOnce(
+    tokens: Tokens | undefined,
+    by: WrittenBy,
+    lock: NumberedLock,
+  ): Promise<Written> {
+    const seen = this.#seenNumber;
+    // Just above what was refused: the number of a late holder, who may have got good tokens, is higher.
+    const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
+    const replacesUpTo = by === "change" ? number - 1 : by === "refusal" ? seen : seen + 1;
+    if (this.#known.number > replacesUpTo) return { kind: "others wrote", stored: this.read() };
+    const known = { ...await this.#sealed(tokens, number), replacesUpTo };
     this.#known = known;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
     const limitMs = lock.state === "held"
       ? this.#configuration().settings.timeoutMs / 4
       : ANSWER_MS;
     const answer = await this.#untilReached({}, limitMs);
-    const { stored } = this.#known;
+    const stored = this.read();
     if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
-    // Who writes once more knows of what others wrote.
-    lock.number = Math.max(lock.number, this.#known.number + 1);
     return { kind: stored === known.stored ? "saved" : "others wrote", stored };
   }
 
-  /** The number of a write. Without the lock it is later than all that is known. */
-  #nextNumber(lock: NumberedLock): number {
-    if (lock.state === "held") return lock.number++;
-    const now = lock.state === "away" ? this.#configuration().world.now() * 1_000 : lock.number;
-    return Math.max(now, this.#known.number + 1);
+  /** The number of a write, later than all that is known. */
+  #nextNumber({ state, number }: NumberedLock): number {
+    const given = state === "away" ? this.#configuration().world.now() * 1_000 : number;
+    return Math.max(given, this.#known.number + 1);
   }
 
   async #acquire(
@@ -235,13 +268,21 @@ export class RedisStore {
     const all = { ...request, known, keepMs };
     const answer = await exchange(this.#connection, name, all, limitMs);
     const { kept } = answer;
-    const { id, number } = this.#known;
-    if (kept.number > number || (kept.number === number && kept.id !== id)) {
+    const isNews = () => {
+      const { id, number, replacesUpTo } = this.#known;
+      return kept.number > replacesUpTo && (kept.number !== number || kept.id !== id);
+    };
+    if (isNews()) {
       const tokens = await this.#opened(kept);
       // Another answer may have been later.
-      if (kept.number >= this.#known.number) {
+      if (isNews()) {
         const { stored } = this.#known;
-        this.#known = { ...kept, stored: isSame(stored.tokens, tokens) ? stored : { tokens } };
+        const replacesUpTo = kept.number - 1;
+        this.#known = {
+          ...kept,
+          replacesUpTo,
+          stored: isSame(stored.tokens, tokens) ? stored : { tokens },
+        };
       }
     }
     this.#problem = undefined;
@@ -266,7 +307,10 @@ export class RedisStore {
     return error;
   }
 
-  async #sealed(tokens: Tokens | undefined, number: number): Promise<Known> {
+  async #sealed(
+    tokens: Tokens | undefined,
+    number: number,
+  ): Promise<Kept & { readonly stored: Stored }> {
     const id = crypto.randomUUID();
     const stored: Stored = { tokens };
     if (tokens === undefined) return { number, id, data: "", stored };

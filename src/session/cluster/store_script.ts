@@ -12,10 +12,16 @@ export interface Kept {
   readonly data: string;
 }
 
+/** What a process knows as the latest. */
+export interface Known extends Kept {
+  /** The highest number that it may take the place of. A refresh leaves what others wrote since it looked. */
+  readonly replacesUpTo: number;
+}
+
 /** What is asked of the store. */
 export interface Request {
-  /** What this process knows as the latest. The store takes it over if it is later than its own. */
-  readonly known: Kept;
+  /** The store takes it over if it is later than its own. */
+  readonly known: Known;
   /** How long that is to be kept. */
   readonly keepMs: number;
   /** Who asks for the lock, or gives it back. */
@@ -39,6 +45,10 @@ export interface Answer {
  * One step in the store, which nothing can come between. A number that is lower than the one of what
  * is kept is that of a late writer, and changes nothing. Asking twice is the same as asking once.
  *
+ * A refresh brings the number that it may take the place of, too: what others wrote since it looked stays.
+ * A refusal of the refresh token is written under the lowest number there is, so that it gives way to a
+ * holder of the lock that was late, and whose tokens are good.
+ *
  * What no client of ours writes counts for nothing, or it would stop all clients for good: a number that
  * is none, or is ten years ahead of the store's clock, and a lock without an end, or that ends in more
  * than an hour. An entry of such a number is taken out.
@@ -57,7 +67,7 @@ if not number then
   redis.call('DEL', KEYS[1])
   number = 0
 end
-if brought > number then
+if brought > number and number <= (tonumber(ARGV[7]) or 0) then
   number = brought
   redis.call('HSET', KEYS[1], 'number', ARGV[1], 'id', ARGV[2], 'data', ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
@@ -90,7 +100,8 @@ export async function exchange(
   limitMs: number,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const words = [known.number, known.id, known.data, keepMs, owner, lockMs].map(String);
+  const { number: brought, replacesUpTo } = known;
+  const words = [brought, known.id, known.data, keepMs, owner, lockMs, replacesUpTo].map(String);
   const keys = [name, `${name}:lock`, channelOf(name)];
   const answer = await connection.run(SCRIPT, keys, words, limitMs, signal);
   const [number, id, data, next, held, freeIn] = Array.isArray(answer) ? answer : [];

@@ -2,7 +2,8 @@
 import { failedCheck, type Finding } from "../display/diagnosis.ts";
 import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
 import { gitIgnores, gitTracking, ignoreAdvice, mayRunGit, untrackCommand } from "../files/git.ts";
-import { displayPath } from "../files/paths.ts";
+import { lookAt, mayRead, ownUid, realPath } from "../files/look.ts";
+import { displayPath, folderOf } from "../files/paths.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { AuthError } from "../errors/errors.ts";
@@ -25,11 +26,51 @@ export async function checkEnvFile(configuration: Configuration): Promise<Findin
   const place = displayPath(envFile);
   const problem = settings.file.problem ?? missingWritePermission(envFile);
   if (problem) return [...notes, failedCheck(name, problem)];
+  const unwritable = whyUnwritable(folderOf(realPath(envFile)));
+  if (unwritable !== undefined) {
+    const message = `${place} cannot be written, so the session is in memory only: ${unwritable}`;
+    const finding: Finding = { name, level: "warn", message, fix: ANOTHER_FILE };
+    return [...notes, finding, ...await checkGit(envFile)];
+  }
   if (!settings.file.exists) {
     const message = `${place} is not there yet: the first login creates it`;
     return [...notes, { name, level: "ok", message }, ...await checkGit(envFile)];
   }
   return [...notes, checkPrivacy(envFile, Deno.statSync(envFile).mode), ...await checkGit(envFile)];
+}
+
+const ANOTHER_FILE = "make its folder writable, or name another file in AUTH_ENV_FILE; with " +
+  "AUTH_ENV_FILE=false this is not said any more";
+
+/** Why no file can be made in a folder, as far as a look tells: nothing is written. */
+function whyUnwritable(folder: string): string | undefined {
+  if (!mayRead(folder)) return undefined;
+  const info = lookAt(folder);
+  if (info === undefined) return "its folder is not there";
+  return isOnReadOnlyDisk(folder) ? "its disk is read-only" : whyForbidden(info, ownUid());
+}
+
+/** Why a user may not make files in a folder with this owner and these permission bits, as far as they tell. */
+function whyForbidden(
+  { uid, mode }: Pick<Deno.FileInfo, "uid" | "mode">,
+  own: number | undefined,
+): string | undefined {
+  // Windows has no such bits, and to root they do not matter.
+  if (uid === null || mode === null || own === undefined || own === 0) return undefined;
+  if (uid === own) return (mode & 0o200) === 0 ? "its folder is marked as read-only" : undefined;
+  // Whether this user is in the group is not known.
+  return (mode & 0o022) === 0 ? "its folder belongs to another user" : undefined;
+}
+
+/** A disk that is read-only refuses to rename before it looks for the file, which is not there. */
+function isOnReadOnlyDisk(folder: string): boolean {
+  const missing = `${folder}/${crypto.randomUUID()}`;
+  try {
+    Deno.renameSync(missing, `${missing}.tmp`);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EROFS";
+  }
+  return false;
 }
 
 /** Who can read a `.env` with these permission bits. On Windows they are made up, so nothing is claimed. */

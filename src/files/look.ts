@@ -34,7 +34,7 @@ export function hasForeignLink(path: string, info: Deno.FileInfo | undefined): b
 }
 
 /** The user of this process; without permission to ask for it, the owner of the working folder. */
-function ownUid(): number | undefined {
+export function ownUid(): number | undefined {
   if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
     return Deno.uid() ?? undefined;
   }

@@ -3,7 +3,8 @@ import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { lackOf, needing } from "../support/needs.ts";
+import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
+import { lackOf, needing, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -108,6 +109,71 @@ Deno.test("shadowing: the environment that wins over another value in the .env i
     assertCheck(diagnosis, "shadowing", "warn", /: USER_POOL_ID$/, /^unset USER_POOL_ID,/);
     assertEquals(diagnosis.ok, true);
   }));
+
+Deno.test({
+  ...needing(noTinyDisk, ".env: on a read-only disk it cannot be written, which only a look tells"),
+  fn: () =>
+    onTinyDisk(async (folder) => {
+      const envFile = `${folder}/.env`;
+      const remount = (how: string) => runQuietly("mount", "-o", `remount,${how}`, folder);
+      for (const isThere of [false, true]) {
+        if (isThere) await Deno.writeTextFile(envFile, "", { mode: 0o600 });
+        assertEquals(await remount("ro"), "done");
+        try {
+          const said = /\.env cannot be written, so .* in memory only: its disk is read-only$/;
+          const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
+          assertCheck(diagnosis, ".env", "warn", said, /make its folder writable.*AUTH_ENV_FILE/);
+        } finally {
+          await remount("rw");
+        }
+        assertMatch(checkNamed(".env", await diagnosisOf({ ...SETTINGS, envFile })).level, /^ok$/);
+      }
+    }),
+});
+
+Deno.test(".env: a folder that is not there; and nothing is written, also not for a moment", async () => {
+  await inFolder(async (folder) => {
+    const envFile = `${folder}/gone/.env`;
+    const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
+    assertCheck(diagnosis, ".env", "warn", /in memory only: its folder is not there$/, /AUTH_ENV/);
+    const look = () => [[...Deno.readDirSync(folder)].length, Deno.statSync(folder).mtime];
+    const before = look();
+    await diagnosisOf({ ...SETTINGS, envFile: `${folder}/.env` });
+    assertEquals(look(), before);
+  });
+});
+
+Deno.test({
+  ...needing(
+    NOT_ON_WINDOWS,
+    ".env: a folder that its owner or others may not write to, by its mode",
+  ),
+  fn: () =>
+    inFolder(async (folder) => {
+      const { uid } = Deno;
+      const isRoot = uid() === 0;
+      const owner = isRoot ? 1_000 : uid() ?? 0;
+      if (isRoot) await Deno.chown(folder, owner, null);
+      const said = async (user: number, mode: number) => {
+        await Deno.chmod(folder, mode);
+        Object.defineProperty(Deno, "uid", { configurable: true, value: () => user });
+        return checkNamed(".env", await diagnosisOf({ ...SETTINGS, envFile: `${folder}/.env` }))
+          .message.replace(/^.*: /, "");
+      };
+      const created = "the first login creates it";
+      try {
+        assertEquals(await said(owner, 0o700), created);
+        assertEquals(await said(owner, 0o577), "its folder is marked as read-only");
+        assertEquals(await said(0, 0o500), created, "root may write");
+        assertEquals(await said(owner + 1, 0o755), "its folder belongs to another user");
+        // Perhaps the user is in the group.
+        for (const mode of [0o775, 0o757]) assertEquals(await said(owner + 1, mode), created);
+      } finally {
+        Object.defineProperty(Deno, "uid", { configurable: true, value: uid });
+        await Deno.chmod(folder, 0o700);
+      }
+    }),
+});
 
 Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", () =>
   inFolder(async (folder) => {

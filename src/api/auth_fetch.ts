@@ -263,15 +263,17 @@ async function attempt(
   }
 }
 
+/** What to do where no reason has advice of its own. */
+const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
+
 /** No answer came. It is a `TypeError`, as the runtime's `fetch` throws. */
 export class NetworkError extends TypeError {
   /** Class and system code of the error behind it. */
   declare readonly cause?: ErrorCause;
   readonly #reason: string;
 
-  constructor(url: URL, reason: string, cause?: unknown) {
+  constructor(url: URL, reason: string, fix: string = CHECK_NETWORK, cause?: unknown) {
     const problem = printable(`Cannot reach ${url.origin}${url.pathname} (${reason})`);
-    const fix = "check the address, the network and any proxy, then try again";
     super(sentenceOf({ problem, fix }));
     this.#reason = reason;
     const known = causeOf(cause);
@@ -304,10 +306,10 @@ function explained(
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   const text = `${error.message} ${cause}`;
-  const { words, isKnown } = networkReason(error);
+  const { words, fix, isKnown } = networkReason(error);
   // The runtime's own error explains misuse, such as a body that was read before.
   if (!isKnown && !/header|url|:\/\//i.test(text)) return error;
-  return new NetworkError(url, words, error);
+  return new NetworkError(url, words, fix, error);
 }
 
 /** How much of a body that comes in many pieces is kept, in bytes: a stream may be longer than the memory. */

@@ -57,19 +57,19 @@ export async function diagnose(
   const api = await checkApi(configuration, signal);
   const checks = [
     checkRuntime(),
-    await checkSettings(configuration, status),
+    ...await checkSettings(configuration, status),
     ...checkShadowing(configuration),
     ...(stored?.checks ?? await checkEnvFile(configuration)),
-    checkDialect(configuration, endpoint),
-    await checkSecretHash(),
     ...checkProxy(configuration, endpoint),
     ...reached,
     api.finding,
     ...await checkToken("token", api, tokens, configuration, signal),
     checkSession(status),
+    ...(options.login ? await checkLogin(configuration, api, signal) : []),
     checkPermissions(configuration),
+    checkDialect(configuration, endpoint),
+    await checkSecretHash(),
   ];
-  if (options.login) checks.push(...await checkLogin(configuration, api, signal));
   return diagnosisOf(checks);
 }
 

@@ -194,10 +194,12 @@ function whyUnreached(
   if (error instanceof Deno.errors.NotCapable) {
     return { message: `${host} may not be reached`, fix: `run with --allow-net=${host}` };
   }
-  const message = timedOut
-    ? `${host} did not answer in ${REACH_MS / 1_000} seconds`
-    : `${host}: ${networkReason(error).words}`;
-  return { message, fix: "check the address, the network and any proxy" };
+  const elsewhere = "check the address, the network and any proxy";
+  if (timedOut) {
+    return { message: `${host} did not answer in ${REACH_MS / 1_000} seconds`, fix: elsewhere };
+  }
+  const { words, fix = elsewhere } = networkReason(error);
+  return { message: `${host}: ${words}`, fix };
 }
 
 /** Which requests go through a proxy. Its address is not shown: it may hold a password. */

@@ -3,24 +3,45 @@ import { dialectOf, isAwsHost, settingsFault } from "../provider/provider_settin
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
+import type { SettingOrigin } from "../settings/settings.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 
-/** Whether all settings of a login are there, and where each came from. */
+/** Where settings come from, as people call it. */
+const PLACES: Readonly<Record<SettingOrigin, string>> = {
+  option: "as options",
+  environment: "from the environment",
+  file: "from the .env",
+};
+
+/** A line of names is not longer, so that it fits a terminal and a card. */
+const MAX_NAMES_LENGTH = 72;
+
+/** Whether all settings of a login are there, and where each came from: a line for each place. */
 export async function checkSettings(
   { settings, options }: Configuration,
   status: SessionStatus,
-): Promise<Finding> {
+): Promise<Finding[]> {
   const name = "settings";
   // A portal token needs none of them while it lasts.
   const usable = status.state === "valid" || status.state === "unknown";
   const level = usable && !status.canRefresh ? "warn" : "fail";
   const fault = await settingsFault(options, settings);
-  if (fault) return { name, level, message: fault.problem, fix: fault.fix };
-  const origins = SETTING_NAMES.flatMap((key) => {
-    const origin = settings.origin(key);
-    return origin === undefined ? [] : [`${VARIABLES[key]} (${origin})`];
+  if (fault) return [{ name, level, message: fault.problem, fix: fault.fix }];
+  return Object.entries(PLACES).flatMap(([origin, place]) => {
+    const names = SETTING_NAMES.filter((key) => settings.origin(key) === origin);
+    return inLines(names.map((key) => VARIABLES[key]))
+      .map((line): Finding => ({ name, level: "ok", message: `${place}: ${line}` }));
   });
-  return { name, level: "ok", message: origins.join(", ") };
+}
+
+function inLines(names: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const name of names) {
+    const longer = `${lines.at(-1)}, ${name}`;
+    if (lines.length > 0 && longer.length <= MAX_NAMES_LENGTH) lines[lines.length - 1] = longer;
+    else lines.push(name);
+  }
+  return lines;
 }
 
 /** Names the variables of the environment that win over another value in the `.env`: often they are forgotten. */
@@ -43,12 +64,15 @@ export function checkDialect(
   { options, settings }: Configuration,
   endpoint: URL | null,
 ): Finding {
-  const name = "wire words";
+  const name = "request headers";
   const dialect = dialectOf(options, settings);
   if (!dialect || !endpoint) return { name, level: "skip", message: "no provider is set" };
   const isAws = dialect.service.startsWith("AWSCognito");
   const fits = !isAwsHost(endpoint.hostname) || isAws;
-  const message = `${dialect.targetHeader}: ${dialect.service}`;
+  const whose = typeof options.provider === "object"
+    ? "as the option provider has them"
+    : `as ${isAws ? "Amazon Cognito" : "the API document"} has them`;
+  const message = `${whose} (${dialect.targetHeader}: ${dialect.service})`;
   return fits
     ? { name, level: "ok", message }
     : { name, level: "fail", message, fix: "remove AUTH_PROVIDER, or set it to aws" };

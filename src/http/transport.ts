@@ -50,6 +50,8 @@ export function isSafeTransport(url: URL): boolean {
 interface NetworkReason {
   /** For people; without address and header. */
   readonly words: string;
+  /** What to do, where checking address, network and proxy does not help. */
+  readonly fix: string | undefined;
   /** Whether the reason is in the table below. */
   readonly isKnown: boolean;
   /** Whether no connection was made, so that nothing was sent. */
@@ -58,31 +60,47 @@ interface NetworkReason {
   readonly mayPass: boolean;
 }
 
-/** What an error of the network says, and what that means. The first that fits counts. */
-const REASONS: readonly (readonly [says: RegExp, words: string, lasting?: "lasting"])[] = [
-  [/connection refused|ECONNREFUSED/i, "the connection was refused"],
-  [/dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, "the host name was not found"],
-  [
-    /certificate|UnknownIssuer|tls|ssl|corrupt message|handshake/i,
-    "no trusted TLS connection",
-    "lasting",
-  ],
-  [/proxy|tunnel/i, "the proxy refused the connection"],
-  [/unreachable/i, "the network is unreachable"],
-  [/reset|closed|broken pipe|incomplete|SendRequest/i, "the connection broke"],
-  [/Requests to port/, "the runtime blocks this port", "lasting"],
+/** What an error of the network says, and what that means. */
+interface KnownReason {
+  readonly says: RegExp;
+  readonly words: string;
+  readonly fix?: string;
+  /** Whether it stays until somebody does something. */
+  readonly stays?: true;
+}
+
+/** The first that fits counts. */
+const REASONS: readonly KnownReason[] = [
+  { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
+  { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
+  {
+    says: /UnknownIssuer/i,
+    words: "no trusted TLS connection",
+    fix: "on a computer of a company set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
+      "(for a notebook: in the env of kernel.json), then try again",
+    stays: true,
+  },
+  {
+    says: /certificate|tls|ssl|corrupt message|handshake/i,
+    words: "no trusted TLS connection",
+    stays: true,
+  },
+  { says: /proxy|tunnel/i, words: "the proxy refused the connection" },
+  { says: /unreachable/i, words: "the network is unreachable" },
+  { says: /reset|closed|broken pipe|incomplete|SendRequest/i, words: "the connection broke" },
+  { says: /Requests to port/, words: "the runtime blocks this port", stays: true },
 ];
 
 /** Why a request got no answer. The text of the error is not shown: it may hold addresses and headers. */
 export function networkReason(error: unknown): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();
   const text = `${message} ${cause instanceof Error ? cause.message : ""}`;
-  const known = REASONS.find(([says]) => says.test(text));
-  const [, words, lasting] = known ?? [undefined, "the request failed"];
+  const known = REASONS.find(({ says }) => says.test(text));
   return {
-    words,
+    words: known?.words ?? "the request failed",
+    fix: known?.fix,
     isKnown: known !== undefined,
     isUnsent: text.includes("(Connect)"),
-    mayPass: lasting === undefined,
+    mayPass: known?.stays !== true,
   };
 }

@@ -232,6 +232,7 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
     repeatable: reason.mayPass && (reason.isUnsent || !mustNotRepeat(request)),
     isFinal: false,
     seen: `${host}: ${reason.words}`,
+    words: reason.fix === undefined ? undefined : { fix: reason.fix },
     cause: error,
   };
 }

@@ -70,10 +70,16 @@ testNeeding(
       const asked = proxy.targets.map((target) => `https://${target}`);
       assertEquals(asked, [authUrl, authUrl, apiUrl]);
       const unknown = await run(proxied);
-      assertMatch(unknown.stderr, /ProviderError: .*no trusted TLS connection/);
-      assertEquals(proxy.targets.length, 4);
+      const advice = /ProviderError: .*no trusted TLS connection.*DENO_TLS_CA_STORE=mozilla,system/;
+      assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
+      // As if the company's CA were installed on this computer.
+      const installed = { ...proxied, SSL_CERT_FILE: ca };
+      const bySystem = await run({ ...installed, DENO_TLS_CA_STORE: "mozilla,system" });
+      assertEquals([bySystem.stdout, bySystem.stderr], ["200 student\n", ""]);
+      assertMatch((await run(installed)).stderr, /DENO_TLS_CA_STORE/);
+      assertEquals(proxy.targets.length, 8);
       const around = await run({ ...proxied, DENO_CERT: ca, NO_PROXY: "127.0.0.1,localhost" });
-      assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 4]);
+      assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 8]);
       await proxy.close();
       const gone = await run({ ...proxied, DENO_CERT: ca, AUTH_TIMEOUT_MS: "2000" });
       assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);

@@ -11,11 +11,18 @@ import { portless } from "../support/portless.ts";
 import { errorAnswer, refusedConnection } from "../support/answers.ts";
 import { importing } from "../support/sandbox_env.ts";
 
-Deno.test("wire words: those of another service are a failure, none set is skipped", async () => {
-  const words = "wire words";
-  assertCheck(await diagnosisOf(SETTINGS), words, "ok", /X-Vendor-Target: Vendor/);
+Deno.test("request headers: those of another service are a failure, none set is skipped", async () => {
+  const words = "request headers";
+  assertCheck(await diagnosisOf(SETTINGS), words, "ok", /^as the API document has them \(X-Vendor/);
   const aws = { ...SETTINGS, authUrl: "https://cognito-idp.eu-west-1.amazonaws.com" };
-  assertCheck(await diagnosisOf(aws), words, "ok", /X-Amz-Target: AWSCognito/);
+  assertCheck(await diagnosisOf(aws), words, "ok", /^as Amazon Cognito has them \(X-Amz-Target/);
+  const china = { ...SETTINGS, authUrl: "https://cognito-idp.cn-north-1.amazonaws.com.cn" };
+  assertCheck(await diagnosisOf(china), words, "ok", /^as Amazon Cognito has them/);
+  const provider = { targetHeader: "X-Own", service: "Own", contentType: "application/json" };
+  const own = await diagnosisOf({ ...SETTINGS, provider });
+  assertCheck(own, words, "ok", /^as the option provider has them \(X-Own: Own\)$/);
+  const inChina: SessionOptions = { ...china, provider: "vendor" };
+  assertCheck(await diagnosisOf(inChina), words, "fail", /Vendor/, /AUTH_PROVIDER/);
   const wrong: SessionOptions = { ...aws, provider: "vendor" };
   assertCheck(await diagnosisOf(wrong), words, "fail", /Vendor/, /AUTH_PROVIDER/);
   const { authUrl: _, ...others } = SETTINGS;
@@ -76,6 +83,17 @@ Deno.test("provider and API: refused, silent, without permission", async () => {
   ];
   assertCheck(refused, "provider", "fail", message, fix);
   assertCheck(refused, "API", "fail", /^api\.example: the connection was refused$/, fix);
+  const untrusted = await diagnosisOf({
+    ...SETTINGS,
+    fetch: cannedFetch(() => {
+      throw new TypeError("error sending request", {
+        cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
+      });
+    }).fetch,
+  });
+  const trust = /DENO_TLS_CA_STORE=mozilla,system before Deno starts .*kernel\.json/;
+  assertCheck(untrusted, "provider", "fail", /no trusted TLS connection$/, trust);
+  assertCheck(untrusted, "API", "fail", /no trusted TLS connection$/, trust);
   const forbidden = () => {
     throw new Deno.errors.NotCapable("Requires net access");
   };

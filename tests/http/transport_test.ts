@@ -41,6 +41,12 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     true,
   ],
   [
+    "client error (Connect): invalid peer certificate: Expired",
+    "no trusted TLS connection",
+    false,
+    true,
+  ],
+  [
     "client error (Connect): tunnel error: unsuccessful",
     "the proxy refused the connection",
     true,
@@ -64,13 +70,18 @@ for (const [message, words, mayPass, isUnsent] of failures) {
   Deno.test(`"${message}" is "${words}"`, () => {
     const cause = new Error(message);
     const error = new TypeError("error sending request for url (http://a.example/)", { cause });
-    assertEquals(networkReason(error), { words, isKnown: true, isUnsent, mayPass });
+    const { fix, ...reason } = networkReason(error);
+    assertEquals(reason, { words, isKnown: true, isUnsent, mayPass });
+    // Where a company's proxy shows a certificate of its own.
+    const wantsTrust = message.includes("UnknownIssuer");
+    assertEquals(fix?.includes("DENO_TLS_CA_STORE=mozilla,system") ?? false, wantsTrust);
   });
 }
 
 Deno.test("an error that nobody knows is not quoted, and may pass", () => {
   const unknown = {
     words: "the request failed",
+    fix: undefined,
     isKnown: false,
     isUnsent: false,
     mayPass: true,

@@ -117,6 +117,7 @@ Deno.test("a connection without trust is not tried again and says so", async () 
   const error = await failureOf(session.login());
   assertEquals([error.code, asked.length], ["UNREACHABLE", 1]);
   assertMatch(error.message, /no trusted TLS connection/);
+  assertMatch(error.fix, /DENO_TLS_CA_STORE=mozilla,system before Deno starts .*kernel\.json/);
 });
 
 const silent: [string, Canned][] = [

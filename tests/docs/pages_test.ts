@@ -101,6 +101,7 @@ Deno.test("every setting in an example of the documents is one that the module o
     "HTTPS_PROXY",
     "NO_PROXY",
     "DENO_CERT",
+    "DENO_TLS_CA_STORE",
   ]);
   let count = 0;
   for (const path of DOCUMENTS) {

@@ -91,7 +91,7 @@ Deno.test("settings: many of one place stand in lines that fit a terminal", asyn
     const diagnosis = await diagnosisOf({ ...all, envFile: `${folder}/.env` });
     const lines = diagnosisText(diagnosis).split("\n")
       // The folder's name, and flags to copy, are as long as they are.
-      .filter((line) => !/ (\.env|permissions): /.test(line));
+      .filter((line) => !/ (\.env|permissions): |→ run: /.test(line));
     assertEquals(lines.filter((line) => line.length > 100), []);
     assertEquals(saidOfSettings(diagnosis).length, 2);
   });

@@ -19,6 +19,7 @@ export {
   createSession,
   doctor,
   download,
+  downloadAll,
   fetchJson,
   login,
   logout,
@@ -26,6 +27,14 @@ export {
   status,
 } from "./src/default_session.ts";
 export type { Download, DownloadOptions, DownloadProgress } from "./src/download/download.ts";
+export type {
+  DownloadAllOptions,
+  DownloadItem,
+  DownloadItems,
+  Downloads,
+  DownloadsProgress,
+  FailedDownload,
+} from "./src/download/download_all.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/display/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";

@@ -1,4 +1,5 @@
 import type { Download, DownloadOptions } from "./download/download.ts";
+import type { DownloadAllOptions, DownloadItems, Downloads } from "./download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
 import { displayableSession } from "./display/displayable.ts";
@@ -120,9 +121,10 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 /**
  * As {@linkcode authFetch}, and parses the body. Any other answer than 2xx with JSON is an error. A GET
  * or HEAD that is answered 429 or 503 is repeated after the time that `Retry-After` asks for, at most
- * `retries` times (3) within `retryWithinMs` (60 000). Nothing else is repeated.
+ * `retries` times (3) within `retryWithinMs` (60 000). So is one that brings nothing for
+ * `idleTimeoutMs` (60 000). Nothing else is repeated.
  *
- * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON.
+ * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON; `API_TIMEOUT`: nothing came.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  * @throws {TypeError} Where `fetch` throws one.
  *
@@ -145,15 +147,15 @@ export function fetchJson<T = unknown>(
 /**
  * Saves an answer as a file. Until the file is whole, it is a private part file beside the target; its
  * length, and its digest where the API gives one, are checked. A transfer that breaks resumes where it
- * stopped, also when the token or a presigned address expired. A later process resumes it, too: run
- * the same call again. The notebook or the terminal shows the progress.
+ * stopped, also when the token or a presigned address expired, and where nothing came for a minute
+ * (`idleTimeoutMs`). A later process resumes it, too: run the same call again. The notebook or the terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
  * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
  * @returns What was saved; shows as a card in a notebook.
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place of the file;
- * `DOWNLOAD_BROKEN`: the file is not whole.
+ * `API_TIMEOUT`: nothing came for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is not whole.
  * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  *
@@ -173,6 +175,49 @@ export function download(
   options?: DownloadOptions,
 ): Promise<Download> {
   return defaultSession().download(input, file, options);
+}
+
+/**
+ * Saves many files, a few at once, each as {@linkcode download} does. What is there already is kept, so
+ * the same call, or the same cell, goes on after a break, a Stop or a restart, also beside another
+ * process with the same list. A file that fails does not end the others: it is in `failed`. What all
+ * files would fail for does, and is thrown: no session, no permission, a full disk, an API that never
+ * answered. A 429 or a `Retry-After` slows all of them down together. The notebook or the terminal
+ * shows the progress.
+ *
+ * An array, or another iterable that is not async, is checked as a whole before anything is sent. An
+ * async iterable may be of any length: an item is asked for when there is a place for it. The memory
+ * holds the downloads that run, 16 bytes for each item, and the lists of the result: the first 100 000
+ * files of each kind. `counts` has all of them.
+ *
+ * Needs `--allow-read` and `--allow-write` for the folders of the files.
+ *
+ * @param items Pairs of what to ask for and where to save it.
+ * @returns What was saved, kept and failed; shows as a card in a notebook.
+ * @throws {ConfigError} `INVALID_SETTING`: two items are saved as one file, or the disk is full; `PERMISSION`,
+ * `MISSING_SETTINGS`.
+ * @throws {ApiError} `API_STATUS` with `status` 401: the API refused the token.
+ * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
+ * @throws {TypeError} For what is no pair, and where the API cannot be reached at all.
+ *
+ * @example
+ * ```ts
+ * import { downloadAll, login } from "@platform-auth/platform-auth";
+ *
+ * await login();
+ * const folder = await Deno.makeTempDir();
+ * const stations = ["gull-harbor", "mill-plain"];
+ * const { saved, failed } = await downloadAll(
+ *   stations.map((id) => [`/v1/stations/${id}/observations.csv`, `${folder}/${id}.csv`]),
+ * );
+ * console.log(saved.length, failed.length); // 2 0
+ * ```
+ */
+export function downloadAll(
+  items: DownloadItems,
+  options?: DownloadAllOptions,
+): Promise<Downloads> {
+  return defaultSession().downloadAll(items, options);
 }
 
 /**

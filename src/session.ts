@@ -1,9 +1,15 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
 import type { Download, DownloadOptions } from "./download/download.ts";
+import type { DownloadAllOptions, DownloadItems, Downloads } from "./download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
 import type { Diagnosis } from "./display/diagnosis.ts";
-import { displayable, displayableDiagnosis, displayableDownload } from "./display/displayable.ts";
+import {
+  displayable,
+  displayableDiagnosis,
+  displayableDownload,
+  displayableDownloads,
+} from "./display/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { LoginOptions, LoginResult } from "./session/login.ts";
@@ -57,6 +63,8 @@ export interface Session {
     file: string | URL,
     options?: DownloadOptions,
   ): Promise<Download>;
+  /** Saves many files. See {@linkcode downloadAll}. */
+  downloadAll(items: DownloadItems, options?: DownloadAllOptions): Promise<Downloads>;
   /** A current bare token. See {@linkcode accessToken}. */
   accessToken(options?: AccessTokenOptions): Promise<string>;
   /** Who, until when. See {@linkcode status}. */
@@ -211,12 +219,39 @@ export function makeSession(
     return await cancellable("download()", callers, async (signal) => {
       const { downloadTo, pathOfFile } = await import("./download/download.ts");
       const path = pathOfFile("download()", file, "as its second argument");
-      const { progressLine } = await import("./display/progress.ts");
-      const { world } = engine;
-      const line = given.onProgress ? undefined : progressLine(displayPath(path), world.monotonic);
+      const { OF_ONE_FILE, progressLine } = await import("./display/progress.ts");
+      const { monotonic } = engine.world;
+      const line = given.onProgress
+        ? undefined
+        : progressLine(displayPath(path), monotonic, OF_ONE_FILE);
       const options = { ...given, ...(line && { onProgress: line.show }) };
       try {
         return displayableDownload(await downloadTo(engine, input, path, options, signal));
+      } finally {
+        line?.end();
+      }
+    });
+  }
+
+  async function downloadAll(
+    items: DownloadItems,
+    given: DownloadAllOptions = {},
+  ): Promise<Downloads> {
+    checkOptions("downloadAll()", given, {
+      ...{ at: ["number"], ifExists: ["string"], init: ["object"], idleTimeoutMs: ["number"] },
+      onProgress: ["function"],
+      signal: ["AbortSignal"],
+    });
+    const signals = [given.signal, given.init?.signal].filter((it) => it instanceof AbortSignal);
+    const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
+    return await cancellable("downloadAll()", callers, async (signal) => {
+      const { downloadItems } = await import("./download/download_all.ts");
+      const { OF_MANY_FILES, progressLine } = await import("./display/progress.ts");
+      const { monotonic } = engine.world;
+      const line = given.onProgress ? undefined : progressLine("files", monotonic, OF_MANY_FILES);
+      const options = { ...given, ...(line && { onProgress: line.show }) };
+      try {
+        return displayableDownloads(await downloadItems(engine, items, options, signal));
       } finally {
         line?.end();
       }
@@ -284,6 +319,7 @@ export function makeSession(
     authFetch,
     fetchJson,
     download,
+    downloadAll,
     accessToken,
     status: show,
     doctor,

@@ -172,6 +172,7 @@ Deno.test("mod.ts exports what the contract names", () => {
     "createSession",
     "doctor",
     "download",
+    "downloadAll",
     "fetchJson",
     "login",
     "logout",

@@ -5,13 +5,18 @@
  */
 import {
   accessWords,
+  downloadsHeadline,
   downloadSize,
+  downloadsSize,
   headline,
   nextText,
   placeText,
   resumedText,
+  shownFailures,
+  unshownFailures,
 } from "./status_text.ts";
 import type { Download } from "../download/download.ts";
+import type { Downloads } from "../download/download_all.ts";
 import { displayPath } from "../files/paths.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
@@ -110,6 +115,25 @@ export function downloadCard(download: Download): string {
     ...(resumedFrom === 0 ? [] : [{ name: "went on", value: escapeHtml(resumedText(download)) }]),
   ];
   return frame("good", displayPath(download.file), download.kept ? "kept" : "saved", rows);
+}
+
+/** Many files, with those that failed. */
+export function downloadsCard(downloads: Downloads): string {
+  const { saved, failed } = downloads.counts;
+  const rest = unshownFailures(downloads);
+  const rows: Row[] = [
+    { name: "size", value: escapeHtml(downloadsSize(downloads)) },
+    ...shownFailures(downloads).map(({ input, file, error }): Row => ({
+      name: "failed",
+      value: `${escapeHtml(`${input} → ${displayPath(file)}`)}<br>` +
+        `<span style="opacity:.7">${escapeHtml(error.message)}</span>`,
+      tone: "amber",
+    })),
+    ...(rest > 0 ? [{ name: "failed", value: `and ${rest} more` }] : []),
+    ...(failed > 0 ? [{ name: "next", value: "run it again: what is there already is kept" }] : []),
+  ];
+  const tone = failed === 0 ? "good" : saved === 0 ? "red" : "amber";
+  return frame(tone, downloadsHeadline(downloads), "", rows);
 }
 
 /**

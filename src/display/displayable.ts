@@ -1,9 +1,10 @@
 import type { Download } from "../download/download.ts";
+import type { Downloads } from "../download/download_all.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { escapeHtml, printable } from "../values/wording.ts";
-import { diagnosisText, downloadText, statusText } from "./status_text.ts";
+import { diagnosisText, downloadsText, downloadText, statusText } from "./status_text.ts";
 
 /** Makes a status show as a card in a notebook and as its text in a terminal. */
 export function displayable(status: SessionStatus): SessionStatus {
@@ -22,6 +23,11 @@ export function displayableDiagnosis(diagnosis: Diagnosis): Diagnosis {
 /** Makes a saved file show as a card in a notebook and as its text in a terminal. */
 export function displayableDownload(download: Download): Download {
   return shown(download, () => downloadText(download), (card) => card.downloadCard(download));
+}
+
+/** Makes the result of many downloads show as a card in a notebook and as its text in a terminal. */
+export function displayableDownloads(downloads: Downloads): Downloads {
+  return shown(downloads, () => downloadsText(downloads), (card) => card.downloadsCard(downloads));
 }
 
 /** Makes a session show its status, as it is at that moment. */

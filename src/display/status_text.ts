@@ -1,4 +1,5 @@
 import type { Download } from "../download/download.ts";
+import type { Downloads, FailedDownload } from "../download/download_all.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
@@ -137,6 +138,47 @@ export function downloadText(download: Download): string {
     ...(resumedFrom === 0 ? [] : [`went on ${resumedText(download)}`]),
   ];
   return printable(parts.join(" · "));
+}
+
+/** How many failures are shown: the result has all of them. */
+const MOST_SHOWN = 20;
+
+/** Many files for people: a line, and one for each failure. */
+export function downloadsText(downloads: Downloads): string {
+  const mark = downloads.counts.failed === 0 ? "●" : "!";
+  const rest = unshownFailures(downloads);
+  return [
+    `${mark} ${downloadsHeadline(downloads)} · ${downloadsSize(downloads)}`,
+    ...shownFailures(downloads).map(({ input, file, error }) =>
+      `  ✗ ${input} → ${displayPath(file)}: ${error.message}`
+    ),
+    ...(rest > 0 ? [`  ✗ and ${rest} more`] : []),
+  ].map(printable).join("\n");
+}
+
+/** How many files came to what. */
+export function downloadsHeadline({ counts: { saved, kept, failed } }: Downloads): string {
+  const files = saved === 1 ? "file" : "files";
+  return [
+    `${saved} ${files} saved`,
+    ...(kept > 0 ? [`${kept} there already`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ].join(", ");
+}
+
+/** How much was saved, and how long that took. */
+export function downloadsSize({ bytes, milliseconds }: Downloads): string {
+  return `${bytesText(bytes)} in ${passedText(milliseconds)}`;
+}
+
+/** The failures that are shown. */
+export function shownFailures({ failed }: Downloads): readonly FailedDownload[] {
+  return failed.slice(0, MOST_SHOWN);
+}
+
+/** How many failures are not shown. */
+export function unshownFailures(downloads: Downloads): number {
+  return downloads.counts.failed - shownFailures(downloads).length;
 }
 
 /** How long a file is and how long that took. */

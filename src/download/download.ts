@@ -184,7 +184,7 @@ const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfE
 /** @throws {TypeError} For another word, and for two that say different things. */
 export function ifExistsOf(
   doing: string,
-  { ifExists, overwrite = false }: DownloadOptions,
+  { ifExists, overwrite = false }: Pick<DownloadOptions, "ifExists" | "overwrite">,
   byDefault: IfExists = "error",
 ): IfExists {
   if (ifExists !== undefined && !IF_EXISTS.includes(ifExists)) {

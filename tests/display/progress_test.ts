@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Download } from "../../mod.ts";
-import { progressText } from "../../src/display/progress.ts";
+import { filesProgressText, progressText } from "../../src/display/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
@@ -40,6 +40,26 @@ Deno.test("progress is a bar, bytes, a rate and the time left, or what is known 
   for (const [bytes, total, fetched, ms, text] of cases) {
     assertEquals(progressText({ bytes, ...(total && { total }) }, fetched, ms), text);
   }
+});
+
+Deno.test("progress of many files is files, failures, bytes, a rate and the time left", () => {
+  const MB = 1_000_000;
+  const text = (files: number, total: number | undefined, kept: number, failed: number) =>
+    filesProgressText({ files, ...(total && { total }), kept, failed, bytes: 60 * MB }, 10_000);
+  // What was kept cost no time: 100 files in 10 seconds, and 50 are left.
+  assertEquals(
+    text(150, 200, 50, 0),
+    "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s  5 s left",
+  );
+  assertEquals(
+    text(150, 200, 150, 0),
+    "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s",
+  );
+  assertEquals(
+    text(200, 200, 0, 3),
+    "████████████████████ 100 %  200 of 200 files, 3 failed  60.0 MB  6.0 MB/s  0 s left",
+  );
+  assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
 });
 
 /** Where the program that is typed at finds the module. */

@@ -18,7 +18,10 @@ import {
   doctor,
   type Download,
   download,
+  downloadAll,
+  type DownloadAllOptions,
   type DownloadOptions,
+  type Downloads,
   fetchJson,
   type FetchJsonInit,
   login,
@@ -96,6 +99,12 @@ const into: DownloadOptions = {
 export const saved: Promise<Download>[] = [
   download("/v1/file", "file.csv", into),
   session.download(new Request("https://api.example.com/"), new URL("file:///tmp/file.csv")),
+];
+
+const many: DownloadAllOptions = { at: 8, ifExists: "keep", idleTimeoutMs: 0 };
+export const all: Promise<Downloads>[] = [
+  downloadAll(["a", "b"].map((id) => [`/v1/${id}`, `${id}.csv`]), many),
+  session.downloadAll([[new URL("https://api.example.com/"), new URL("file:///tmp/file.csv")]]),
 ];
 
 // What is narrowed is known.

@@ -1,0 +1,411 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type {
+  DownloadAllOptions,
+  DownloadItem,
+  DownloadItems,
+  Downloads,
+  DownloadsProgress,
+  SessionOptions,
+} from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { type Portless, portless, rejection } from "../support/portless.ts";
+import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
+import { testNeeding } from "../support/needs.ts";
+
+interface BatchWorld extends Portless {
+  readonly folder: string;
+  /** Paths and ranges that the API was asked for, in their order. */
+  readonly asked: string[];
+  /** How many requests were under way at once, at most. */
+  most(): number;
+  all(items: DownloadItems, options?: DownloadAllOptions): Promise<Downloads>;
+  /** So many files, `/0` to `folder/0` and so on. */
+  items(count: number): DownloadItem[];
+}
+
+type Api = (path: string, request: Request, count: number) => Response | Promise<Response>;
+
+/** An API that gives each path its own text, unless `api` says otherwise. */
+function inBatchWorld(
+  api: Api,
+  use: (world: BatchWorld) => Promise<void>,
+  session: SessionOptions = {},
+): Promise<void> {
+  return inFolder(async (folder) => {
+    const asked: string[] = [];
+    let running = 0;
+    let most = 0;
+    await using world = portless({
+      async api(request, count) {
+        const path = new URL(request.url).pathname;
+        const range = request.headers.get("range");
+        asked.push(range === null ? path : `${path} ${range}`);
+        most = Math.max(most, ++running);
+        try {
+          return await api(path, request, count);
+        } finally {
+          running--;
+        }
+      },
+      session,
+    });
+    await world.session.login();
+    await use({
+      ...world,
+      folder,
+      asked,
+      most: () => most,
+      all: (items, options) => world.session.downloadAll(items, options),
+      items: (count) =>
+        Array.from({ length: count }, (_, at) => [`/${at}`, `${folder}/${at}`] as const),
+    });
+  });
+}
+
+const text: Api = (path) => new Response(`text of ${path}`);
+/** After all else that is due, so that requests overlap. */
+const later = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+for (const at of [undefined, 1, 9]) {
+  const wanted = at ?? 4;
+  Deno.test(`many files are saved, ${wanted} at once${at ? "" : " where nothing else is said"}`, () => {
+    const together = Promise.withResolvers<void>();
+    const api: Api = async (path, _, count) => {
+      if (count === wanted) together.resolve();
+      await together.promise;
+      return new Response(`text of ${path}`);
+    };
+    return inBatchWorld(api, async (world) => {
+      const found = await world.all(world.items(20), { ...(at && { at }) });
+      const { saved, kept, failed, counts, bytes } = found;
+      assertEquals([saved.length, kept, failed, world.most()], [20, [], [], wanted]);
+      assertEquals(counts, { saved: 20, kept: 0, failed: 0 });
+      assertEquals(bytes, 10 * "text of /0".length + 10 * "text of /10".length);
+      assertEquals(Deno.readTextFileSync(`${world.folder}/17`), "text of /17");
+    });
+  });
+}
+
+Deno.test("what is there is kept, and a second run asks for what is missing only", () =>
+  inBatchWorld(text, async (world) => {
+    await world.all(world.items(5));
+    Deno.removeSync(`${world.folder}/3`);
+    Deno.writeTextFileSync(`${world.folder}/2`, "mine");
+    const { saved, kept } = await world.all(world.items(5));
+    assertEquals([saved.map(({ file }) => file), kept.length], [[`${world.folder}/3`], 4]);
+    assertEquals(world.asked.slice(5), ["/3"]);
+    assertEquals(Deno.readTextFileSync(`${world.folder}/2`), "mine");
+    const error = await world.all(world.items(5), { ifExists: "error" });
+    assertEquals([error.failed.length, world.asked.length], [5, 6]);
+    await world.all(world.items(5), { ifExists: "replace" });
+    assertEquals(Deno.readTextFileSync(`${world.folder}/2`), "text of /2");
+  }));
+
+Deno.test("a failure of one does not end the others, and its query is shown nowhere", () =>
+  inBatchWorld(
+    (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
+    async (world) => {
+      const { folder } = world;
+      const { saved, failed, counts } = await world.all([
+        ["/0", `${folder}/0`],
+        ["/1?key=hidden-in-the-query", `${folder}/1`],
+        ["https://ada:hidden@elsewhere.example/2?key=hidden", `${folder}/2`],
+        ["/3", folder],
+        ["/4", `${folder}/4`],
+      ], { at: 1 });
+      assertEquals([saved.length, counts.failed], [2, 3]);
+      assertEquals(failed.map(({ input }) => input), ["/1", "https://elsewhere.example/2", "/3"]);
+      const codes = failed.map(({ error }) => (error as Error & { code?: string }).code);
+      assertEquals(codes, ["API_STATUS", "UNTRUSTED_ORIGIN", "INVALID_SETTING"]);
+      assertEquals(failed[0]?.file, `${folder}/1`);
+      assertEquals(Deno.inspect({ saved, failed }, { depth: 9 }).includes("hidden"), false);
+      assertEquals(filesIn(folder), ["0", "4"]);
+    },
+  ));
+
+Deno.test("a failure that all will have ends it at once", async (test) => {
+  const unauthorized: Api = (_, __, count) =>
+    count > 6 ? new Response("", { status: 401 }) : new Response("x");
+  await test.step("no session", () =>
+    inBatchWorld(unauthorized, async (world) => {
+      world.sandbox.revokeRefreshTokens();
+      const error = await rejection(world.all(world.items(100)));
+      assertEquals([error.name, error.code], ["SessionExpiredError", "REFRESH_REJECTED"]);
+      assert(world.asked.length < 12, `${world.asked.length}`);
+      assertEquals(filesIn(world.folder).filter((name) => name.includes(".part")), []);
+    }));
+  await test.step("an API that never answered", () =>
+    inBatchWorld(
+      () => {
+        throw new TypeError("connection refused");
+      },
+      async (world) => {
+        const error = await rejection(world.all(world.items(100)));
+        assertMatch(error.message, /Cannot reach .*: the connection was refused/);
+        assert(world.asked.length <= 12, `${world.asked.length}`);
+      },
+    ));
+  await test.step("no settings", () =>
+    inBatchWorld(text, async (world) => {
+      const session = world.another({ apiBaseUrl: "" });
+      await session.login();
+      const error = await rejection(session.downloadAll(world.items(9)));
+      assertEquals([error.code, world.asked.length], ["MISSING_SETTINGS", 0]);
+    }));
+});
+
+testNeeding(
+  noTinyDisk,
+  "a disk that is full ends it at once, and what is whole stays",
+  () =>
+    onTinyDisk((folder) =>
+      inBatchWorld(() => new Response("x".repeat(1_000)), async (world) => {
+        const items = world.items(500).map(([input], at) => [input, `${folder}/${at}`] as const);
+        const error = await rejection(world.all(items, { at: 1 }));
+        assertEquals(error.code, "INVALID_SETTING");
+        assertMatch(error.message, /the disk is full/);
+        assert(world.asked.length < 100, `${world.asked.length}`);
+        assert(filesIn(folder).length > 0);
+      })
+    ),
+);
+
+Deno.test("an API that never answered one request answers the next: no reason to end", () =>
+  inBatchWorld(
+    async (path, _, count) => {
+      if (count <= 2) throw new TypeError("connection reset");
+      return await text(path, _, count);
+    },
+    async (world) => {
+      const { saved, failed } = await world.all(world.items(9));
+      assertEquals([saved.length, failed.length], [9, 0]);
+    },
+  ));
+
+Deno.test("a 429 or a Retry-After holds all of them back together", () =>
+  inBatchWorld(
+    async (path, _, count) => {
+      await later();
+      if (count === 5) return new Response("", { status: 429, headers: { "retry-after": "30" } });
+      return new Response(`text of ${path}`);
+    },
+    async (world) => {
+      const held: number[] = [];
+      const door = Promise.withResolvers<void>();
+      // The pause is let through when nothing else happens any more.
+      const session = world.another({
+        sleep: (ms) => {
+          held.push(ms);
+          return door.promise;
+        },
+      });
+      await session.login();
+      const running = session.downloadAll(world.items(40));
+      while (held.length === 0) await later();
+      for (let turns = 0; turns < 20; turns++) await later();
+      const before = world.asked.length;
+      for (let turns = 0; turns < 20; turns++) await later();
+      assertEquals([world.asked.length, held], [before, [30_000]]);
+      assert(before < 12, `${before}`);
+      door.resolve();
+      assertEquals((await running).saved.length, 40);
+    },
+  ));
+
+Deno.test("two items with one file are told before anything is sent", () =>
+  inBatchWorld(text, async (world) => {
+    const { folder, asked } = world;
+    const twice: DownloadItem[] = [
+      ...world.items(3),
+      ["/again", new URL(`file://${folder}/x/../1`)],
+    ];
+    const generated = function* () {
+      yield* twice;
+    };
+    for (const items of [twice, generated(), new Set(twice)]) {
+      const error = await rejection(world.all(items));
+      assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
+      assertMatch(error.message, /1: item 4 and one before it name the same file; give each item/);
+      assertEquals(asked, []);
+    }
+    const error = await rejection(world.all((async function* () {
+      yield* twice;
+      throw new Error("asked on after an error");
+    })()));
+    assertMatch(error.message, /item 4 and one before it/);
+  }));
+
+Deno.test("an async iterable is asked for an item when there is a place for it", () =>
+  inBatchWorld(
+    async (path) => (await later(), new Response(path)),
+    async (world) => {
+      let given = 0;
+      let ahead = 0;
+      let isClosed = false;
+      const progress: DownloadsProgress[] = [];
+      const source = async function* (): AsyncGenerator<DownloadItem> {
+        try {
+          for (const item of world.items(50)) {
+            ahead = Math.max(ahead, given++ - world.asked.length);
+            await later();
+            yield item;
+          }
+        } finally {
+          isClosed = true;
+        }
+      };
+      const onProgress = (each: DownloadsProgress) => void progress.push(each);
+      const { saved } = await world.all(source(), { at: 3, onProgress });
+      assertEquals([saved.length, isClosed, progress.at(-1)?.files], [50, true, 50]);
+      assert(ahead <= 3, `${ahead}`);
+      assertEquals(progress.some(({ total }) => total !== undefined), false);
+    },
+  ));
+
+Deno.test("what gives the items may fail, which ends it", () =>
+  inBatchWorld(text, async (world) => {
+    const error = await rejection(world.all((async function* () {
+      yield* world.items(2);
+      while (filesIn(world.folder).join() !== "0,1") await later();
+      throw new RangeError("the list ended too early");
+    })()));
+    assertEquals([error.name, filesIn(world.folder)], ["RangeError", ["0", "1"]]);
+  }));
+
+Deno.test("a signal ends all of them, and the same call goes on where they were", () => {
+  const stalled = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      controller.enqueue(new TextEncoder().encode("half"));
+      await new Promise(() => {});
+    },
+  }, { highWaterMark: 0 });
+  const headers = { "content-length": "8", etag: '"one"' };
+  const rest = { "content-length": "4", "content-range": "bytes 4-7/8", etag: '"one"' };
+  return inBatchWorld(
+    (path, request) => {
+      if (path !== "/5") return new Response(path);
+      return request.headers.has("range")
+        ? new Response("rest", { status: 206, headers: rest })
+        : new Response(stalled, { headers });
+    },
+    async (world) => {
+      const own = new AbortController();
+      const running = world.all(world.items(6), { signal: own.signal });
+      const part = () => filesIn(world.folder).find((name) => /^5\..*\.part$/.test(name)) ?? "";
+      const size = () => part() && Deno.statSync(`${world.folder}/${part()}`).size;
+      const whole = () => filesIn(world.folder).filter((name) => !name.includes(".part"));
+      while (size() !== 4 || whole().length < 5) await later();
+      own.abort(new Error("enough"));
+      assertEquals((await rejection(running)).message, "enough");
+      const { saved, kept } = await world.all(world.items(6));
+      assertEquals([saved.map(({ resumedFrom }) => resumedFrom), kept.length], [[4], 5]);
+      assertEquals(world.asked.slice(6), ["/5 bytes=4-"]);
+      assertEquals(Deno.readTextFileSync(`${world.folder}/5`), "halfrest");
+    },
+  );
+});
+
+Deno.test("a stall of one of four ends after idleTimeoutMs, and costs the others nothing", async () => {
+  const slices: AbortController[] = [];
+  const isStalled = Promise.withResolvers<void>();
+  await inBatchWorld(
+    (path, _, count) => {
+      if (count !== 2) return new Response(path);
+      isStalled.resolve();
+      return new Promise(() => {});
+    },
+    async (world) => {
+      const running = world.all(world.items(40), { idleTimeoutMs: 10_000 });
+      await isStalled.promise;
+      // No time has passed, and all others are there.
+      while (filesIn(world.folder).filter((name) => !name.includes("part")).length < 39) {
+        await later();
+      }
+      assertEquals([world.asked.length, world.pauses], [40, []]);
+      // One slice that had begun before, and the ten of the idle time.
+      for (let slice = 0; slice < 11; slice++) {
+        while (slices.length === 0) await later();
+        slices.shift()?.abort();
+      }
+      assertEquals((await running).saved.length, 40);
+      assertEquals([world.asked.length, world.pauses.length], [41, 1]);
+    },
+    {
+      timeout(ms) {
+        const slice = new AbortController();
+        if (ms === 1_000) slices.push(slice);
+        return slice.signal;
+      },
+    },
+  );
+});
+
+Deno.test("the progress tells files, failures and bytes, and ends with all of them", () =>
+  inBatchWorld(
+    (path) => path === "/3" ? new Response("", { status: 404 }) : new Response("ten bytes."),
+    async (world) => {
+      Deno.writeTextFileSync(`${world.folder}/1`, "there");
+      const seen: DownloadsProgress[] = [];
+      await world.all(world.items(6), { onProgress: (each) => void seen.push(each) });
+      assertEquals(seen[0], { files: 0, total: 6, kept: 0, failed: 0, bytes: 0 });
+      assertEquals(seen.at(-1), { files: 6, total: 6, kept: 1, failed: 1, bytes: 40 });
+    },
+  ));
+
+Deno.test("the result is a card and a text, with everything in it escaped", () =>
+  inBatchWorld(
+    (path) => path === "/0" ? new Response("x") : new Response("<b>no</b>", { status: 404 }),
+    async (world) => {
+      const items = Array.from(
+        { length: 30 },
+        (_, at) => [`/${at}`, `${world.folder}/<i>${at}`] as const,
+      );
+      const found = await world.all(items, { at: 1 });
+      const printed = Deno.inspect(found).split("\n");
+      assertMatch(printed[0] ?? "", /^! 1 file saved, 29 failed · 1 bytes in under 1 s$/);
+      assertMatch(printed[1] ?? "", /^ {2}✗ \/1 → .*<i>1: Cannot GET .*\/1: the API answered 404/);
+      assertEquals([printed.length, printed.at(-1)], [22, "  ✗ and 9 more"]);
+      const display = Reflect.get(found, Symbol.for("Jupyter.display")) as () => Promise<
+        Record<string, string>
+      >;
+      const bundle = await display();
+      assertEquals(bundle["text/plain"], printed.join("\n"));
+      const html = bundle["text/html"] ?? "";
+      assertEquals(/<[bi]>/.test(html), false);
+      assertEquals([html.split("&lt;i&gt;").length, html.includes("and 9 more")], [21, true]);
+      assertEquals(Object.keys(JSON.parse(JSON.stringify(found))).length, 6);
+    },
+  ));
+
+Deno.test("wrong arguments are told before anything is sent", () =>
+  inBatchWorld(text, async (world) => {
+    const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
+    const [item] = world.items(1);
+    const wrong: [unknown[], RegExp][] = [
+      [[], /takes an array or another iterable of pairs/],
+      [["/x"], /takes an array or another iterable of pairs/],
+      [[[item, "/x"]], /takes pairs \[input, file\], and item 2 is none/],
+      [[[item, ["/x"]]], /takes pairs \[input, file\], and item 2 is none/],
+      [[[item, [5, "x"]]], /a string, a URL or a Request as the first part of item 2/],
+      [[[item, ["/x", 5]]], /path or file: URL as the second part of item 2/],
+      [[[item], { at: 0 }], /whole number from 1 as "at"/],
+      [[[item], { at: 1.5 }], /whole number from 1 as "at"/],
+      [[[item], { ifExists: "skip" }], /"error", "keep" or "replace" as ifExists/],
+      [[[item], { overwrite: true }], /has no such option|did you mean/],
+      [[[item], { idleTimeoutMs: -1 }], /zero or more milliseconds as idleTimeoutMs/],
+      [[[item], { init: { method: "HEAD" } }], /HEAD has none/],
+      [[[item], { init: { headers: { range: "bytes=0-" } } }], /whole files/],
+      [[[item], { init: { headers: { authorization: "x" } } }], /authorization header itself/],
+    ];
+    for (const [values, message] of wrong) {
+      const error = await rejection(loose(...values));
+      assertEquals(error.name, "TypeError", `${error}`);
+      assertMatch(error.message, message);
+    }
+    assertEquals(world.asked, []);
+    assertEquals((await world.all([])).counts, { saved: 0, kept: 0, failed: 0 });
+  }));

@@ -141,7 +141,7 @@ export async function checkStore(
   try {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
-    await store.look(true);
+    await store.look(configuration.settings.timeoutMs / 4, signal);
     const { problem } = store;
     if (problem) return { checks: [failedCheck(name, problem)] };
     const { tokens } = store.read();

@@ -63,8 +63,10 @@ type Reason = "due" | "early" | "forced" | "rejected";
 /** A refresh that is under way, for all who need it. */
 interface Refreshing {
   readonly result: Promise<Tokens>;
-  /** Aborted when a login counts in its place. */
+  /** Aborted when a login counts in its place, or all who waited for it left before the provider was asked. */
   readonly abort: AbortController;
+  /** Aborted when it has ended. */
+  readonly over: AbortController;
   /** The signals of those who wait for it; `undefined`: one who waits in any case. */
   readonly waiting: (AbortSignal | undefined)[];
   /** The provider's answer, once it was asked: a logout ends the tokens that it brings. */
@@ -192,28 +194,32 @@ export class Engine {
   async tokens(minValidMs = 0, signal?: AbortSignal): Promise<Tokens> {
     const fresh = this.fresh(minValidMs);
     if (fresh) return fresh;
-    await this.#untilLoggedOut();
-    // A refresh that is under way has looked at the store: the many that wait for it need not.
-    const now = this.#refreshing ? this.current : await this.#look();
-    const { isByCommand } = this.#configuration;
-    const plan = planFor(now, this.world, this.#cooldowns, minValidMs, isByCommand);
-    switch (plan.kind) {
-      case "use":
-        return plan.tokens;
-      case "fail":
-        throw this.#whyNot();
-      case "refresh":
-        return await this.#share("due", signal);
-      case "refresh-early":
-        return await this.#shareEarly(minValidMs, signal);
-    }
+    return await this.#whileStoreIsAway(async (leftMs) => {
+      await this.#untilLoggedOut();
+      // A refresh that is under way has looked at the store: the many that wait for it need not.
+      if (!this.#refreshing) await this.#reach(leftMs, signal);
+      const { isByCommand } = this.#configuration;
+      const plan = planFor(this.current, this.world, this.#cooldowns, minValidMs, isByCommand);
+      switch (plan.kind) {
+        case "use":
+          return plan.tokens;
+        case "fail":
+          throw this.#whyNot();
+        case "refresh":
+          return await this.#share("due", signal, leftMs);
+        case "refresh-early":
+          return await this.#shareEarly(minValidMs, signal);
+      }
+    }, signal);
   }
 
   /** A refresh now, whatever time is left; joins one under way. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
-    await this.#untilLoggedOut();
-    if (!this.#refreshing) await this.#look();
-    return await this.#share("forced", signal);
+    return await this.#whileStoreIsAway(async (leftMs) => {
+      await this.#untilLoggedOut();
+      if (!this.#refreshing) await this.#reach(leftMs, signal);
+      return await this.#share("forced", signal, leftMs);
+    }, signal);
   }
 
   /** Notes that the API answered 401 to these tokens. */
@@ -227,7 +233,7 @@ export class Engine {
    * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
-    if (!this.#refreshing) await this.#look();
+    if (!this.#refreshing) await this.#look(this.settings.timeoutMs / 4, signal);
     this.noteRejection(rejected);
     // What is restored if nothing was refreshed for the rejected tokens, by the call that began it.
     let before: Cooldowns | undefined;
@@ -365,14 +371,49 @@ export class Engine {
     return next;
   }
 
-  /** The state after a look at what other processes wrote. */
-  async #look(): Promise<SessionState> {
+  /**
+   * Takes over what other processes wrote.
+   *
+   * @param waitMs How long a store that does not answer is asked again. A call whose token is good waits for less.
+   */
+  async #look(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { remote } = this.store;
     if (remote) {
-      const tokens = tokensOf(this.current);
-      await remote.look(tokens === undefined || !isGoodFor(tokens, this.world, 0));
+      await remote.look(this.#holdsGoodToken ? STORE_WAIT_WITH_VALID_TOKEN_MS : waitMs, signal);
+      // Who gave up meanwhile begins nothing.
+      signal?.throwIfAborted();
     }
-    return this.#readStore();
+    this.#readStore();
+  }
+
+  /** Looks. @throws {ConfigError} `STORE_UNREACHABLE` if the store is away and no token is good: others may have one. */
+  async #reach(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    await this.#look(waitMs, signal);
+    const away = this.store.remote?.problem;
+    if (away && !this.#holdsGoodToken) throw away;
+  }
+
+  get #holdsGoodToken(): boolean {
+    const tokens = tokensOf(this.current);
+    return tokens !== undefined && isGoodFor(tokens, this.world, 0);
+  }
+
+  /** Tries again while the store is away: a refresh that was joined may have waited for it since long before. */
+  async #whileStoreIsAway<T>(
+    attempt: (leftMs: number) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { world } = this;
+    const end = world.monotonic() + this.settings.timeoutMs * WAIT_SHARE;
+    const leftMs = () => end - world.monotonic();
+    for (;;) {
+      try {
+        return await attempt(leftMs());
+      } catch (error) {
+        const isAway = error instanceof AuthError && error.code === "STORE_UNREACHABLE";
+        if (!isAway || signal?.aborted || leftMs() <= STORE_WAIT_WITH_VALID_TOKEN_MS) throw error;
+      }
+    }
   }
 
   #readStore(): SessionState {
@@ -407,7 +448,7 @@ export class Engine {
     const now = this.current;
     const away = this.store.remote?.problem;
     // Whether there is a session, and a later one, only the store knows.
-    if (away && (now.kind === "none" || !isGoodFor(now.tokens, this.world, 0))) return away;
+    if (away && !this.#holdsGoodToken) return away;
     const { problem } = this.settings.file;
     const note = problem
       ? sentenceOf(problem)
@@ -544,28 +585,50 @@ export class Engine {
 
   // Refreshes.
 
-  #share(reason: Reason, signal?: AbortSignal): Promise<Tokens> {
+  /**
+   * @param reachMs How long a store is waited for that does not answer. Whoever has a token that may still
+   *   do does not wait.
+   */
+  #share(
+    reason: Reason,
+    signal: AbortSignal | undefined,
+    reachMs: number = STORE_WAIT_WITH_VALID_TOKEN_MS,
+  ): Promise<Tokens> {
     if (this.#refreshing) {
-      this.#refreshing.waiting.push(signal);
+      this.#join(this.#refreshing, signal);
       return this.#refreshing.result;
     }
     const { promise, resolve } = Promise.withResolvers<Tokens>();
     const refreshing: Refreshing = {
       result: promise,
       abort: new AbortController(),
-      waiting: [signal],
+      over: new AbortController(),
+      waiting: [],
     };
     this.#refreshing = refreshing;
+    this.#join(refreshing, signal);
     const work = this.#configuration.isByCommand
       ? this.#runCommand(reason, refreshing)
-      : this.#renew(reason, refreshing);
+      : this.#renew(reason, refreshing, reachMs);
     resolve(work);
     const done = () => {
+      refreshing.over.abort();
       if (this.#refreshing === refreshing) this.#refreshing = undefined;
     };
     // Every caller may have left: nothing may reject outside a caller's promise.
     promise.then(done, done);
     return promise;
+  }
+
+  #join(refreshing: Refreshing, signal: AbortSignal | undefined): void {
+    refreshing.waiting.push(signal);
+    const giveUp = () => {
+      // The provider may have replaced the refresh token: its answer is waited for in any case.
+      if (refreshing.answer !== undefined || isWaitedFor(refreshing)) return;
+      if (this.#refreshing === refreshing) this.#refreshing = undefined;
+      refreshing.abort.abort();
+    };
+    signal?.addEventListener("abort", giveUp, { signal: refreshing.over.signal });
   }
 
   async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
@@ -595,7 +658,7 @@ export class Engine {
    * One refresh, for all callers in this process and, by the lock, for all processes on the store: take
    * the lock, look, ask the provider, write, use.
    */
-  async #renew(reason: Reason, refreshing: Refreshing): Promise<Tokens> {
+  async #renew(reason: Reason, refreshing: Refreshing, reachMs: number): Promise<Tokens> {
     const { world } = this;
     const { signal } = refreshing.abort;
     try {
@@ -616,11 +679,8 @@ export class Engine {
       // Who asks for a refresh wants another token than the one that others just saved.
       const saved = () => reason === "forced" ? undefined : savedElsewhere(before);
       const wait: Wait = {
-        ms: totalMs * 0.75,
-        // Whoever has a token that may still do does not wait for a store that is away.
-        reachMs: reason === "due" || reason === "forced"
-          ? totalMs * 0.75
-          : STORE_WAIT_WITH_VALID_TOKEN_MS,
+        ms: totalMs * WAIT_SHARE,
+        reachMs,
         signal,
         isServed: () => {
           this.#readStore();
@@ -661,7 +721,7 @@ export class Engine {
             return await this.#keep(transaction, held, { ...tokens, learned });
           }
           // A holder that was late may have saved just now what this refresh token was given for.
-          await this.store.remote?.look(false);
+          await this.store.remote?.look(STORE_WAIT_WITH_VALID_TOKEN_MS);
           this.#follow(this.store.read());
           const late = savedElsewhere(held);
           if (late) return late;
@@ -675,7 +735,7 @@ export class Engine {
       }, wait);
       if (this.#refreshing === refreshing) return tokens;
     } catch (error) {
-      if (this.#refreshing === refreshing) throw error;
+      if (this.#refreshing === refreshing || !isWaitedFor(refreshing)) throw error;
     }
     // A login or a logout counts, whatever became of this.
     const winner = tokensOf(this.current);
@@ -820,19 +880,23 @@ export class Engine {
       this.#setState(stateOf(tokens));
       return tokens;
     } catch (error) {
-      if (signal.aborted) throw this.#whyNot();
+      if (signal.aborted && isWaitedFor(refreshing)) throw this.#whyNot();
       throw error;
     }
   }
+}
+
+/** Whether somebody still waits for it. */
+function isWaitedFor({ waiting }: Refreshing): boolean {
+  return waiting.some((signal) => signal?.aborted !== true);
 }
 
 function isLogout({ tokens }: Change): boolean {
   return tokens === undefined;
 }
 
-function isWaitedFor({ waiting }: Refreshing): boolean {
-  return waiting.some((each) => each?.aborted !== true);
-}
+/** How much of its time a call waits for the lock, or for a store that is away. */
+const WAIT_SHARE = 0.75;
 
 /** How often refreshed tokens are written where others write at the same time. */
 const MOST_WRITES = 5;

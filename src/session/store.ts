@@ -70,10 +70,12 @@ export interface RemoteStore {
   /**
    * Asks for the latest, so that `read()` knows it. No answer is no error.
    *
-   * @param isPatient Whether it is worth some seconds; else a call with a good token waits.
+   * @param waitMs How long a store that does not answer is asked again. A call with a good token waits
+   *   for one question only.
+   * @param signal Ends the wait.
    * @throws {ConfigError} If the store cannot be used with these settings.
    */
-  look(isPatient: boolean): Promise<void>;
+  look(waitMs: number, signal?: AbortSignal): Promise<void>;
   /** Makes sure that the store can be used with these settings. @throws {ConfigError} */
   ready(): Promise<void>;
   /** Why the store did not answer when it was last asked. */

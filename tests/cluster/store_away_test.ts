@@ -109,21 +109,82 @@ testNeeding(
     }),
 );
 
+/** Nobody listens there. */
+const NOBODY = "redis://127.0.0.1:9";
+const AWAY = "STORE_UNREACHABLE";
+
 Deno.test("while the store is away a call waits for most of the deadline, and nothing for longer", async () => {
   await using world = portless();
-  const session = world.another({ store: "redis://127.0.0.1:9", timeoutMs: 8_000 });
+  const session = world.another({ store: NOBODY, timeoutMs: 8_000 });
   const waited = async (work: () => Promise<unknown>) => {
     const started = world.clock.monotonic();
     await work();
     return world.clock.monotonic() - started;
   };
   const fails = async (promise: Promise<unknown>) =>
-    assertEquals((await rejection(promise)).code, "STORE_UNREACHABLE");
+    assertEquals((await rejection(promise)).code, AWAY);
   const waits = [await waited(() => session.login({ force: true }))];
   world.clock.advance(3_000);
+  const { pauses } = world;
+  const before = pauses.length;
   waits.push(
     await waited(() => fails(session.accessToken())),
+    await waited(() => fails(session.refresh())),
     await waited(() => fails(session.logout())),
+    // It never had a token: only the store knows whether there is one.
+    await waited(() => fails(world.another({ store: NOBODY, timeoutMs: 8_000 }).accessToken())),
   );
   for (const each of waits) assert(each > 4_000 && each <= 8_000, waits.join());
+  assert(pauses.length - before < 100, `${pauses.length - before} questions`);
+});
+
+for (const moment of ["due", "forced"]) {
+  Deno.test(`a call that joins another's wait for a store (${moment}) waits for most of its own deadline`, async () => {
+    await using world = portless();
+    const { clock } = world;
+    const waits: number[] = [];
+    let later: (() => void) | undefined;
+    const sleep = async (ms: number) => {
+      await clock.sleep(ms);
+      later?.();
+    };
+    const session = world.another({ store: NOBODY, timeoutMs: 8_000, sleep });
+    await session.login({ force: true });
+    clock.advance(3_000);
+    const first = clock.monotonic();
+    const fails = async (call: () => Promise<unknown>) => {
+      const started = clock.monotonic();
+      assertEquals((await rejection(call())).code, AWAY);
+      waits.push(clock.monotonic() - started);
+    };
+    const joined = Promise.withResolvers<void>();
+    const wait = () => {
+      later = undefined;
+      joined.resolve(fails(() => session.accessToken()));
+    };
+    later = () => {
+      if (clock.monotonic() - first > 5_000) wait();
+    };
+    await fails(() => moment === "forced" ? session.refresh() : session.accessToken());
+    await joined.promise;
+    for (const each of waits) assert(each > 4_000 && each <= 8_000, waits.join());
+  });
+}
+
+Deno.test("a call that is given up while the store is away asks it no more", async () => {
+  await using world = portless();
+  const given = new AbortController();
+  let pauses = 0;
+  const sleep = () => {
+    pauses++;
+    given.abort();
+    return Promise.resolve();
+  };
+  const session = world.another({ store: NOBODY, sleep });
+  const { signal } = given;
+  const error = await rejection(session.accessToken({ signal }));
+  assertEquals(error.name, "AbortError");
+  // Another session asks for as long as it may: time enough for one more question.
+  assertEquals((await rejection(world.another({ store: NOBODY }).accessToken())).code, AWAY);
+  assertEquals(pauses, 1);
 });

@@ -183,6 +183,53 @@ Deno.test("logout() while the command runs drops what it gives", () =>
     assertEquals((await call).code, "NO_SESSION");
   }));
 
+/** A command that tells that it runs, and prints a token as soon as there is one. */
+const waiting = scriptCommand(
+  "Deno.writeTextFileSync(`run-${Deno.pid}`, '');" +
+    "for (;;) try { console.log(Deno.readTextFileSync('printed')); break; } catch { /* Not yet. */ }",
+);
+
+const GIVEN_UP = `
+  import { accessToken } from ${JSON.stringify(MOD_URL)};
+  const given = new AbortController();
+  const watcher = Deno.watchFs(".");
+  const begun = async () => {
+    for await (const { kind, paths } of watcher) if (kind === "create" && paths[0].includes("run-")) return;
+  };
+  const calls = [accessToken(given), accessToken(given)];
+  if (Deno.args[0] === "some") calls.push(accessToken());
+  await begun();
+  given.abort();
+  if (Deno.args[0] === "later") {
+    calls.push(accessToken());
+    await begun();
+  }
+  watcher.close();
+  if (Deno.args[0] !== "all") Deno.writeTextFileSync("printed", "${"a".repeat(30)}");
+  const told = (await Promise.allSettled(calls)).map(({ value, reason }) => value?.length ?? reason.name);
+  const runs = [...Deno.readDirSync(".")].filter(({ name }) => name.startsWith("run-"));
+  console.log([...told, runs.length].join());`;
+
+for (
+  const [who, told] of [
+    // With a deadline of an hour: nobody would wait for that.
+    ["all", "AbortError,AbortError,1"],
+    ["some", "AbortError,AbortError,30,1"],
+    ["later", "AbortError,AbortError,30,2"],
+  ] as const
+) {
+  Deno.test(`a command that hangs ends with the last call that waits for it (${who})`, () =>
+    inFolder(async (folder) => {
+      const env = {
+        ...{ AUTH_TOKEN_COMMAND: commandLine(waiting), AUTH_TIMEOUT_MS: "3600000" },
+        AUTH_ENV_FILE: "false",
+      };
+      const given = { cwd: folder, env, flags: ["-A"], args: [who] };
+      const { stdout, stderr } = await runScript(GIVEN_UP, given);
+      assertEquals([stdout, stderr], [`${told}\n`, ""]);
+    }));
+}
+
 Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;

@@ -29,7 +29,7 @@ export class RedisScript {
     const hasWritten = Number(number) > this.kept.number &&
       this.kept.number <= Number(replacesUpTo);
     if (hasWritten) this.kept = { number: Number(number), id, data };
-    const next = Math.max(this.#given + 1_000, this.kept.number + 1_000, now * 1_000);
+    const next = Math.max(this.#given + 1_000, this.kept.number + 1_000, Math.floor(now * 1_000));
     const held = this.#lock && this.#lock.endsAt > now ? this.#lock.owner : undefined;
     const isAfterLateHolder = held === undefined && this.#lock !== undefined;
     const isForFree = owner === "" || held === undefined || held === owner;
@@ -40,7 +40,7 @@ export class RedisScript {
       this.#lock = { owner, endsAt: now + Number(lockMs) };
       this.#given = next;
     }
-    const endsInMs = this.#lock ? this.#lock.endsAt - now : -2;
+    const endsInMs = this.#lock ? Math.floor(this.#lock.endsAt - now) : -2;
     const { kept } = this;
     return {
       answer: [`${kept.number}`, kept.id, kept.data, `${next}`, isHolder ? 1 : 0, endsInMs],

@@ -64,7 +64,7 @@ export class RedisStore {
   #known: Latest = { number: 0, id: "", data: "", replacesUpTo: -1, stored: NOTHING };
   /** The number of what the session knows. */
   #seenNumber = 0;
-  #looking: Promise<unknown> | undefined;
+  #looking: Promise<Answer> | undefined;
   #problem: AuthError | undefined;
 
   private constructor(
@@ -106,13 +106,11 @@ export class RedisStore {
     return this.#known.stored;
   }
 
-  async look(isPatient: boolean): Promise<void> {
-    const limitMs = isPatient
-      ? this.#configuration().settings.timeoutMs / 4
-      : STORE_WAIT_WITH_VALID_TOKEN_MS;
-    // Shared by all calls, so that no one's signal ends it.
-    this.#looking ??= this.#untilReached({}, limitMs).finally(() => this.#looking = undefined);
-    await this.#looking;
+  async look(waitMs: number, signal?: AbortSignal): Promise<void> {
+    // One question for all calls of this moment, so that no one's signal ends it.
+    const ask = (limitMs: number) =>
+      this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
+    await this.#untilReached(ask, waitMs, signal);
   }
 
   async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
@@ -160,7 +158,7 @@ export class RedisStore {
     const limitMs = lock.state === "held"
       ? this.#configuration().settings.timeoutMs / 4
       : ANSWER_MS;
-    const answer = await this.#untilReached({}, limitMs);
+    const answer = await this.#untilReached((ms) => this.#ask({}, ms), limitMs);
     const stored = this.read();
     if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
     return { kind: stored === known.stored ? "saved" : "others wrote", stored };
@@ -187,7 +185,8 @@ export class RedisStore {
         // Not ended by the signal: a lock that was given and not heard of would stay.
         // The last question has time for an answer, too: else a busy lock looks like a store that is away.
         const limitMs = Math.min(reachMs, Math.max(leftMs(), STORE_WAIT_WITH_VALID_TOKEN_MS));
-        const answer = await this.#untilReached(owner, limitMs, signal);
+        const ask = (ms: number) => this.#ask(owner, ms);
+        const answer = await this.#untilReached(ask, limitMs, signal);
         const mayHold = answer instanceof AuthError || answer.isHolder;
         if (mayHold && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
@@ -232,11 +231,12 @@ export class RedisStore {
   /**
    * Asks until there is an answer or the time is over.
    *
+   * @param ask One question, with how long it may take.
    * @param signal Ends the pauses. A question is not ended by it.
    * @returns An error: there was no answer, and a notice tells.
    */
   async #untilReached(
-    request: Pick<Request, "owner" | "lockMs">,
+    ask: (limitMs: number) => Promise<Answer>,
     limitMs: number,
     signal?: AbortSignal,
   ): Promise<Answer | AuthError> {
@@ -245,7 +245,7 @@ export class RedisStore {
     for (let attempt = 1;; attempt++) {
       const leftMs = limitMs - (world.monotonic() - started);
       try {
-        return await this.#ask(request, Math.max(1, Math.min(leftMs, ANSWER_MS)));
+        return await ask(Math.max(1, Math.min(leftMs, ANSWER_MS)));
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
         const problem = this.#setAway(error);

@@ -38,8 +38,8 @@ export class StoreOnDemand implements SessionStore, RemoteStore {
     return this.#store?.read() ?? NOTHING;
   }
 
-  async look(isPatient: boolean): Promise<void> {
-    await (await this.#opened()).look(isPatient);
+  async look(waitMs: number, signal?: AbortSignal): Promise<void> {
+    await (await this.#opened()).look(waitMs, signal);
   }
 
   async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {

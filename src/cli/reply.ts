@@ -1,15 +1,6 @@
 import { parseEnvText } from "../dotenv/parser.ts";
-import { SETTINGS, VARIABLES } from "../settings/options.ts";
+import { SHARED_SETTINGS } from "./settings_file.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
-
-/**
- * User name and password are the user's own: a reply brings neither. What is not read from a `.env`, such
- * as a command that gives tokens, has nothing to do in one.
- */
-const IN_A_REPLY: readonly string[] = Object.values(SETTINGS)
-  .filter(({ readFrom }) => readFrom === "environment and file")
-  .map(({ variable }) => variable)
-  .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
 const ADDRESS = /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i;
 
@@ -108,7 +99,7 @@ function plainText(text: string): string {
 function withoutEnvLines(text: string): { lines: Map<string, string>; rest: string } {
   const lines = new Map<string, string>();
   const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
-    const value = IN_A_REPLY.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
+    const value = SHARED_SETTINGS.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
     if (value === "" || /^<.*>$/.test(value)) return whole;
     lines.set(name, value);
     return "";

@@ -3,8 +3,19 @@ import { ignoreInGit } from "../files/git.ts";
 import { filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { worldOf } from "../runtime/world.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
+import { doubtsAbout } from "../settings/doubts.ts";
+import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../values/tokens.ts";
+
+/**
+ * What the accounts of a subscription share. User name and password are the user's own. What is not read
+ * from a `.env`, such as a command that gives tokens, has nothing to do in one.
+ */
+export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
+  .filter(({ readFrom }) => readFrom === "environment and file")
+  .map(({ variable }) => variable)
+  .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
 /** Longer than another process needs for a refresh that it saves. */
 const LOCK_MS = 5_000;
@@ -59,6 +70,40 @@ function makeFolder(path: string): void {
       "name another one",
       error,
     );
+  }
+}
+
+/**
+ * Copies the settings of a `.env` into another one, for another account of the same subscription. User
+ * name, password and tokens stay behind: they are the account's own.
+ *
+ * @throws {ConfigError} `ENV_FILE`, `PERMISSION`; `INVALID_SETTING` if the other file has other settings.
+ */
+export async function copySettings(from: string, to: string): Promise<void> {
+  const [source, target] = [readEnvFile(from), readEnvFile(to)];
+  const problem = source.problem ?? target.problem;
+  if (problem) throw problem;
+  if (!source.exists) {
+    throw new ConfigError("ENV_FILE", `Cannot read ${from}: it is not there`, "check its path");
+  }
+  const [doubt] = doubtsAbout(source, () => "file");
+  if (doubt) {
+    throw new ConfigError("INVALID_SETTING", `Cannot use ${from}: ${doubt.problem}`, doubt.fix);
+  }
+  const found = SHARED_SETTINGS.flatMap((name) => {
+    const [value, before] = [source.values.get(name), target.values.get(name)];
+    return value === undefined || value === before ? [] : [{ name, value, before }];
+  });
+  const others = found.filter(({ before }) => before).map(({ name }) => name);
+  if (others.length > 0) {
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot copy settings to ${to}: it has others (${others.join(", ")})`,
+      "name another file",
+    );
+  }
+  if (found.length > 0) {
+    await saveSettings(to, new Map(found.map(({ name, value }) => [name, value])));
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The `.env` of the user: which one is used (here), its syntax (`parser.ts`), an edit that leaves all
+ * The `.env` of the user: which one is used (here), which ones near it are not (`nearby.ts`), its syntax (`parser.ts`), an edit that leaves all
  * other lines as they are (`text.ts`), the lock beside it (`lock.ts`), reading and saving (`file.ts`).
  * May import files, http, runtime, errors and values.
  */
@@ -23,6 +23,8 @@ export interface EnvLocation {
   readonly path: string | undefined;
   /** What the user should know about the choice. */
   readonly notes: readonly Advice[];
+  /** Whether the user named it. */
+  readonly isNamed: boolean;
 }
 
 /** Something that the user should know, and what to do about it. */
@@ -38,13 +40,12 @@ export interface Advice {
  * @throws {ConfigError} `INVALID_SETTING` if it names no file on this computer.
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
-  if (name === false || name === "false") return { path: undefined, notes: [] };
+  const named = (path: string | undefined) => ({ path, notes: [], isNamed: true });
+  if (name === false || name === "false") return named(undefined);
   if (name === "") throw notAFile("an empty text");
-  if (isUrl(name)) {
-    return { path: pathOfUrl(String(name)), notes: [] };
-  }
+  if (isUrl(name)) return named(pathOfUrl(String(name)));
   try {
-    return { path: filePath(fileUrl(name)), notes: [] };
+    return named(filePath(fileUrl(name)));
   } catch {
     // Only a relative path needs the working folder.
     throw workingFolder() === undefined ? folderGone() : notAFile(name);
@@ -108,11 +109,15 @@ export function nearestEnvFile(): EnvLocation {
       ignored.push(path);
       continue;
     }
-    if (info !== undefined) return { path, notes: notesOn(ignored) };
+    if (info !== undefined) return { path, notes: notesOn(ignored), isNamed: false };
   }
   const path = filePath(new URL(".env", here));
   // The file of another user must not be replaced, so the session stays in memory.
-  return { path: ignored.includes(path) ? undefined : path, notes: notesOn(ignored) };
+  return {
+    path: ignored.includes(path) ? undefined : path,
+    notes: notesOn(ignored),
+    isNamed: false,
+  };
 }
 
 function notesOn(ignored: readonly string[]): Advice[] {

@@ -199,8 +199,8 @@ function missingSettings(
     told.push(unreadable.problem);
     if (unreadable.fix !== "") steps.push(unreadable.fix);
   }
-  for (const { about, problem, fix } of settings.doubts) {
-    if (!missing.includes(about)) continue;
+  const doubts = settings.doubts.filter(({ about }) => missing.includes(about));
+  for (const { problem, fix } of [...doubts, settings.overlooked ?? []].flat()) {
     told.push(problem);
     steps.push(fix);
   }

@@ -454,7 +454,8 @@ export class Engine {
       ? sentenceOf(problem)
       : this.notices.text("STORED_IGNORED") ?? this.notices.text("ENVIRONMENT_IGNORED") ??
         this.notices.text("STORE_EMPTY");
-    return whyNot(now, this.world, note, this.settings.portalUrl);
+    const { overlooked, portalUrl } = this.settings;
+    return whyNot(now, this.world, note ?? (overlooked && sentenceOf(overlooked)), portalUrl);
   }
 
   // Transactions.

@@ -6,6 +6,7 @@ import {
   nearestEnvFile,
 } from "../dotenv/location.ts";
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
+import { envFilesNearby } from "../dotenv/nearby.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { type Doubt, doubtsAbout } from "./doubts.ts";
 import {
@@ -44,6 +45,7 @@ export class Settings {
   readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Found>;
   #doubts: readonly Doubt[] | undefined;
+  #overlooked: { readonly advice: Advice | undefined } | undefined;
 
   constructor(
     location: EnvLocation,
@@ -71,6 +73,18 @@ export class Settings {
     return this.#doubts ??= doubtsAbout(this.file, (name) => this.origin(name));
   }
 
+  /**
+   * A `.env` that was probably meant, where a login lacks settings: the one that is named and not there, or
+   * one nearby. Looked for when it is asked for.
+   */
+  get overlooked(): Advice | undefined {
+    const isEnough = SETTING_NAMES.every((name) =>
+      !SETTINGS[name].required || this.#found.has(name)
+    );
+    if (isEnough || this.#found.has("tokenCommand")) return undefined;
+    return (this.#overlooked ??= { advice: overlookedFile(this) }).advice;
+  }
+
   /** The value as text; `undefined` if it is not set. */
   text(name: SettingName): string | undefined {
     return this.#found.get(name)?.text.reveal();
@@ -95,6 +109,29 @@ export class Settings {
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
   }
+}
+
+/** Where settings may be that a login lacks. */
+function overlookedFile({ location, file }: Settings): Advice | undefined {
+  const { path, isNamed } = location;
+  if (path === undefined) return undefined;
+  if (isNamed) {
+    if (file.exists) return undefined;
+    return { problem: `${path}, the .env that is named, is not there`, fix: "check its path" };
+  }
+  if (hasSettings(file)) return undefined;
+  const other = envFilesNearby().find((each) => each !== path && hasSettings(readEnvFile(each)));
+  return other === undefined ? undefined : {
+    problem: `${other} has settings, and is not used here`,
+    fix: `to use it, name it in ${ENV_FILE_VARIABLE}`,
+  };
+}
+
+/** Whether a file has lines that another program's would not have. */
+function hasSettings({ values }: EnvSnapshot): boolean {
+  return SETTING_NAMES.some((name) =>
+    name !== "username" && name !== "password" && values.has(VARIABLES[name])
+  );
 }
 
 /**

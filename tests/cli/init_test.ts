@@ -46,7 +46,7 @@ for (const form of FORMS) {
       assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
       const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
       assertMatch(init.stdout, new RegExp(`^The password will go to ${host}: make sure`, "m"));
-      assertMatch(init.stdout, /✓ settings: AUTH_URL \(file\)/);
+      assertMatch(init.stdout, /✓ settings: from the \.env: AUTH_URL/);
       assertEquals(settingsIn(desk), desk.settings);
       const text = await Deno.readTextFile(desk.envFile);
       assertMatch(text, /^# Keep secret\. .*\n# .*\nAPP_CLIENT_SECRET=/m);

@@ -231,7 +231,7 @@ Deno.test("what to do about a missing password names no command and no file that
   const all = await missing({ ...others, envFile });
   assertMatch(
     all,
-    /missing APP_CLIENT_ID, PASSWORD; set them in \S+\.env \(platform-auth init does\), in/,
+    /missing APP_CLIENT_ID, PASSWORD; .*; set them in \S+\.env \(platform-auth init does\), in/,
   );
   assertMatch(inMemory, /missing PASSWORD; set it in the environment or as an option \(help/);
 });

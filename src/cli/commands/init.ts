@@ -173,7 +173,7 @@ function settingsIn(
     return text ? [[name, { text: new Secret(text), origin: "file" }] as const] : [];
   });
   return new Settings(
-    { path: undefined, notes: [] },
+    { path: undefined, notes: [], isNamed: false },
     { exists: false, values: lines },
     new Map(found),
   );

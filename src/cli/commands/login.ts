@@ -1,6 +1,8 @@
 import { defineCommand } from "../command.ts";
 import { isInEnvironment } from "../environment_login.ts";
+import { copySettings } from "../settings_file.ts";
 import { printKept, say, UsageError } from "../output.ts";
+import { namedEnvFile } from "../../dotenv/location.ts";
 import { login } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { SessionStatus } from "../../session/status.ts";
@@ -21,6 +23,12 @@ On a terminal it asks for what else the provider wants: a code, a new password.`
       type: "boolean",
       help: "read the portal string or the password from standard input",
     },
+    like: {
+      type: "string",
+      value: "<file>",
+      help:
+        "first copy the settings of this .env into the one that\n--env-file names: for another account",
+    },
     force: { type: "boolean", help: "log in even if the session is still valid" },
   },
   either: [["portal", "username"]],
@@ -28,8 +36,10 @@ On a terminal it asks for what else the provider wants: a code, a new password.`
     "platform-auth login",
     "platform-auth login --portal",
     "platform-auth login --username ada --stdin < password.txt",
+    "platform-auth login --env-file .env.ben --like .env",
   ],
-  async run({ options: { portal, username, stdin, force }, json }) {
+  async run({ options: { portal, username, stdin, like, force }, envFile, json }) {
+    if (like !== undefined) await copyFrom(like, envFile);
     const options: LoginOptions = {};
     if (force) options.force = true;
     if (username !== undefined) {
@@ -44,6 +54,18 @@ On a terminal it asks for what else the provider wants: a code, a new password.`
     return done;
   },
 });
+
+/** The account that the settings are copied for has a file of its own. */
+async function copyFrom(like: string, envFile: string | undefined): Promise<void> {
+  const [from, to] = [like, envFile ?? "false"].map((name) => namedEnvFile(name).path);
+  if (from === undefined || to === undefined) {
+    throw new UsageError(
+      "login --like copies settings into another .env",
+      "name both: --env-file .env.ben --like .env",
+    );
+  }
+  await copySettings(from, to);
+}
 
 /** Other commands find nothing of a session in memory, and with the environment alone they need nothing of it. */
 function tellIfNotNeeded(found: SessionStatus): void {

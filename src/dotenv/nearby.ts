@@ -1,0 +1,46 @@
+import { filePath, fileUrl, folderOf, workingFolder } from "../files/paths.ts";
+import { isForeign, lookAt, mayRead } from "../files/look.ts";
+
+/** More folders than that below the working folder are not a project. */
+const MAX_FOLDERS = 100;
+
+/**
+ * The `.env` files where people expect that one is found: beside the script, in the folders above the
+ * working folder, also beyond the project root, and in those right below it. Looks only where that needs
+ * no permission prompt, and passes over files of other users.
+ */
+export function* envFilesNearby(): Generator<string> {
+  const here = workingFolder();
+  for (const folder of [...scriptFolder(), ...foldersAbove(here), ...foldersBelow(here)]) {
+    const path = `${folder}.env`;
+    const info = lookAt(path);
+    if (info?.isFile && !isForeign(path, info)) yield path;
+  }
+}
+
+function scriptFolder(): string[] {
+  const { mainModule } = Deno;
+  return mainModule.startsWith("file:") ? [folderOf(filePath(new URL(mainModule)))] : [];
+}
+
+function foldersAbove(here: string | undefined): string[] {
+  const folders: string[] = [];
+  for (let folder = here; folder !== undefined;) {
+    const above: string = filePath(new URL("..", fileUrl(folder)));
+    if (above === folder) break;
+    folders.push(folder = above);
+  }
+  return folders;
+}
+
+function foldersBelow(here: string | undefined): string[] {
+  if (here === undefined || !mayRead(here)) return [];
+  try {
+    return [...Deno.readDirSync(here)]
+      .filter(({ name, isDirectory }) => isDirectory && name !== "node_modules")
+      .slice(0, MAX_FOLDERS)
+      .map(({ name }) => folderOf(`${here}${name}/.env`));
+  } catch {
+    return [];
+  }
+}

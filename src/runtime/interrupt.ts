@@ -92,8 +92,9 @@ function listenForStop(doing: string, stop: AbortController): () => void {
 /**
  * As `cancellable`, for an answer. In a notebook Stop also ends the reading of its body.
  *
- * The listener exists only while the body is read. An unread body may stay in a variable for hours,
- * and with a listener Stop would not end the kernel's other work.
+ * The listener exists from the first read to the end of the body, also while the reader works on a
+ * piece: the next read ends then. An unread body may stay in a variable for hours, and with a listener
+ * Stop would not end the kernel's other work.
  */
 export async function cancellableAnswer(
   doing: string,
@@ -129,9 +130,6 @@ function stoppable(doing: string, response: Response, stop: AbortController): Re
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** How long after a piece the next read still belongs to the same reading. */
-const BETWEEN_PIECES_MS = 1_000;
-
 /** Locks the body at the first read; until then `text()` and the others work. */
 function stoppableStream(
   doing: string,
@@ -140,24 +138,20 @@ function stoppableStream(
 ): Body {
   let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
   let unlisten: (() => void) | undefined;
-  let idle: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
-    clearTimeout(idle);
     unlisten?.();
     unlisten = undefined;
   };
+  // A reader that was left in the middle keeps one Stop from the kernel, and not the next.
+  stop.signal.addEventListener("abort", end);
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      clearTimeout(idle);
       unlisten ??= listenForStop(doing, stop);
       try {
         const opened = reader ??= body().getReader();
         const { done, value } = await unlessAborted(stop.signal, opened.read());
-        if (value !== undefined) {
-          controller.enqueue(value);
-          idle = setTimeout(end, BETWEEN_PIECES_MS);
-        }
+        if (value !== undefined) controller.enqueue(value);
         if (!done) return;
         end();
         controller.close();

@@ -219,6 +219,51 @@ for (
   );
 }
 
+const SECONDS = "const seconds = (count) => new Promise((end) => setTimeout(end, count * 1_000));";
+
+for (
+  const cell of [
+    `for await (const piece of answer.body) await work()`,
+    `await answer.body.pipeTo(new WritableStream({ write: work }))`,
+  ]
+) {
+  stopTest(
+    `Stop ends a reading that works on each piece, at the next one: ${cell}`,
+    async ({ kernel }) => {
+      await withEndlessBody(kernel, async (reading) => {
+        await run(
+          kernel,
+          `${SECONDS} const work = async () => {
+           await seconds(1.5);
+           await fetch(read);
+           await seconds(1);
+         };`,
+        );
+        const running = kernel.execute(`const answer = await authFetch("/endless"); ${cell}`);
+        await Promise.race([reading, running]);
+        kernel.interrupt();
+        const result = await running;
+        assertEquals([result.status, result.ename], ["error", "AuthError"], JSON.stringify(result));
+        const next = await run(kernel, `[rows.length, status().state].join()`);
+        assertStringIncludes(JSON.stringify(next.outputs), "3,valid");
+      });
+    },
+  );
+}
+
+stopTest(
+  "a reading that was left keeps one Stop from the kernel, and not the next",
+  async ({ kernel }) => {
+    await withEndlessBody(kernel, async () => {
+      await run(kernel, `${SECONDS} const left = (await authFetch("/endless")).body.getReader();`);
+      await run(kernel, `await left.read();`);
+      kernel.interrupt();
+      await run(kernel, `await seconds(1.5); rows.length`);
+      await assertStopKills(kernel);
+    });
+  },
+);
+
 for (const cell of [`fetchJson("/endless")`, `download("/endless", "data.bin")`]) {
   const [, name = ""] = /^(\w+)/.exec(cell) ?? [];
   stopTest(

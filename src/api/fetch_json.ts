@@ -5,6 +5,7 @@ import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
+import { Pauses } from "../runtime/pauses.ts";
 import { closest } from "../values/wording.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
@@ -74,6 +75,7 @@ export async function fetchParsed<T>(
   const headers = withDefault(call.headers, "accept", "application/json");
   const { world } = account;
   let started = world.monotonic();
+  const pauses = new Pauses(world);
   try {
     for (let attempt = 1;; attempt++) {
       const sent = world.monotonic();
@@ -90,7 +92,7 @@ export async function fetchParsed<T>(
         throw stall ? timeoutError(call, stall, attempt) : await call.statusError(refusal, attempt);
       }
       await refusal?.body?.cancel();
-      await world.sleep(pause, signal);
+      await pauses.pause(pause, stall?.reason ?? `the API answered ${refusal?.status}`, signal);
       signal?.throwIfAborted();
     }
   } finally {

@@ -1,6 +1,7 @@
 import type { DownloadProgress } from "../download/download.ts";
 import type { DownloadsProgress } from "../download/download_all.ts";
 import { inKernel } from "../errors/front_end.ts";
+import { liveLine } from "../runtime/live_line.ts";
 import { bytesText, durationText, printable } from "../values/wording.ts";
 import { passedText } from "./status_text.ts";
 
@@ -53,12 +54,10 @@ export function progressLine<Progress>(
   monotonic: () => number,
   words: ProgressWords<Progress>,
 ): ProgressLine<Progress> | undefined {
-  const write = inKernel()
-    ? cellWriter(name)
-    : Deno.stderr.isTerminal()
-    ? terminalWriter()
-    : undefined;
-  if (write === undefined) return undefined;
+  const line = liveLine();
+  if (line === undefined) return undefined;
+  // A notebook keeps the last state, so it says of what.
+  const lead = inKernel() ? `${printable(name)}  ` : "";
   const started = monotonic();
   let first: Progress | undefined;
   let last: Progress | undefined;
@@ -70,10 +69,12 @@ export function progressLine<Progress>(
       const passedMs = monotonic() - started;
       if (inKernel() && passedMs < SHOWN_AFTER_MS) return;
       isShown = true;
-      write(words.running(progress, first, passedMs), false);
+      line.show(lead + words.running(progress, first, passedMs));
     },
     end() {
-      if (isShown && last !== undefined) write(words.ended(last, monotonic() - started), true);
+      if (!isShown || last === undefined) return;
+      if (inKernel()) line.show(lead + words.ended(last, monotonic() - started));
+      else line.remove();
     },
   };
 }
@@ -118,26 +119,4 @@ function barText(share: number): string {
   const filled = Math.floor(share * BAR_CHARACTERS);
   const bar = "█".repeat(filled) + "░".repeat(BAR_CHARACTERS - filled);
   return `${bar} ${Math.floor(share * 100)} %`;
-}
-
-/** One output of the cell, which is updated in place, also in a notebook that was saved. */
-function cellWriter(name: string): (line: string) => void {
-  const transient = { display_id: crypto.randomUUID() };
-  let kind = "display_data";
-  return (line) => {
-    const data = { "text/plain": `${printable(name)}  ${line}` };
-    // Typed as a promise, and in some versions none. A line that cannot be shown must not end a download.
-    Promise.resolve(Deno.jupyter.broadcast(kind, { data, metadata: {}, transient })).catch(
-      () => {},
-    );
-    kind = "update_display_data";
-  };
-}
-
-/** One line, which is removed at the end. */
-function terminalWriter(): (line: string, isEnd: boolean) => void {
-  return (line, isEnd) => {
-    const text = `\r\u001b[K${isEnd ? "" : line}`;
-    Deno.stderr.writeSync(new TextEncoder().encode(text));
-  };
 }

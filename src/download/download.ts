@@ -13,6 +13,7 @@ import { isEnd, isPacked, isRest, rangeOf, representationOf } from "./representa
 import { filePath } from "../files/paths.ts";
 import { backoffMs, retryAfterMs } from "../http/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
+import { Pauses } from "../runtime/pauses.ts";
 import type { World } from "../runtime/world.ts";
 import { type ApiError, ConfigError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../values/wording.ts";
@@ -94,23 +95,26 @@ export class DownloadGroup {
   /** The origins that answered: there a network that fails is worth another try. */
   readonly answered = new Set<string>();
   readonly parts = new PartNames();
-  readonly #pauses = new Set<Promise<void>>();
+  readonly pauses: Pauses;
+  readonly #holds = new Set<Promise<void>>();
 
   /** @param isOne Whether it is for one file only. */
-  constructor(readonly doing: string, readonly world: World, readonly isOne: boolean) {}
+  constructor(readonly doing: string, readonly world: World, readonly isOne: boolean) {
+    this.pauses = new Pauses(world);
+  }
 
   /** From now on nobody sends for so many milliseconds. */
-  hold(ms: number, signal: AbortSignal | undefined): void {
-    const pause = this.world.sleep(ms, signal).then(() => {
-      this.#pauses.delete(pause);
+  hold(ms: number, why: string, signal: AbortSignal | undefined): void {
+    const hold = this.pauses.pause(ms, why, signal).then(() => {
+      this.#holds.delete(hold);
     });
-    this.#pauses.add(pause);
+    this.#holds.add(hold);
   }
 
   /** Waits until one may send. */
   async turn(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#pauses.size > 0) {
-      await Promise.all(this.#pauses);
+    while (this.#holds.size > 0) {
+      await Promise.all(this.#holds);
       signal?.throwIfAborted();
     }
   }
@@ -318,8 +322,8 @@ class Transfer {
       }
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
-      if (setback.isBusy) this.#group.hold(pauseMs, signal);
-      else if (pauseMs > 0) await world.sleep(pauseMs, signal);
+      if (setback.isBusy) this.#group.hold(pauseMs, setback.why, signal);
+      else if (pauseMs > 0) await this.#group.pauses.pause(pauseMs, setback.why, signal);
       signal?.throwIfAborted();
     }
   }

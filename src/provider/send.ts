@@ -4,6 +4,7 @@ import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protoc
 import { isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import { unlessAborted } from "../runtime/abort.ts";
+import { Pauses } from "../runtime/pauses.ts";
 import type { World } from "../runtime/world.ts";
 
 /** The outcome of a request to the provider. */
@@ -89,6 +90,7 @@ export async function send(
     return unsent("THROTTLED", seen, world, Math.ceil(holdMs / 1_000));
   }
   if (!isWanted()) throw new DOMException("Nobody waits for the answer", "AbortError");
+  const pauses = new Pauses(world);
   for (let attempt = 1;; attempt++) {
     signal?.throwIfAborted();
     const sentAt = world.now();
@@ -118,7 +120,7 @@ export async function send(
       }
       return delivery;
     }
-    await world.sleep(pause, signal);
+    await pauses.pause(pause, outcome.seen, signal);
     if (!isWanted()) return delivery;
   }
 }

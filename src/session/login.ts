@@ -5,7 +5,7 @@ import type { Fix } from "../errors/fix.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
-import { askUser, askUserFor, canAsk } from "../runtime/prompt.ts";
+import { Questions } from "../runtime/prompt.ts";
 import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../values/secret.ts";
@@ -108,9 +108,10 @@ export async function obtainTokens(
     );
   }
   const { portalUrl } = configuration.settings;
+  const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
   if (portalToken !== undefined) return fromPortal(portalToken);
-  if (strategy === "portal") return fromPortal(await askPortalToken(world, portalUrl, signal));
+  if (strategy === "portal") return fromPortal(await askPortalToken(questions, portalUrl, signal));
   // A password must not be sent with a name that it does not belong to.
   const { password: known, ...others } = configuration.options;
   const own = username === undefined || username === others.username ? known : undefined;
@@ -127,8 +128,12 @@ export async function obtainTokens(
   refuseDoubtful(settings);
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
-  if (strategy === "auto" && !complete && !named && canAsk(world)) {
-    const answer = await askUser(world, FIRST_QUESTION, true, signal);
+  if (strategy === "auto" && !complete && !named && questions.canAsk) {
+    const answer = await questions.ask(FIRST_QUESTION, {
+      secret: true,
+      signal,
+      notes: portalNotes(portalUrl),
+    });
     if (answer !== null && answer.trim() !== "") {
       return fromPortal(pastedToken(answer, FIRST_ADVICE));
     }
@@ -136,7 +141,8 @@ export async function obtainTokens(
     mayAsk = answer !== null;
   }
   const { onChallenge } = options;
-  const answerers = { world, onChallenge, asksPerson: mayAsk && canAsk(world), support };
+  const asksPerson = mayAsk && questions.canAsk;
+  const answerers = { questions, onChallenge, asksPerson, support };
   const login = passwordLogin(configuration, settings, answerers, signal);
   return await driveLogin(login, answerers, signal);
 }
@@ -152,7 +158,12 @@ function refuseDoubtful({ doubts }: Settings): void {
 
 /** Masked, because what is typed openly is kept in the notebook. */
 const FIRST_QUESTION =
-  'Paste the portal\'s "Copy Token" string, or press Enter for user name and password:';
+  'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
+
+/** Where the string is. */
+function portalNotes(portalUrl: string | undefined): string[] {
+  return portalUrl === undefined ? [] : [`Portal: ${portalUrl}`];
+}
 
 const FIRST_ADVICE: Fix = [
   "run ",
@@ -172,16 +183,14 @@ function pastedToken(answer: string, advice: Fix): string {
 }
 
 async function askPortalToken(
-  world: World,
+  questions: Questions,
   portalUrl: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const answer = await askUserFor(
-    world,
+  const answer = await questions.need(
     'Paste the portal\'s "Copy Token" string:',
-    true,
     ["run ", { call: "login", options: { portalToken: true } }],
-    signal,
+    { secret: true, signal, notes: portalNotes(portalUrl) },
   );
   return pastedToken(
     answer,
@@ -193,7 +202,7 @@ async function askPortalToken(
 async function* passwordLogin(
   { options, world, envFile }: Configuration,
   settings: Settings,
-  { asksPerson, support }: Answerers,
+  { questions, asksPerson, support }: Answerers,
   signal: AbortSignal | undefined,
 ): SteppedLogin {
   const alsoMissing: SettingName[] = [];
@@ -201,13 +210,14 @@ async function* passwordLogin(
   if (!asksPerson && !settings.text("password")) alsoMissing.push("password");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
-    (await askUserFor(world, "User name:", false, "set USERNAME", signal)).trim();
+    (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const origins: CredentialOrigins = {
     username: settings.origin("username") ?? "typed",
     password: settings.origin("password") ?? "typed",
     envFile,
   };
-  const question = `Password of ${username}, for ${provider.url.host}${namedBy(settings)}:`;
+  const host = `Password of ${username} for ${provider.url.host}`;
+  const question = `${[host, ...namedBy(settings)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
   const resultOf = (
     { delivery: { clockOffsetMs }, warning }: TokenDelivery,
@@ -224,9 +234,9 @@ async function* passwordLogin(
     },
   });
   for (let first = true;; first = false) {
-    const message = first ? question : `That password was rejected. ${question}`;
+    const message = first ? question : `That password was rejected.\n${question}`;
     const password = known ??
-      new Secret(await askUserFor(world, printable(message), true, "set PASSWORD", signal));
+      new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     signal?.throwIfAborted();
     const begun = world.monotonic();
     const answer = await requestLogin(provider, username, password, world, signal);
@@ -266,14 +276,14 @@ function oldPassword(settings: Settings): string {
 }
 
 /** Who named the host that gets the password: a copied project may bring a stranger's address in its `.env`. */
-function namedBy(settings: Settings): string {
+function namedBy(settings: Settings): string[] {
   const parts = settings.origin("authUrl") === undefined
     ? ["region", "providerHost", "providerDomain"] as const
     : ["authUrl"] as const;
   const origins = parts.map((name) => settings.origin(name));
   // One part in the file is enough to lead to another host.
-  if (origins.includes("file")) return ` (named in ${displayPath(settings.envFile)})`;
-  return origins.includes("environment") ? " (named in the environment)" : "";
+  if (origins.includes("file")) return [`(named in ${displayPath(settings.envFile)})`];
+  return origins.includes("environment") ? ["(named in the environment)"] : [];
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */

@@ -71,7 +71,7 @@ deskTest("login asks for user name and password, the latter masked", async (desk
     [NAME, "ada\r"],
     [PASSWORD, `${desk.password}\r`],
   ]);
-  assertMatch(seen.screen, /Password of ada, for 127\.0\.0\.1:\d+ \(named in \.env\): /);
+  assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(named in \.env\): /);
   assertStringIncludes(seen.screen, "Signed in as ada");
   assertHides(seen, desk);
   assert(seen.sane);

@@ -72,3 +72,33 @@ Deno.test("a download shows one line, which is updated in place, and then its ca
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("a long pause shows one line under its cell, which is gone when it is over", async () => {
+  await using sandbox = await startSandbox();
+  const folder = await Deno.makeTempDir();
+  try {
+    await using kernel = await startKernel({
+      cwd: folder,
+      env: settingsEnvironment(sandbox.settings),
+    });
+    // A question in place of the pause: what is on the screen meanwhile can be looked at.
+    await kernel.execute(`${importing("configure, fetchJson, login")}
+      configure({ sleep: () => Promise.resolve(prompt("paused")) });
+      await login();`);
+    sandbox.failures.push({ at: "api", status: 503, headers: { "retry-after": "5" }, times: 1 });
+    const seen: string[] = [];
+    const result = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
+      onInput: async (_, __, outputs) => {
+        while (outputs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+        seen.push(JSON.stringify(outputs));
+        return "";
+      },
+    });
+    assertMatch(seen.join(), /Trying again in 5 s \(the API answered 503\)/);
+    assertEquals(seen.length, 1);
+    const [line, value] = result.outputs;
+    assertEquals([line && "data" in line && line.data, value?.output_type], [{}, "execute_result"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

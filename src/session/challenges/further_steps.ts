@@ -25,8 +25,7 @@ import type { Fix } from "../../errors/fix.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery, Waiters } from "../../provider/send.ts";
-import { inKernel } from "../../errors/front_end.ts";
-import { askUser, untilHeard } from "../../runtime/prompt.ts";
+import { type Questions, untilHeard } from "../../runtime/prompt.ts";
 import type { World } from "../../runtime/world.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Tokens } from "../../values/tokens.ts";
@@ -285,7 +284,8 @@ function failure(step: Step, delivery: Delivery, world: World): AuthError {
 
 /** Who can answer the steps of a login. */
 export interface Answerers {
-  readonly world: World;
+  /** What a person is asked with. */
+  readonly questions: Questions;
   /** A program, if it wants to. */
   readonly onChallenge: ((challenge: Challenge) => Answers | Promise<Answers>) | undefined;
   /** Whether a person may be asked. */
@@ -301,7 +301,7 @@ export interface Answerers {
  */
 export async function driveLogin(
   login: SteppedLogin,
-  { world, onChallenge, asksPerson, support }: Answerers,
+  { questions, onChallenge, asksPerson, support }: Answerers,
   signal: AbortSignal | undefined,
 ): Promise<LoginResult> {
   let shown: { key: AuthenticatorKey; takeOut(): Promise<void> } | undefined;
@@ -322,12 +322,12 @@ export async function driveLogin(
         await untilHeard(signal);
       } else if (asksPerson) {
         // A notebook keeps what a question says; what is displayed can be taken out again.
-        if (key !== undefined && support && world.ask === undefined && inKernel()) {
+        if (key !== undefined && support && questions.isInNotebook) {
           const { showKey } = await support.keyDisplay();
           shown ??= { key, takeOut: await showKey(key) };
         }
         const isShown = shown !== undefined || attempt > 1;
-        answers = await askPerson(world, step, isShown ? undefined : key, signal);
+        answers = await askPerson(questions, step, isShown ? undefined : key, signal);
       }
       if (!answers) throw openStep(login, step, support, answers === null);
       next = await login.next({ answers, isByPerson: onChallenge === undefined, signal });
@@ -340,25 +340,25 @@ export async function driveLogin(
 
 /** Asks for each part of an answer. @returns `null` if none was given, `undefined` if nobody can be asked. */
 async function askPerson(
-  world: World,
+  questions: Questions,
   step: Step,
   key: AuthenticatorKey | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Answers | null | undefined> {
   const { challenge, challenge: { asks, refused } } = step;
   const answers: Record<string, string> = {};
-  let lead = "";
+  let lead: string[] = [];
   if (refused !== undefined) {
     const problem = problemOf(step);
     const advice = step.codeAlreadyUsed ? `; ${afterUsedCode(challenge)}` : "";
-    lead = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}. `;
+    lead = [`${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}.`];
   }
   for (const each of asks) {
     for (let tries = 1; answers[each.name] === undefined; tries++) {
       const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
-      const line = printable(`${lead}${each.prompt}${options}`);
-      const question = key === undefined ? line : `${keyText(key)}\n${line}`;
-      const answer = await askUser(world, question, each.secret, signal);
+      const line = [...lead, `${each.prompt}${options}`].map(printable).join("\n");
+      const notes = key === undefined ? [] : [keyText(key)];
+      const answer = await questions.ask(line, { secret: each.secret, signal, notes });
       if (answer === null) return undefined;
       if (answer.trim() === "" || tries > MAX_ATTEMPTS) return null;
       const chosen = each.choices
@@ -366,16 +366,19 @@ async function askPerson(
           [choice.toUpperCase(), `${at + 1}`].includes(answer.trim().toUpperCase())
         )
         : tidyAnswer(each.name, answer);
-      lead = "";
+      lead = [];
       if (chosen === undefined) {
-        lead = "That is none of these. ";
+        lead = ["That is none of these."];
       } else if (each.name !== "NEW_PASSWORD") {
         answers[each.name] = chosen;
       } else {
-        const second = await askUser(world, "The same new password again:", true, signal);
+        const second = await questions.ask("The same new password again:", {
+          secret: true,
+          signal,
+        });
         if (!second) return null;
         if (second === answer) answers[each.name] = chosen;
-        else lead = "These two differ. ";
+        else lead = ["These two differ."];
       }
     }
   }

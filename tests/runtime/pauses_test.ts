@@ -1,0 +1,63 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { inFolder, MOD_PATH, neededVariables, runScript } from "../support/child_deno.ts";
+import { inTerminal, ON_WINDOWS, terminalTest } from "../support/terminal.ts";
+import { windowsRoot } from "../windows/windows_command.ts";
+
+/** Where the program that is typed at finds the module. */
+const MODULE = ON_WINDOWS ? `/${windowsRoot().cli.replace("src/cli.ts", "mod.ts")}` : MOD_PATH;
+
+/** A session whose provider and API are busy at first; no pause takes any time but on its clock. */
+function script(providerWaits: readonly number[], apiWaits: readonly number[]): string {
+  return `
+    import { createSession } from ${JSON.stringify(MODULE)};
+    let ticks = 0;
+    const busy = (seconds) =>
+      new Response("{}", { status: 503, headers: { "retry-after": String(seconds) } });
+    const waits = { provider: ${JSON.stringify(providerWaits)}, api: ${JSON.stringify(apiWaits)} };
+    const session = createSession({
+      authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
+      clientSecret: "", userPoolId: "pool_A", username: "ada", password: "secret", envFile: false,
+      monotonic: () => ticks,
+      random: () => 0,
+      sleep: (ms) => { ticks += ms; return Promise.resolve(); },
+      fetch: (url) => {
+        const isProvider = String(url).startsWith("https://provider");
+        const seconds = waits[isProvider ? "provider" : "api"].shift();
+        if (seconds !== undefined) return Promise.resolve(busy(seconds));
+        const tokens = { AccessToken: "opaque", ExpiresIn: 9e8 };
+        return Promise.resolve(Response.json(isProvider ? { AuthenticationResult: tokens } : []));
+      },
+    });
+    await session.login();
+    await session.fetchJson("/v1/stations");
+    console.log("the end");`;
+}
+
+terminalTest(
+  "a long pause is one line of a terminal, which is gone when it is over",
+  () =>
+    inFolder(async (cwd) => {
+      await Deno.writeTextFile(`${cwd}/script.ts`, script([3], [5, 7]));
+      const command = [Deno.execPath(), "run", "-A", "--no-lock", "--no-check", "-q", "script.ts"];
+      const { screen: raw, code } = await inTerminal(command, [], { cwd, env: neededVariables() });
+      const screen = raw.replaceAll("\r\u001b[K", "«");
+      assertEquals(code, 0, screen);
+      const pauses = [...screen.matchAll(/Trying again in (\d+) s \(([^)]+)\)/g)];
+      assertEquals(pauses.map(([, seconds]) => seconds), ["3", "5", "7"]);
+      assertMatch(pauses[0]?.[2] ?? "", /^status 503/);
+      assertEquals(pauses[1]?.[2], "the API answered 503");
+      for (const [line] of pauses) assert(line.length < 80, line);
+      // A console of Windows draws only what changes of a line.
+      if (!ON_WINDOWS) assertMatch(screen, /^(«[^«\r\n]+«)+the end\r\n$/);
+      const piped = await runScript(script([3], [5, 7]), { cwd, flags: ["-A", "--no-check"] });
+      assertEquals([piped.stdout, piped.stderr], ["the end\n", ""]);
+    }),
+);
+
+terminalTest("a pause of less than two seconds is not mentioned", () =>
+  inFolder(async (cwd) => {
+    await Deno.writeTextFile(`${cwd}/script.ts`, script([1], [1]));
+    const command = [Deno.execPath(), "run", "-A", "--no-lock", "--no-check", "-q", "script.ts"];
+    const { screen } = await inTerminal(command, [], { cwd, env: neededVariables() });
+    assertEquals(screen, "the end\r\n");
+  }));

@@ -1,4 +1,5 @@
 import type { Diagnosis } from "../display/diagnosis.ts";
+import type { Downloads } from "../download/download_all.ts";
 import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
 import type { NoticeCode } from "../session/notices.ts";
@@ -140,21 +141,33 @@ export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
   await print(diagnosisText(diagnosis, inColor));
 }
 
+/** Prints what came of many downloads. */
+export async function printDownloads(downloads: Downloads): Promise<void> {
+  const { downloadsText } = await import("../display/status_text.ts");
+  await print(downloadsText(downloads, inColor));
+}
+
 /** Says what the user should know. Standard output belongs to the answer. */
 export function warn({ warnings }: SessionStatus): void {
   for (const warning of warnings) say(`warning: ${warning}`);
+}
+
+/** An error as JSON has it. */
+export function factsOf(error: Error): Record<string, string | undefined> {
+  const { name, message } = error;
+  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
+  const { problem, fix } = isOurs ? error : {};
+  const code = error instanceof AuthError ? error.code : undefined;
+  return { name, code, problem, fix, message };
 }
 
 /** Says what went wrong. @returns The exit status. */
 export function report(error: unknown, json: boolean): number {
   const isOurs = error instanceof AuthError || error instanceof CommandLineError;
   if (!isOurs && !(error instanceof TypeError)) throw error;
-  const { name, message } = error;
   const code = error instanceof AuthError ? error.code : undefined;
-  if (json) {
-    const { problem, fix } = isOurs ? error : {};
-    printError(jsonText({ error: { name, code, problem, fix, message } }));
-  } else say(message);
+  if (json) printError(jsonText({ error: factsOf(error) }));
+  else say(error.message);
   if (error instanceof UsageError) return USAGE;
   const needsLogin = code !== undefined &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[code].of);

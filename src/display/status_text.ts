@@ -144,16 +144,17 @@ export function downloadText(download: Download): string {
 const MOST_SHOWN = 20;
 
 /** Many files for people: a line, and one for each failure. */
-export function downloadsText(downloads: Downloads): string {
-  const mark = downloads.counts.failed === 0 ? "●" : "!";
+export function downloadsText(downloads: Downloads, paint: Paint = plain): string {
+  const mark = paint(downloads.counts.failed === 0 ? "●" : "!");
   const rest = unshownFailures(downloads);
-  return [
-    `${mark} ${downloadsHeadline(downloads)} · ${downloadsSize(downloads)}`,
+  const lines = [
+    `${downloadsHeadline(downloads)} · ${downloadsSize(downloads)}`,
     ...shownFailures(downloads).map(({ input, file, error }) =>
       `  ✗ ${input} → ${displayPath(file)}: ${error.message}`
     ),
     ...(rest > 0 ? [`  ✗ and ${rest} more`] : []),
-  ].map(printable).join("\n");
+  ];
+  return `${mark} ${lines.map(printable).join("\n")}`;
 }
 
 /** How many files came to what. */

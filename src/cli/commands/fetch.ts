@@ -2,8 +2,11 @@ import { defineCommand } from "../command.ts";
 import { logInFromEnvironment } from "../environment_login.ts";
 import {
   CommandLineError,
+  factsOf,
+  FAILED,
   OK,
   print,
+  printDownloads,
   printJson,
   report,
   say,
@@ -13,17 +16,25 @@ import {
 } from "../output.ts";
 import type { DownloadOptions } from "../../download/download.ts";
 import { discardUseless, type IfExists } from "../../download/download_target.ts";
-import { authFetch, download, status } from "../../default_session.ts";
+import type { DownloadAllOptions, DownloadItem } from "../../download/download_all.ts";
+import { readList } from "../download_list.ts";
+import { authFetch, download, downloadAll, status } from "../../default_session.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
 import { fixOfStatus } from "../../api/checked_call.ts";
 import { ApiError, ConfigError } from "../../errors/errors.ts";
 import { retryAfterMs } from "../../http/backoff.ts";
 
+const SEE = "see: platform-auth fetch --help";
+
 export const command = defineCommand({
   summary: "call the API with the token",
   synonyms: ["get", "post", "curl", "call", "request", "http", "api", "query"],
-  description: "Calls the API with the token and prints the answer.",
-  word: { name: "path or URL", required: true },
+  description: `Calls the API with the token and prints the answer, or saves it, or many.
+
+A list has a path or URL a line, and behind it the file if it is not to be named
+as the last part of the path. Lines that begin with # are left out. Four are
+saved at once; what is there already is kept. Run it again to go on.`,
+  word: { name: "path or URL" },
   options: {
     method: {
       type: "string",
@@ -55,19 +66,44 @@ export const command = defineCommand({
       type: "string",
       value: "<what>",
       help: "where the file is there already: error (default),\n" +
-        "keep, which sends nothing, or replace",
+        "keep, which sends nothing (default of --list), or\n" +
+        "replace",
     },
+    list: {
+      type: "string",
+      value: "<file>",
+      help: "save all that is listed there; - is standard input",
+    },
+    "output-dir": {
+      type: "string",
+      value: "<folder>",
+      help: "where --list saves; default: the working folder",
+    },
+    at: { type: "string", value: "<count>", help: "how many of --list at once; default 4" },
     json: { type: "boolean", help: "print status, headers and body as JSON" },
   },
-  either: [["json", "output"]],
+  either: [
+    ["json", "output"],
+    ["list", "output"],
+    ["list", "data"],
+    ["list", "method"],
+  ],
   examples: [
     "platform-auth fetch /v1/stations",
     "platform-auth fetch /v1/stations/gull-harbor/observations.csv -o wind.csv",
     `platform-auth fetch /v1/annotations -d '{"text":"calm"}' \\
     -H "content-type: application/json"`,
     "ACCESS_TOKEN=… platform-auth fetch https://api.example.com/v1/stations",
+    "platform-auth fetch --list urls.txt --output-dir data",
   ],
-  async run({ word: target = "", options, envFile, json }) {
+  async run({ word: target, options, envFile, json }) {
+    const { list, "output-dir": folder, at } = options;
+    if ((target === undefined) === (list === undefined)) {
+      throw new UsageError("fetch takes one path or URL, or --list", SEE);
+    }
+    if (list === undefined && (folder ?? at) !== undefined) {
+      throw new UsageError("--output-dir and --at belong to --list", SEE);
+    }
     const body = await readBody(options.data);
     const init: RequestInit = {
       method: options.method ?? (body === undefined ? "GET" : "POST"),
@@ -76,10 +112,16 @@ export const command = defineCommand({
     if (body !== undefined) init.body = body;
     const { output } = options;
     const ifExists = ifExistsOf(options["if-exists"]);
+    const listed = list === undefined ? undefined : {
+      items: await readList(list, folder ?? "."),
+      options: { init, at: countOf(at), ...(ifExists && { ifExists }) },
+    };
     await logInFromEnvironment(envFile);
-    const done = output === undefined
-      ? await show(target, init, json)
-      : await save(target, output, { init, ifExists });
+    const done = listed
+      ? await saveAll(listed.items, listed.options, json)
+      : output === undefined
+      ? await show(target ?? "", init, json)
+      : await save(target ?? "", output, { init, ...(ifExists && { ifExists }) });
     warn(status());
     return done;
   },
@@ -125,8 +167,30 @@ async function save(target: string, output: string, options: DownloadOptions): P
   return OK;
 }
 
-function ifExistsOf(word: string = "error"): IfExists {
-  if (word === "error" || word === "keep" || word === "replace") return word;
+/** Saves many. What was fetched when a signal ends this stays. */
+async function saveAll(
+  items: DownloadItem[],
+  options: DownloadAllOptions,
+  json: boolean,
+): Promise<number> {
+  using _ = cleanUpAtExit(discardUseless);
+  const found = await downloadAll(items, options);
+  if (json) {
+    const failed = found.failed.map(({ error, ...each }) => ({ ...each, error: factsOf(error) }));
+    await printJson({ ...found, failed });
+  } else {
+    await printDownloads(found);
+  }
+  return found.counts.failed === 0 ? OK : FAILED;
+}
+
+function countOf(text: string = "4"): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new UsageError("--at takes a whole number from 1 to 999");
+}
+
+function ifExistsOf(word: string | undefined): IfExists | undefined {
+  if (word === undefined || word === "error" || word === "keep" || word === "replace") return word;
   throw new UsageError("--if-exists takes error, keep or replace");
 }
 

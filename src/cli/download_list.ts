@@ -1,0 +1,75 @@
+import { UsageError } from "./output.ts";
+import type { DownloadItem } from "../download/download_all.ts";
+import { ConfigError } from "../errors/errors.ts";
+
+/**
+ * Reads what to save: one path or URL a line, and behind it, if it is wanted, the file in the folder.
+ * Without it the file is named as the last part of the path. Lines that begin with `#` are left out.
+ *
+ * @param list Path of the list; `-`: standard input.
+ * @throws {UsageError} For a line without a name, one that leads out of the folder, and two for one file.
+ */
+export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
+  const where = list === "-" ? "standard input" : list;
+  const text = (await read(list)).replace(/^\ufeff/, "");
+  const lineOf = new Map<string, number>();
+  const items: DownloadItem[] = [];
+  for (const [index, line] of text.split("\n").entries()) {
+    const [, input, given = ""] = /^\s*([^\s#]\S*)\s*(.*?)\s*$/.exec(line) ?? [];
+    if (input === undefined) continue;
+    const number = index + 1;
+    const file = given === "" ? nameIn(input) : inside(given);
+    if (file === undefined) {
+      throw new UsageError(
+        given === ""
+          ? `Line ${number} of ${where} names no file`
+          : `Line ${number} of ${where} is saved outside of ${folder}`,
+        "write the file behind the address, such as /v1/stations stations.json",
+      );
+    }
+    const first = lineOf.get(file);
+    if (first !== undefined) {
+      throw new UsageError(
+        `Lines ${first} and ${number} of ${where} are both saved as ${folder}/${file}`,
+        "write another file behind one of the addresses",
+      );
+    }
+    lineOf.set(file, number);
+    items.push([input, `${folder}/${file}`]);
+  }
+  return items;
+}
+
+async function read(list: string): Promise<string> {
+  if (list === "-") return await new Response(Deno.stdin.readable).text();
+  try {
+    return await Deno.readTextFile(list);
+  } catch (error) {
+    throw new ConfigError("INVALID_SETTING", `Cannot read ${list}`, "check the path", error);
+  }
+}
+
+/** What no file can be called on one of the systems. */
+// deno-lint-ignore no-control-regex -- control characters are among them
+const UNUSABLE = /[\\/:*?"<>|\u0000-\u001f]/g;
+
+/** The last part of a path as the name of a file; `undefined` if there is none. */
+function nameIn(input: string): string | undefined {
+  const part = URL.parse(input, "http://nowhere.invalid")?.pathname.split("/").at(-1) ?? "";
+  let name = part;
+  try {
+    name = decodeURIComponent(part);
+  } catch {
+    // A % that encodes nothing is a part of the name.
+  }
+  return inside(name.replace(UNUSABLE, "_"));
+}
+
+/** A file in the folder, with `/` between its parts; `undefined` if it leads out of it. */
+function inside(file: string): string | undefined {
+  const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");
+  const isInside = parts.every((part) => part !== ".." && part.trim() !== "");
+  return isInside && parts.at(-1) !== "." && !/^[A-Za-z]:/.test(file)
+    ? parts.filter((part) => part !== ".").join("/")
+    : undefined;
+}

@@ -1,0 +1,96 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
+
+const CSV = "/v1/stations/gull-harbor/observations.csv";
+
+/** What is in a folder and below it, without the session. */
+function filesBelow(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${folder}/${name}`).map((each) => `${name}/${each}`) : [name]
+  ).filter((name) => !name.startsWith(".env")).sort();
+}
+
+function inListWorld(
+  list: string,
+  use: (
+    world: CliWorld & { fetch(...more: string[]): ReturnType<CliWorld["run"]> },
+  ) => Promise<void>,
+): Promise<void> {
+  return inCliWorld(async (world) => {
+    await world.run(["login"]);
+    await Deno.writeTextFile(`${world.folder}/urls.txt`, list);
+    const fetch = (...more: string[]) =>
+      world.run(["fetch", "--list", "urls.txt", "--output-dir", "data", ...more]);
+    await use({ ...world, fetch });
+  });
+}
+
+Deno.test("fetch --list saves what is listed, keeps what is there, and names what failed", () =>
+  inListWorld(
+    `\ufeff# stations\r\n${CSV}\r\n  /v1/stations\tby name/all stations.json \n\n/v1/no%20such?key=hidden\n`,
+    async ({ folder, fetch }) => {
+      const { code, stdout, stderr } = await fetch();
+      assertEquals([code, stderr], [1, ""]);
+      const [headline = "", failure = "", ...more] = stdout.trimEnd().split("\n");
+      assertMatch(headline, /^! 2 files saved, 1 failed · .* in /);
+      assertMatch(failure, /^ {2}✗ \/v1\/no%20such → data\/no such: Cannot GET .* answered 404/);
+      assertEquals([more, stdout.includes("hidden")], [[], false]);
+      const files = ["data/by name/all stations.json", "data/observations.csv", "urls.txt"];
+      assertEquals(filesBelow(folder), files);
+
+      const again = await fetch("--json", "--at", "1");
+      const found = JSON.parse(again.stdout);
+      assertEquals([again.code, again.stderr], [1, ""]);
+      assertEquals(found.counts, { saved: 0, kept: 2, failed: 1 });
+      assertEquals(found.failed[0].error.code, "API_STATUS");
+      assertEquals(found.failed[0].input, "/v1/no%20such");
+      const strict = await fetch("--if-exists", "error", "--json");
+      assertEquals(JSON.parse(strict.stdout).counts, { saved: 0, kept: 0, failed: 3 });
+    },
+  ));
+
+Deno.test("fetch --list - reads standard input, and is ok where nothing failed", () =>
+  inCliWorld(async ({ run, folder }) => {
+    await run(["login"]);
+    const saved = await run(["fetch", "--list", "-"], { stdin: `${CSV} here.csv` });
+    assertEquals([saved.code, saved.stderr], [0, ""]);
+    assertMatch(saved.stdout, /^● 1 file saved · 3\d\d\.\d kB in /);
+    assertEquals(filesBelow(folder), ["here.csv"]);
+  }));
+
+const wrong: [string, string, RegExp][] = [
+  [
+    "two lines for one file",
+    `/v1/stations?day=1\n# other\n/v1/stations?day=2\n`,
+    /Lines 1 and 3 of urls\.txt are both saved as data\/stations; write another file behind/,
+  ],
+  ["a line without a name", "/v1/stations/\n", /Line 1 of urls\.txt names no file; write the file/],
+  ["a file outside", "/v1/stations ../x\n", /Line 1 of urls\.txt is saved outside of data/],
+  ["a file at the root", "/v1/stations /etc/x\n", /Line 1 of urls\.txt is saved outside of data/],
+];
+for (const [what, list, message] of wrong) {
+  Deno.test(`fetch --list tells ${what} before anything is sent`, () =>
+    inListWorld(list, async ({ folder, fetch }) => {
+      const { code, stdout, stderr } = await fetch();
+      assertEquals([code, stdout], [2, ""]);
+      assertMatch(stderr, message);
+      assertEquals(filesBelow(folder), ["urls.txt"]);
+    }));
+}
+
+Deno.test("what a path encodes makes no way out of the folder", () =>
+  inListWorld("/v1/..%2f..%2fx\n/v1/%2e%2e%5cy\n", async ({ fetch }) => {
+    const { failed } = JSON.parse((await fetch("--json")).stdout);
+    const files = failed.map(({ file }: { file: string }) => file).sort();
+    assertEquals(files, ["data/.._.._x", "data/.._y"]);
+  }));
+
+Deno.test("a session that is over ends fetch --list with exit status 3", () =>
+  inListWorld(`${CSV}\n/v1/stations\n`, async ({ sandbox, fetch, folder }) => {
+    sandbox.expireAccessTokens();
+    sandbox.revokeRefreshTokens();
+    const { code, stderr } = await fetch();
+    assertEquals(code, 3);
+    assertMatch(stderr, /run platform-auth login/);
+    assertEquals(filesBelow(folder).filter((name) => name.includes("observations")), []);
+  }));

@@ -53,7 +53,29 @@ Deno.test("an error of the API is told with its words, its address without query
   assertEquals(sent, 1);
 });
 
+/** An answer whose body comes a byte at a time. */
+const inBytes = (status: number, body: unknown) => () => {
+  const bytes = [...new TextEncoder().encode(JSON.stringify(body))];
+  const pieces = ReadableStream.from(bytes.map((byte) => Uint8Array.of(byte)));
+  return new Response(pieces, { status });
+};
+
 const words: [string, () => Response, RegExp][] = [
+  [
+    "an empty message beside a sentence elsewhere",
+    answer(400, { message: "", Message: "", detail: "No such day" }),
+    /400 \(No such day\); check the/,
+  ],
+  [
+    "an empty message beside a nested sentence",
+    answer(400, { message: "", error: { message: "", title: "No such month" } }),
+    /400 \(No such month\); check the/,
+  ],
+  [
+    "letters that are split over pieces",
+    inBytes(400, { message: "Größe 7 € fehlt" }),
+    /400 \(Größe 7 € fehlt\); check the/,
+  ],
   [
     "a nested message",
     answer(400, { error: { message: "Bad day" } }),

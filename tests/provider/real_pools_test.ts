@@ -204,6 +204,48 @@ Deno.test("a platform's rule that failed once does not end a login or a refresh"
   assertEquals((await session.refresh()).source, "refresh");
 });
 
+/** What is shown of a refusal that repeats a code, which the provider should not do. */
+async function shownOf(code: string): Promise<string> {
+  const step = { ChallengeName: "CUSTOM_CHALLENGE", ChallengeParameters: {} };
+  const refusal = errorAnswer("OddException", `no "${code}" here`);
+  const { session } = cannedSession({}, jsonAnswer(step), refusal);
+  return (await errorOf(session.login({ onChallenge: () => ({ ANSWER: code }) }))).message;
+}
+
+Deno.test("an answer that a refusal repeats is withheld, unless it is shorter than four characters", async () => {
+  assertMatch(await shownOf("q7x"), /OddException: no "q7x" here/);
+  assertMatch(await shownOf("q7xz"), /OddException: \[withheld: it repeats a secret\]/);
+});
+
+Deno.test("a user who is gone at a further step starts over", async () => {
+  const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
+  const refusal = errorAnswer("UserNotFoundException", "User does not exist.");
+  const { session, asked } = cannedSession({}, jsonAnswer(step), refusal);
+  const error = await errorOf(session.login({ onChallenge: () => ({ SMS_MFA_CODE: "123456" }) }));
+  assertEquals(error.code, "CHALLENGE_EXPIRED");
+  assertEquals(error.fix, "run login() again");
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("a message is read where it stands, also beside an empty one and in pieces", async () => {
+  const said = "Größe und Übermaß";
+  const told = async (answer: () => Response) => {
+    const { session } = cannedSession({}, answer);
+    return (await errorOf(session.login())).message;
+  };
+  for (const body of [{ message: "", Message: said }, { message: "", error_description: said }]) {
+    const message = await told(() => jsonAnswer({ __type: "OddException", ...body }, 400));
+    assertMatch(message, new RegExp(`OddException: ${said}\\)`));
+  }
+  // A byte at a time: each of these letters has two.
+  const bytes = new TextEncoder().encode(JSON.stringify({ __type: "OddException", message: said }));
+  const inPieces = () =>
+    new Response(ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte))), {
+      status: 400,
+    });
+  assertMatch(await told(inPieces), new RegExp(`OddException: ${said}\\)`));
+});
+
 /** The host that is asked, and the header names that it is asked with. */
 async function askedWith(options: SessionOptions) {
   const { authUrl: _, ...others } = SETTINGS;

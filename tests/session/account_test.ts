@@ -35,6 +35,21 @@ Deno.test("the name of a login is found again in the next process, and hashed wi
   assertEquals(linesOf(world.envFile), {});
 });
 
+for (const mark of "!'()*~ ,:%ü") {
+  Deno.test(`a login name with ${JSON.stringify(mark)} keeps its session in the next process`, async () => {
+    await using world = portless({ file: true, provider: () => tokenAnswer(OPAQUE) });
+    const username = `o${mark}hara`;
+    await world.session.login({ username, password: "A-Password-1" });
+    const next = world.another();
+    assertEquals(next.status().username, username);
+    await next.refresh();
+    const hashes = world.sent.map(({ parameters }) => parameters.SECRET_HASH);
+    assertEquals(hashes[1], hashes[0]);
+    // Every reader of a .env takes these without quotes.
+    assertMatch(linesOf(world.envFile).AUTH_SESSION ?? "", /^[\w%:,.-]+$/);
+  });
+}
+
 Deno.test('"doctor({ login: true })" changes nothing, also not the name that a refresh hashes', async () => {
   await using world = portless({
     provider: ({ flow }) =>

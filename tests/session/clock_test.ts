@@ -46,6 +46,32 @@ Deno.test("a provider that tells no time is believed by the time its token was i
   }
 });
 
+Deno.test("a provider that tells no time at a refresh is believed by its token, or says nothing", async () => {
+  for (const hours of [-3, 3]) {
+    let isOpaque = false;
+    await using world = portless({
+      provider: () => {
+        const iat = Math.floor(world.clock.provider() / 1_000);
+        const AccessToken = isOpaque ? `opaque-${iat}` : jwt({ iat, exp: iat + 1_800 });
+        return tokenAnswer({ AccessToken, RefreshToken: "r", ExpiresIn: 1_800 });
+      },
+    });
+    const saidByRefresh = async () => {
+      const { warnings, accessTokenExpiresAt } = await world.session.refresh();
+      assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
+      return clockWarnings(warnings).length;
+    };
+    assertEquals(clockWarnings((await world.session.login()).warnings), []);
+    world.clock.jump(hours * HOUR);
+    assertEquals(await saidByRefresh(), 1, `${hours} hours`);
+    isOpaque = true;
+    assertEquals(await saidByRefresh(), 1, "what is known stays where nothing is told");
+    isOpaque = false;
+    world.clock.jump(-hours * HOUR);
+    assertEquals(await saidByRefresh(), 0, "set right");
+  }
+});
+
 Deno.test("a portal token lives as long as it says where the clock is behind", async () => {
   await using world = portless();
   world.clock.jump(-2 * HOUR);

@@ -124,6 +124,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * `retries` times (3) within `retryWithinMs` (60 000). So is one that brings nothing for
  * `idleTimeoutMs` (60 000). Nothing else is repeated.
  *
+ * The type of the body is `any` unless it is given, as that of `Response.json()`.
+ *
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON; `API_TIMEOUT`: nothing came.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  * @throws {TypeError} Where `fetch` throws one.
@@ -137,7 +139,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * console.log(stations.length); // 6
  * ```
  */
-export function fetchJson<T = unknown>(
+// deno-lint-ignore no-explicit-any
+export function fetchJson<T = any>(
   input: string | URL | Request,
   init?: FetchJsonInit,
 ): Promise<T> {

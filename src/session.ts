@@ -56,7 +56,8 @@ export interface Session {
   /** `fetch` with the token. See {@linkcode authFetch}. */
   authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** The parsed body of an answer. See {@linkcode fetchJson}. */
-  fetchJson<T = unknown>(input: string | URL | Request, init?: FetchJsonInit): Promise<T>;
+  // deno-lint-ignore no-explicit-any
+  fetchJson<T = any>(input: string | URL | Request, init?: FetchJsonInit): Promise<T>;
   /** Saves an answer as a file. See {@linkcode download}. */
   download(
     input: string | URL | Request,

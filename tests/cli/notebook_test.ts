@@ -3,35 +3,56 @@ import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { join } from "node:path";
 
-const places: [where: string, here: string, specifier: string][] = [
-  ["a clone beside it", "file:///home/ada/clone/src/cli/commands/notebook.ts", "../clone/mod.ts"],
-  ["a clone around it", "file:///home/ada/src/cli/commands/notebook.ts", "../mod.ts"],
+const places: [where: string, here: string, module: string, toolkit: string][] = [
+  [
+    "a clone beside it",
+    "file:///home/ada/clone/src/cli/commands/notebook.ts",
+    "../clone/mod.ts",
+    "../clone/src/notebook/mod.ts",
+  ],
+  [
+    "a clone around it",
+    "file:///home/ada/src/cli/commands/notebook.ts",
+    "../mod.ts",
+    "../src/notebook/mod.ts",
+  ],
   [
     "a clone in it",
     "file:///home/ada/work/a%20%23b/src/cli/commands/notebook.ts",
     "./a%20%23b/mod.ts",
+    "./a%20%23b/src/notebook/mod.ts",
   ],
   [
     "the source at a URL",
     "https://code.example/v1/src/cli/commands/notebook.ts",
     "https://code.example/v1/mod.ts",
+    "https://code.example/v1/src/notebook/mod.ts",
   ],
-  ["a released file", "file:///home/ada/work/cli.js", "./mod.js"],
-  ["a released file at a URL", "https://code.example/v1/cli.js", "https://code.example/v1/mod.js"],
+  ["a released file", "file:///home/ada/work/cli.js", "./mod.js", "./notebook.js"],
+  [
+    "a released file at a URL",
+    "https://code.example/v1/cli.js",
+    "https://code.example/v1/mod.js",
+    "https://code.example/v1/notebook.js",
+  ],
   [
     "the npm package in Deno's cache",
     "file:///home/ada/.cache/deno/npm/registry.example/@platform-auth/platform-auth/0.1.0/cli.js",
     "npm:@platform-auth/platform-auth@^0.1.0",
+    "npm:@platform-auth/platform-auth@^0.1.0/notebook",
   ],
   [
     "the npm package in a project",
     "file:///home/ada/work/node_modules/@platform-auth/platform-auth/cli.js",
     "npm:@platform-auth/platform-auth",
+    "npm:@platform-auth/platform-auth/notebook",
   ],
 ];
-for (const [where, here, specifier] of places) {
-  Deno.test(`a notebook imports the module of ${where}`, () => {
-    assertEquals(moduleSpecifier(here, "/home/ada/work"), specifier);
+for (const [where, here, module, toolkit] of places) {
+  Deno.test(`a notebook imports the module and the toolkit of ${where}`, () => {
+    const folder = "/home/ada/work";
+    assertEquals(moduleSpecifier(here, folder), module);
+    assertEquals(moduleSpecifier(here, folder, "notebook"), toolkit);
   });
 }
 
@@ -44,7 +65,11 @@ Deno.test("notebook writes a file once, and never over another one", () =>
     const { nbformat, cells } = JSON.parse(text);
     const kinds = cells.map((cell: { cell_type: string }) => cell.cell_type);
     assertEquals([nbformat, kinds], [4, ["markdown", "code", "markdown", "code"]]);
-    assertMatch(cells[1].source, /^import \{ .*login \} from "\.\.\/\S+\/mod\.ts";\n\nawait login/);
+    assertMatch(
+      cells[1].source,
+      /^import \{ .*login \} from "\.\.\/\S+\/mod\.ts";\nimport \{ .*table \} from ".*\/notebook\/mod\.ts";\n\nawait login/,
+    );
+    assertMatch(cells[3].source, /\nawait table\(rows\);$/);
     const { code, stderr } = await run(["notebook"]);
     assertEquals(code, 1);
     assertMatch(stderr, /Cannot write notebook\.ipynb: it is there already, .*give another name/);

@@ -91,6 +91,8 @@ export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ setting
 const twice: FetchJsonInit = { retries: 2, retryWithinMs: 10_000, headers: { accept: "*/*" } };
 export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations", twice);
 export const body: Promise<unknown> = session.fetchJson(new URL("https://api.example.com/"));
+// As Response.json(): a body whose type nobody gave is any.
+export const length: Promise<number> = fetchJson("/v1/stations").then((rows) => rows.length);
 const into: DownloadOptions = {
   overwrite: true,
   resume: false,

@@ -64,8 +64,8 @@ login().state;
 new AuthError("NO_TOKEN", "message");
 // @ts-expect-error -- codes are read only
 new AuthError("NO_SESSION", "message").code = "TIMEOUT";
-// @ts-expect-error -- of a body whose type nobody gave nothing is known
-(await fetchJson("/v1/stations")).length;
+// @ts-expect-error -- a body has the type that is given
+(await fetchJson<{ name: string }[]>("/v1/stations")).name;
 // @ts-expect-error -- a file is needed
 download("/v1/file");
 // @ts-expect-error -- no such option of the sandbox

@@ -47,8 +47,10 @@ async function create(file: string): Promise<string> {
     const folder = folderOf(file);
     await Deno.mkdir(folder, { recursive: true });
     // The kernel runs in the real folder, whatever links lead to it.
-    const specifier = moduleSpecifier(HERE, await Deno.realPath(folder));
-    await Deno.writeTextFile(file, notebookText(specifier), { createNew: true });
+    const real = await Deno.realPath(folder);
+    const specifier = moduleSpecifier(HERE, real);
+    const text = notebookText(specifier, moduleSpecifier(HERE, real, "notebook"));
+    await Deno.writeTextFile(file, text, { createNew: true });
     return specifier;
   } catch (error) {
     throw unwritable(file, error);
@@ -75,22 +77,32 @@ function unwritable(file: string, error: unknown): ConfigError {
   return new ConfigError("INVALID_SETTING", `${cannot}${why}`, fix, error);
 }
 
+/** Where the entry points are: in the source, as this module sees them. */
+const SOURCES = { mod: "../../../mod.ts", notebook: "../../notebook/mod.ts" };
+
 /**
  * The name by which a notebook imports this module.
  *
  * @param here Address of a module of the command line.
  * @param folder Absolute path of the notebook's folder.
+ * @param entry The entry point: what signs in and calls, or the toolkit for notebooks.
  */
-export function moduleSpecifier(here: string, folder: string): string {
-  // A released file has the module beside it.
+export function moduleSpecifier(
+  here: string,
+  folder: string,
+  entry: keyof typeof SOURCES = "mod",
+): string {
+  // A released file has the others beside it.
   const isSource = here.endsWith("/src/cli/commands/notebook.ts");
-  const module = new URL(isSource ? "../../../mod.ts" : "./mod.js", here);
+  const module = new URL(isSource ? SOURCES[entry] : `./${entry}.js`, here);
   if (module.protocol !== "file:") return module.href;
   // Deno's cache has the version in the path, a node_modules folder has not.
   const [, name, version] =
-    /\/(?:node_modules|npm\/[^/]+)\/(@[^/]+\/[^/]+)\/(?:(\d[^/]*)\/)?mod\.js$/.exec(module.href) ??
+    /\/(?:node_modules|npm\/[^/]+)\/(@[^/]+\/[^/]+)\/(?:(\d[^/]*)\/)?\w+\.js$/.exec(module.href) ??
       [];
-  if (name !== undefined) return `npm:${name}${version ? `@^${version}` : ""}`;
+  if (name !== undefined) {
+    return `npm:${name}${version ? `@^${version}` : ""}${entry === "mod" ? "" : `/${entry}`}`;
+  }
   const path = relative(folder, filePath(module)).replaceAll("\\", "/");
   // On another drive of Windows nothing relative leads there.
   if (/^[A-Za-z]:/.test(path)) return module.href;
@@ -98,7 +110,7 @@ export function moduleSpecifier(here: string, folder: string): string {
   return address.startsWith("../") ? address : `./${address}`;
 }
 
-function notebookText(specifier: string): string {
+function notebookText(module: string, toolkit: string): string {
   const cells = [
     text(
       "# A notebook with the data platform",
@@ -106,12 +118,18 @@ function notebookText(specifier: string): string {
       "`login()` takes the settings from the `.env` and asks for what is missing. A session that is",
       "good is kept, so this cell may run again at any time.",
     ),
-    code(`import { fetchJson, login } from ${JSON.stringify(specifier)};`, "", "await login();"),
+    code(
+      `import { fetchJson, login } from ${JSON.stringify(module)};`,
+      `import { plot, show, table } from ${JSON.stringify(toolkit)};`,
+      "",
+      "await login();",
+    ),
     text(
       "`fetchJson` adds the token, keeps it current, and gives the parsed answer. `/v1/stations` is a",
-      "path of the sandbox: with an account of your own, put a path of your API in its place.",
+      "path of the sandbox: with an account of your own, put a path of your API in its place. `table`",
+      "shows the rows; `show` shows any value, and `plot` draws.",
     ),
-    code('const rows = await fetchJson("/v1/stations");', "console.table(rows);"),
+    code('const rows = await fetchJson("/v1/stations");', "await table(rows);"),
   ];
   const notebook = {
     cells: cells.map((cell, at) => ({ ...cell, id: `cell-${at + 1}` })),

@@ -2,7 +2,7 @@
  * What the cells say that begin with "Your turn". Each notebook has a file here with its exercises; a
  * wrong answer never throws, so that "Run All" goes on.
  */
-import { show } from "../show.ts";
+import { show } from "../../src/notebook/mod.ts";
 
 /** An answer as it was typed: nobody knows of what type it is. */
 // deno-lint-ignore no-explicit-any

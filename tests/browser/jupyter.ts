@@ -42,12 +42,11 @@ export async function jupyterHome(): Promise<JupyterHome> {
   }
 }
 
-/** A home folder with copies of the notebooks, and beside them what they import. */
+/** A home folder with copies of the notebooks, and above them what they import. */
 export async function notebooksHome(paths: readonly string[]): Promise<JupyterHome> {
   const home = await jupyterHome();
   const root = new URL("../../", import.meta.url);
-  const helpers = ["show.ts", "plot.ts"].map((name) => new URL(`notebooks/${name}`, root).pathname);
-  for (const path of [...paths, ...helpers]) {
+  for (const path of paths) {
     await Deno.copyFile(path, `${home.folder}/${basename(path)}`);
   }
   for (const part of ["mod.ts", "src"]) {

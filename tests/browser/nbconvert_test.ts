@@ -61,7 +61,7 @@ testNeeding(
 testNeeding(lack, `nbconvert keeps what show() shows in its own cell, ${CARDS} times`, async () => {
   await using home = await jupyterHome();
   const path = `${home.folder}/values.ipynb`;
-  const show = new URL("../../notebooks/show.ts", import.meta.url);
+  const show = new URL("../../src/notebook/mod.ts", import.meta.url);
   // As after a call: this is where a plain value is lost in up to half of the cells.
   const pause = "await new Promise((resolve) => setTimeout(resolve, 5));";
   const texts = Array.from({ length: CARDS }, (_, number) => `value ${number}`);

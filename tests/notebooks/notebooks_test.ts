@@ -9,7 +9,7 @@ import { formatReport, listNotebooks } from "./main.ts";
 const MOST_COLUMNS = 85;
 const SANDBOX_ONLY = "// sandbox only";
 
-/** What makes a cell hard to read or its value land elsewhere. See notebooks/show.ts. */
+/** What makes a cell hard to read or its value land elsewhere. See src/notebook/show.ts. */
 function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
   const problems: string[] = [];
   const widest = Math.max(...source.split("\n").map((line) => line.length));

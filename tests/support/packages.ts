@@ -33,7 +33,7 @@ async function fetched(...args: string[]): Promise<boolean> {
 async function notebookPackages(): Promise<string[]> {
   const found = new Set<string>();
   for (const { name } of Deno.readDirSync(`${ROOT}notebooks`)) {
-    if (!/\.(ipynb|ts)$/.test(name)) continue;
+    if (!name.endsWith(".ipynb")) continue;
     const text = await Deno.readTextFile(`${ROOT}notebooks/${name}`);
     for (const [, specifier] of text.matchAll(/"(npm:[^"\\]+)\\?"/g)) found.add(specifier ?? "");
   }

@@ -43,7 +43,7 @@ const NOT_ACCEPTED = [
 ];
 
 /** The names where a program of the platform, which checks each request, failed itself. */
-const BROKEN_RULE = ["UnexpectedLambdaException", "InvalidLambdaResponseException"];
+const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
 const RULE_FAILED: Partial<Meaning> = {
   problem: "a program of your platform that checks each request failed",
   fix: `try again in a few minutes; if it stays, tell ${SUPPORT}`,

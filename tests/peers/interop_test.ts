@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import {
   createSession,
   ProviderError,
@@ -37,6 +37,14 @@ for (const signIn of ["username", "email"] as const) {
       assertEquals((await session.refresh()).canRefresh, true);
     });
 
+    await t.step("doctor() logs in, refreshes, and ends that login", async () => {
+      const { checks } = await createSession({ ...options, ...account }).doctor({ login: true });
+      const tried = checks.filter(({ name }) => ["login", "refresh", "logout"].includes(name));
+      assertEquals(tried.map(({ name, level }) => `${name} ${level}`), [
+        ...["login ok", "refresh ok", "logout ok"],
+      ]);
+    });
+
     await t.step("a wrong password is INVALID_CREDENTIALS", async () => {
       const wrong = createSession(options).login({ username, password: "Wrong-password-1" });
       assertEquals(await codeOf(wrong), "INVALID_CREDENTIALS");
@@ -73,3 +81,37 @@ for (const signIn of ["username", "email"] as const) {
     });
   });
 }
+
+const RULES = {
+  keep: () => Response.json({ response: {} }),
+  refuse: () =>
+    Response.json({ errorMessage: "Only from the office network" }, {
+      headers: { "x-amz-function-error": "Unhandled" },
+    }),
+  fail: () => new Response("null", { status: 400 }),
+};
+let rule: keyof typeof RULES = "keep";
+const name = "an organisation's own rule at an identity provider of others is told as what it is";
+cognitoLocalTest(name, { signIn: "username", rule: () => RULES[rule]() }, async (provider) => {
+  const { url: authUrl, clientId, clientSecret, userPoolId, username, password } = provider;
+  const session = createSession({
+    ...{ authUrl, provider: "aws", clientId, clientSecret, userPoolId, username, password },
+  });
+  await session.login();
+  for (const call of [() => session.login({ force: true }), () => session.refresh()]) {
+    rule = "refuse";
+    const refused = await assertRejects(call, ProviderError);
+    assertEquals([refused.code, refused.providerCode, refused.attempts], [
+      ...["REJECTED", "UserLambdaValidationException", 1],
+    ]);
+    assertMatch(refused.problem, /a rule of your platform.*Only from the office network/);
+    rule = "fail";
+    const failed = await assertRejects(call, ProviderError);
+    assertEquals([failed.code, failed.attempts], ["REJECTED", 4]);
+    assertMatch(failed.problem, /a program of your platform that checks each request failed/);
+    assertMatch(`${failed.providerCode}`, /^UnexpectedLambdaException/);
+    assertEquals(session.status().state, "valid");
+    rule = "keep";
+    await call();
+  }
+});

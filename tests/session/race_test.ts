@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { NO_REDIS, startRedis } from "../support/redis_server.ts";
+import { inFile, inStore, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
 
@@ -266,3 +270,47 @@ Deno.test("a login that is refused does not drop the answer to an earlier one", 
   late.resolve();
   assertEquals((await first).state, "valid");
 });
+
+/** Aborts logins at every turn of the event loop, until one ends before that. */
+async function abortLogins(world: Portless, place: Place): Promise<void> {
+  const next = () => new Promise<void>((done) => setTimeout(done, 0));
+  const endings = new Set<string>();
+  for (let turns = 0;; turns++) {
+    await place.write({});
+    const session = world.another(place.options);
+    const abort = new AbortController();
+    let ending = "under way";
+    const login = session.login({ force: true, signal: abort.signal }).then(
+      () => ending = "resolved",
+      () => ending = "rejected",
+    );
+    for (let turn = 0; turn < turns; turn++) await next();
+    const isOver = ending !== "under way";
+    abort.abort();
+    await login;
+    endings.add(ending);
+    // What goes on after its end would show now.
+    for (let turn = 0; turn < 5; turn++) await next();
+    const isSaved = (await place.look()).ACCESS_TOKEN !== undefined;
+    assertEquals(ending, isSaved ? "resolved" : "rejected", `aborted after ${turns} turns`);
+    assertEquals(session.status().state, isSaved ? "valid" : "none");
+    if (isOver) break;
+  }
+  assertEquals([...endings], ["rejected", "resolved"]);
+}
+
+Deno.test("login({ signal }) rejects and changes nothing, or succeeds once its save began", async () => {
+  await using world = portless({ file: true });
+  await abortLogins(world, inFile(world));
+});
+
+testNeeding(
+  NO_REDIS,
+  "login({ signal }) rejects and changes nothing, or succeeds once its save in a store began",
+  () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder, false);
+      await using world = portless();
+      await abortLogins(world, inStore(server.url, world));
+    }),
+);

@@ -245,8 +245,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 }
 
 /**
- * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody; reads
- * the `.env` on first use.
+ * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody;
+ * looks at the `.env`, where another process may have ended the session.
  *
  * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be read, `ENV_FILE` if the working folder was removed.
  *

@@ -117,6 +117,12 @@ export function makeSession(
     return displayable(statusOf(configuration, notices, current));
   }
 
+  /** Looks at the `.env` first: another process may have ended the session. */
+  function status(): SessionStatus {
+    engine.readStore();
+    return show();
+  }
+
   async function login(given: LoginOptions = {}): Promise<SessionStatus> {
     if (typeof given === "string") {
       throw typeError(
@@ -294,7 +300,7 @@ export function makeSession(
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
         const { configuration } = withCurrentSettings();
-        const session = { configuration, status: show(), tokens: tokensOf(engine.current) };
+        const session = { configuration, status: status(), tokens: tokensOf(engine.current) };
         return displayableDiagnosis(await diagnose(session, given, signal));
       } catch (error) {
         signal?.throwIfAborted();
@@ -322,7 +328,7 @@ export function makeSession(
     download,
     downloadAll,
     accessToken,
-    status: show,
+    status,
     doctor,
     logout,
     configure,

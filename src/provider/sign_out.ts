@@ -53,7 +53,7 @@ export async function endAtProvider(
   const sessions = newestOfEach(held);
   if (sessions.length === 0) {
     return everywhere
-      ? { ended: "here", problem: "not on other devices: there was no session to do that with" }
+      ? { ended: "here", problem: "not on other devices: no token is left to do that with" }
       : { ended: "here" };
   }
   if (!everywhere && !sessions.some(isRenewable)) {

@@ -4,6 +4,7 @@ import type { Delivery } from "../provider/send.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
 import { AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
+import type { Fix } from "../errors/fix.ts";
 import type { World } from "../runtime/world.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
@@ -93,6 +94,8 @@ interface Change {
 interface Applied {
   /** What the store said; `undefined`: the account was changed meanwhile. */
   readonly written: Written | undefined;
+  /** Whether there was a session to end. */
+  readonly hadSession: boolean;
   /** Tells the provider what ended: once for all logouts that were applied together. */
   tellProvider(signal: AbortSignal | undefined): Promise<Told>;
 }
@@ -318,7 +321,7 @@ export class Engine {
     const waitMs = this.settings.timeoutMs;
     const wait = { ms: waitMs, reachMs: waitMs / 2, signal };
     const change = { order: this.begin(), tokens: undefined, remote, onCounts };
-    const { written, tellProvider } = await this.#change(change, wait);
+    const { written, hadSession, tellProvider } = await this.#change(change, wait);
     this.notices.clear("DEVICE_NOT_CONFIRMED");
     // Also if the store cannot be written: what is still in it should be of no use to anybody.
     const told: Told = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
@@ -327,8 +330,12 @@ export class Engine {
     const { place } = this.#configuration;
     const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
     this.notices.clear("STORED_IGNORED");
+    const here = hadSession
+      ? `signed out: ${holders} no tokens any more`
+      : `there was no session to end: ${holders} no tokens`;
     const remotely = told.text === undefined ? "" : `; ${told.text}`;
-    this.notices.set("SIGNED_OUT", `signed out: ${holders} no tokens any more${remotely}`);
+    const isMissed = remote === "everywhere" && !hadSession;
+    this.notices.set("SIGNED_OUT", `${here}${remotely}`, isMissed ? TO_END_OTHERS : "");
     return told.ended;
   }
 
@@ -383,7 +390,7 @@ export class Engine {
       // Who gave up meanwhile begins nothing.
       signal?.throwIfAborted();
     }
-    this.#readStore();
+    this.readStore();
   }
 
   /** Looks. @throws {ConfigError} `STORE_UNREACHABLE` if the store is away and no token is good: others may have one. */
@@ -416,9 +423,10 @@ export class Engine {
     }
   }
 
-  #readStore(): SessionState {
-    const now = this.current;
-    return this.#transactions > 0 ? now : this.#follow(this.store.read());
+  /** Takes over what other processes wrote, as far as that is known without asking a server. */
+  readStore(): void {
+    // At first use the state is what the store holds.
+    if (this.#state !== undefined && this.#transactions === 0) this.#follow(this.store.read());
   }
 
   /** What others wrote to the store is later than what this session holds. */
@@ -543,12 +551,15 @@ export class Engine {
     const { order, tokens } = changes.reduce((a, b) => b.order > a.order ? b : a);
     const ended = [...changes.flatMap((each) => [each.held, each.tokens]), tokensOf(this.current)]
       .filter((each) => each !== tokens);
+    const hadSession = ended.some((each) => each !== undefined);
     const everywhere = changes.some(({ remote }) => remote === "everywhere");
     const lateAnswer = this.#refreshing?.answer;
     let told: Promise<Told> | undefined;
     const tellProvider = (signal: AbortSignal | undefined) =>
       told ??= this.#tellProvider(ended, lateAnswer, everywhere, signal);
-    if (tokens !== undefined && !this.isWanted(order)) return { written: undefined, tellProvider };
+    if (tokens !== undefined && !this.isWanted(order)) {
+      return { written: undefined, hadSession, tellProvider };
+    }
     this.#lastAppliedOrder = Math.max(order, this.#lastAppliedOrder);
     // A logout lets the request end: it may bring a refresh token that is to be revoked.
     if (tokens !== undefined || lateAnswer === undefined) this.#refreshing?.abort.abort();
@@ -565,7 +576,8 @@ export class Engine {
       ? signedOut(this.#configuration.isByCommand)
       : stateOf(tokens);
     this.#setState(next);
-    return { written: await this.#write(transaction, tokens, "change"), tellProvider };
+    const written = await this.#write(transaction, tokens, "change");
+    return { written, hadSession, tellProvider };
   }
 
   /** What was written is no news; what others wrote in its place is. */
@@ -684,7 +696,7 @@ export class Engine {
         reachMs,
         signal,
         isServed: () => {
-          this.#readStore();
+          this.readStore();
           return saved() !== undefined;
         },
       };
@@ -901,6 +913,13 @@ const WAIT_SHARE = 0.75;
 
 /** How often refreshed tokens are written where others write at the same time. */
 const MOST_WRITES = 5;
+
+/** The provider signs out other devices only for who is signed in. */
+const TO_END_OTHERS: Fix = [
+  "to sign out other devices run ",
+  { call: "login" },
+  " first, then this again",
+];
 
 /** How long a logout waits for the answer to a refresh that was under way. */
 const LATE_ANSWER_MS = 3_000;

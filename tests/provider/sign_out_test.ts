@@ -73,7 +73,7 @@ Deno.test("where a logout did not go, its problem says why", async () => {
 
   const nobody = await end([undefined], true);
   assertEquals([nobody.ended, nobody.sent], ["here", []]);
-  assertMatch(nobody.text ?? "", /^not on other devices: there was no session/);
+  assertMatch(nobody.text ?? "", /^not on other devices: no token is left/);
 
   const refused = await end([LOGIN], false, unsupported);
   assertEquals(refused.ended, "here");

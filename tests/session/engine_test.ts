@@ -137,6 +137,18 @@ Deno.test("a login that is saved without the lock counts, whatever others wrote 
   );
 });
 
+Deno.test("status() tells of a logout and a login in another process", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const next = world.another();
+  await next.logout();
+  const ended = world.session.status();
+  assertEquals([ended.state, ended.canRefresh], ["none", false]);
+  await next.login();
+  const { state, source } = world.session.status();
+  assertEquals([state, source], ["valid", "file"]);
+});
+
 Deno.test("a store that throws ends the calls that wait for it", async () => {
   await using world = portless();
   const shelf = new Shelf();

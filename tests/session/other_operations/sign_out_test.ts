@@ -178,8 +178,11 @@ Deno.test("a session without a refresh token has nothing to revoke, and none has
     return noteOf(await at.session.logout(options));
   };
   assertMatch(await portal({}), /^; nothing to end at the provider: an access token is good until/);
-  assertEquals(noteOf(await at.session.logout()), "");
-  assertMatch(noteOf(await at.session.logout({ everywhere: true })), /there was no session/);
+  assertMatch(noteOf(await at.session.logout()), /^there was no session to end: .* no tokens$/);
+  const again = await at.session.logout({ everywhere: true });
+  assertMatch(noteOf(again), /^there was no session to end: .*; not on other devices: no token is/);
+  assertMatch(noteOf(again), /; to sign out other devices run login\(\) first, then this again$/);
+  assertEquals(again.ended, "here");
   assertEquals(at.sent.length, 0);
   assertEquals(await portal({ everywhere: true }), "; also at the provider, on all devices");
 });

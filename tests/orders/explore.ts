@@ -34,6 +34,8 @@ class StateName {
   #sessions: number[] = [];
   #written = new Map<Shared, number>();
   #read = new Map<Shared, number[]>();
+  /** The events by their names, which are told apart in a run. */
+  #events = new Map<string, number>();
 
   constructor(readonly count: number) {
     this.reset();
@@ -43,16 +45,22 @@ class StateName {
     this.#sessions = Array.from({ length: this.count }, () => 0);
     this.#written = new Map();
     this.#read = new Map();
+    this.#events = new Map();
   }
 
-  add({ name, session }: Gate, touched: ReadonlyMap<Shared, "read" | "written">): number {
+  add(
+    { name, session, isSeen = true, follows = "" }: Gate,
+    touched: ReadonlyMap<Shared, "read" | "written">,
+  ): number {
     const isForAll = session === undefined;
-    const parts: unknown[] = [name, isForAll ? this.#sessions : this.#sessions[session]];
+    const before = isForAll ? this.#sessions : isSeen && this.#sessions[session];
+    const parts: unknown[] = [name, before, this.#events.get(follows)];
     const all = isForAll ? ALL.map((it) => [it, "written"] as const) : [...touched].sort();
     for (const [what, how] of all) {
       parts.push(what, how, this.#written.get(what), how === "written" && this.#reads(what));
     }
     const event = this.#name(parts);
+    this.#events.set(name, event);
     for (const [what, how] of all) {
       if (how === "written") {
         this.#written.set(what, event);
@@ -60,7 +68,7 @@ class StateName {
       } else this.#read.set(what, [...this.#reads(what), event]);
     }
     if (isForAll) this.#sessions.fill(event);
-    else this.#sessions[session] = event;
+    else if (isSeen) this.#sessions[session] = event;
     const shared = ALL.map((what) => [this.#written.get(what), this.#reads(what)]);
     return this.#name([this.#sessions, shared]);
   }

@@ -1,7 +1,7 @@
 import { Connection, type Listening } from "../../src/session/cluster/connection.ts";
 // Loaded here so that a session that needs it takes no turns for that.
 import "../../src/session/cluster/redis_store.ts";
-import { nameOf } from "./gates.ts";
+import { type EventKind, nameOf } from "./gates.ts";
 import type { SharedPlace } from "./gate_store.ts";
 import { tokenName } from "./provider.ts";
 import { RedisScript, type Words } from "./redis_script.ts";
@@ -47,19 +47,20 @@ export class GateRedis {
     signal?.addEventListener("abort", () => aborted.reject(signal.reason));
     const answered = (async () => {
       // What was sent arrives, whoever waits for the answer.
-      await this.#pass(session, "question arrives");
+      await this.#pass(session, "question arrives", { unseen: [""] });
+      const follows = gates.last;
       const answer = this.#answer(session, words);
       if (signal?.aborted) return undefined;
-      await this.#pass(session, "question is answered");
+      await this.#pass(session, "question is answered", { follows });
       return answer;
     })();
     gates.activity++;
     return await Promise.race([answered, aborted.promise]);
   }
 
-  async #pass(session: number, kind: string): Promise<void> {
+  async #pass(session: number, kind: string, kindOfEvent?: EventKind): Promise<void> {
     const { gates, provider } = this.#place;
-    if (!provider.isOpen) await gates.wait(session, kind);
+    if (!provider.isOpen) await gates.wait(session, kind, undefined, undefined, kindOfEvent);
   }
 
   #answer(session: number, words: Words): unknown {

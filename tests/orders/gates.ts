@@ -8,12 +8,24 @@ export interface Gate {
   readonly name: string;
   /** The session that waits for it; `undefined`: all of them take part. */
   readonly session: number | undefined;
+  /** Whether the session goes on by it. Else it only changes what is shared, such as a request that arrives. */
+  readonly isSeen?: boolean;
+  /** The event without which it would not be. */
+  readonly follows?: string;
   open(): void;
+}
+
+/** What is known of an event in advance. */
+export interface EventKind {
+  /** The ways in which its session does not go on by it. */
+  readonly unseen?: readonly string[];
+  readonly follows?: string;
 }
 
 interface Waiting {
   readonly name: string;
   readonly session: number;
+  readonly kind: EventKind;
   /** In how many ways it may go now. None: it cannot happen yet. */
   ways(): readonly string[];
   open(way: string): void;
@@ -26,6 +38,8 @@ export class Gates {
   readonly #dead = new Set<number>();
   /** Grows with all that happens: at rest it stands still. */
   activity = 0;
+  /** The event that happened last. */
+  last = "";
   readonly touched = new Map<Shared, "read" | "written">();
 
   /** Notes that the event that goes on read or changed something shared. */
@@ -47,6 +61,7 @@ export class Gates {
     kind: string,
     ways: () => readonly string[] = () => [""],
     signal?: AbortSignal | null,
+    kindOfEvent: EventKind = {},
   ): Promise<string> {
     const base = `${nameOf(session)}: ${kind}`;
     const count = (this.#counts.get(base) ?? 0) + 1;
@@ -65,6 +80,7 @@ export class Gates {
       const waiting: Waiting = {
         name: count === 1 ? base : `${base} (${count})`,
         session,
+        kind: kindOfEvent,
         ways,
         open: (way) => {
           leave();
@@ -83,7 +99,12 @@ export class Gates {
       waiting.ways().map((way) => ({
         name: way === "" ? waiting.name : `${waiting.name}, ${way}`,
         session: waiting.session,
-        open: () => waiting.open(way),
+        isSeen: !waiting.kind.unseen?.includes(way),
+        ...(waiting.kind.follows !== undefined && { follows: waiting.kind.follows }),
+        open: () => {
+          this.last = waiting.name;
+          waiting.open(way);
+        },
       }))
     );
   }

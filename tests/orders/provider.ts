@@ -1,6 +1,6 @@
 import { jsonAnswer, jwt } from "../support/answers.ts";
 import type { Budget } from "./scenario.ts";
-import type { Gates } from "./gates.ts";
+import type { EventKind, Gates } from "./gates.ts";
 
 /** One login as the provider knows it. */
 interface Login {
@@ -110,7 +110,10 @@ export class Provider {
       session,
       `${what} arrives`,
       () => this.budget.refusals && !signal?.aborted ? ["", "503"] : [""],
+      undefined,
+      { unseen: [""] },
     );
+    const arrived = this.gates.last;
     if (arrival === "503") {
       this.#fault("refusals");
       return answer(503, { message: "busy" });
@@ -118,14 +121,20 @@ export class Provider {
     this.gates.touch("provider", "written");
     const { status, body } = this.#answer(session, operation, request);
     if (signal?.aborted) throw signal.reason;
-    const delivery = await this.#pass(session, `${what} is answered`, () => {
-      if (signal?.aborted) return [];
-      return [
-        "",
-        ...(this.budget.losses ? ["lost"] : []),
-        ...(this.budget.late ? ["too late"] : []),
-      ];
-    });
+    const delivery = await this.#pass(
+      session,
+      `${what} is answered`,
+      () => {
+        if (signal?.aborted) return [];
+        return [
+          "",
+          ...(this.budget.losses ? ["lost"] : []),
+          ...(this.budget.late ? ["too late"] : []),
+        ];
+      },
+      undefined,
+      { follows: arrived },
+    );
     if (delivery === "lost") {
       this.#fault("losses");
       throw new TypeError("error sending request", { cause: new Error("connection reset") });
@@ -154,8 +163,9 @@ export class Provider {
     kind: string,
     ways: () => readonly string[],
     signal?: AbortSignal | null,
+    kindOfEvent?: EventKind,
   ): Promise<string> {
-    return this.isOpen ? "" : await this.gates.wait(session, kind, ways, signal);
+    return this.isOpen ? "" : await this.gates.wait(session, kind, ways, signal, kindOfEvent);
   }
 
   #fault(kind: "refusals" | "losses" | "late"): void {

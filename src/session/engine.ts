@@ -249,6 +249,7 @@ export class Engine {
       if (now.kind === "none") throw this.#whyNot();
       if (now.kind === "access-only" && !this.#configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
+      signal?.throwIfAborted();
       before = this.#cooldowns;
       this.#cooldowns = afterReplacement(rejected.accessToken, before, this.world);
     }

@@ -168,23 +168,26 @@ function frame(tone: Tone, title: string, note: string, rows: readonly Row[]): s
     `<tbody style="display:block">${rows.map(tableRow).join("")}</tbody></table></div>`;
 }
 
-/** Each property that front ends set on tables is set here. A value that has no room beside its name stands below it. */
-const ROW = "display:flex;flex-wrap:wrap;border:0;padding:0;background:none";
-const CELL = "border:0;padding:4px 0 0;text-align:left;font-weight:normal;line-height:inherit;" +
-  "min-width:0;max-width:none;white-space:normal";
+/** Each property that front ends set on tables is set here. */
+const ROW = "display:block;border:0;padding:0;background:none";
+const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
+  "vertical-align:top;font-weight:normal;line-height:inherit;max-width:none;white-space:normal";
+const NAME = `${CELL};width:120px;padding:4px 8px 0 0`;
+/** Below its name where it has no room beside it. */
+const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);padding:4px 0 0`;
 
 /**
- * Without styles the names still stand to the left of a gap, each on one line. A tone stands beside
- * the name, as amber words are too pale for a white page.
+ * Without styles the names still stand to the left of a gap, each on one line. Only such styles are used
+ * as JupyterLab leaves in a notebook that it does not trust, or without which the card can be read: it
+ * takes out a flex gap. A tone stands beside the name, as amber words are too pale for a white page.
  */
 function tableRow({ name, value, tone }: Row): string {
   const look = tone
     ? `border-left:3px solid ${COLORS[tone]};margin-left:-9px;padding-left:6px;font-weight:600`
     : "opacity:.7";
   const words = escapeHtml(name).replaceAll(" ", "&nbsp;");
-  return `<tr style="${ROW}"><th scope="row" align="left" style="${CELL};flex:0 0 112px">` +
-    `<span style="${look}">${words}</span></th>` +
-    `<td style="${CELL};flex:1 1 200px">${value}</td></tr>`;
+  return `<tr style="${ROW}"><th scope="row" align="left" style="${NAME}">` +
+    `<span style="${look}">${words}</span></th><td style="${VALUE}">${value}</td></tr>`;
 }
 
 /** The words for the access token and, where its lifetime is known, the part that is left as a bar. */

@@ -47,6 +47,35 @@ chromiumTest(
   },
 );
 
+/** What JupyterLab takes out of the styles of a notebook that it does not trust. */
+const TAKEN_OUT =
+  /(flex|gap|justify|align-items|opacity)[\w-]*:[^;"]*;?|[\w-]+:[^;"]*(calc|min)\([^;"]*;?|[\w-]+:-[^;"]*;?/g;
+
+chromiumTest(
+  "in JupyterLab, untrusted, a gap is left between names and values",
+  async (browser) => {
+    const card = statusCard({ ...STATUS, warnings: ["a long one ".repeat(20)] })
+      .replace(/<svg.*?<\/svg>/g, "")
+      .replace(/ style="[^"]*"/g, (style) => style.replace(TAKEN_OUT, ""));
+    const { page } = await openPage(browser);
+    for (const width of [150, 600]) {
+      await page.setContent(
+        `<body style="margin:0;font:14px sans-serif"><div style="width:${width}px">${card}`,
+      );
+      const rows = await page.locator("tr").all();
+      assertEquals(rows.length, 6);
+      for (const row of rows) {
+        const name = await row.locator("span").first().boundingBox();
+        const value = await row.locator("td").boundingBox();
+        if (!name || !value) throw new Error("it is not shown");
+        const isBelow = value.y >= name.y + name.height;
+        assertEquals(isBelow || value.x - name.x - name.width >= 4, true, `at ${width} pixels`);
+        assertEquals(value.x + value.width <= width, true, `it fits ${width} pixels`);
+      }
+    }
+  },
+);
+
 /** What front ends say of the tables in outputs, all at once. */
 const TABLES = `<style>
   table { margin: 9px auto; border: 3px solid red; font-size: 30px; table-layout: fixed }

@@ -71,10 +71,16 @@ export class OutputCollector {
   }
 }
 
-/** Joins neighboring stream outputs of the same name. */
+/**
+ * Joins neighboring stream outputs of the same name, and leaves out what was taken out again: how often
+ * a line was shown depends on chance.
+ */
 export function mergeStreams(outputs: readonly Output[]): Output[] {
   const merged: Output[] = [];
-  for (const output of outputs) append(merged, { ...output });
+  for (const output of outputs) {
+    if ("data" in output && Object.keys(output.data).length === 0) continue;
+    append(merged, { ...output });
+  }
   return merged;
 }
 

@@ -18,6 +18,7 @@ import {
   writeNotebook,
 } from "./notebook.ts";
 import { recordOf } from "../kernel/wire.ts";
+import { mergeStreams } from "./outputs.ts";
 
 const TIMEOUT_MS = 180_000;
 const UNSTABLE = "unstable-output";
@@ -158,7 +159,7 @@ function withResults(notebook: Notebook, results: ReadonlyMap<number, CellResult
     const result = results.get(number);
     if (result === undefined) continue;
     cell.execution_count = number;
-    cell.outputs = structuredClone(result.outputs);
+    cell.outputs = structuredClone(mergeStreams(result.outputs));
   }
   return shown;
 }

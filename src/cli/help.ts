@@ -42,6 +42,24 @@ export function helpOf(name: string, command: Command): string {
 /** Longer lines would break in many terminals. */
 const WIDTH = 80;
 
+/** Paragraphs and points of a document, in lines that fit. */
+export function fitted(text: string): string {
+  const whole = text.replace(/(?<=[^\n])\n *(?=[^\s-]|-\S)/g, " ");
+  return whole.split("\n").flatMap(linesOf).join("\n");
+}
+
+function linesOf(paragraph: string): string[] {
+  const indent = paragraph.startsWith("- ") ? "  " : "";
+  const lines = [""];
+  for (const word of paragraph.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    const longer = last === "" ? word : `${last} ${word}`;
+    if (longer.length <= WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(indent + word);
+  }
+  return lines;
+}
+
 /**
  * What may stand behind the name of a command.
  *

@@ -199,8 +199,7 @@ function missingSettings(
     told.push(unreadable.problem);
     if (unreadable.fix !== "") steps.push(unreadable.fix);
   }
-  const doubts = settings.doubts.filter(({ about }) => missing.includes(about));
-  for (const { problem, fix } of [...doubts, settings.overlooked ?? []].flat()) {
+  for (const { problem, fix } of settings.hintsOn(missing)) {
     told.push(problem);
     steps.push(fix);
   }

@@ -85,6 +85,12 @@ export class Settings {
     return (this.#overlooked ??= { advice: overlookedFile(this) }).advice;
   }
 
+  /** What may be meant where these settings are missing. */
+  hintsOn(missing: readonly SettingName[]): Advice[] {
+    const doubts = this.doubts.filter(({ about }) => missing.includes(about));
+    return this.overlooked ? [...doubts, this.overlooked] : doubts;
+  }
+
   /** The value as text; `undefined` if it is not set. */
   text(name: SettingName): string | undefined {
     return this.#found.get(name)?.text.reveal();

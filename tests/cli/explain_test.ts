@@ -41,6 +41,9 @@ Deno.test("explain without a code lists them with a phrase, and explains each", 
     for (const code of ["MISSING_SETTINGS", "PROMPT_UNAVAILABLE", "INTERRUPTED"]) {
       const json = JSON.parse((await run(["explain", code, "--json"])).stdout);
       assertEquals(json.code, code);
+      const { stdout } = await run(["explain", code], { flags: [] });
+      assertEquals(stdout.split("\n").filter((line) => [...line].length > 80), []);
+      assertEquals(stdout.split(/\s+/).slice(1), `${json.text}\n`.split(/\s+/));
       assertStringIncludes(json.text, "- Fix. ");
       assert(!/^#/m.test(json.text), json.text);
     }

@@ -8,6 +8,7 @@ interface Told {
   warnings: string[];
   login: string;
   call: string;
+  path: string;
   doctor: string[];
 }
 
@@ -17,13 +18,16 @@ async function toldIn(
   script: string,
   variables: Record<string, string> = {},
 ): Promise<Told> {
-  const code = `import { accessToken, doctor, login, status } from ${JSON.stringify(MOD_PATH)};
+  const code = `import { accessToken, authFetch, doctor, login, status } from ${
+    JSON.stringify(MOD_PATH)
+  };
     const { warnings } = status();
     const message = (error: Error) => error.message;
     const failed = await login({ strategy: "environment" }).catch(message);
     const call = await accessToken().catch(message);
+    const path = await authFetch("/v1/x").catch(message);
     const checks = (await doctor()).checks.map(({ message }) => message);
-    console.log(JSON.stringify({ warnings, login: failed, call, doctor: checks }));`;
+    console.log(JSON.stringify({ warnings, login: failed, call, path, doctor: checks }));`;
   await Deno.writeTextFile(script, code);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-config", "--no-lock", script],
@@ -36,7 +40,7 @@ async function toldIn(
 
 function assertTells(told: Told, sentence: string): void {
   assertEquals(told.warnings.filter((warning) => warning.includes(sentence)).length, 1, sentence);
-  for (const text of [told.login, told.call, told.doctor.join("\n")]) {
+  for (const text of [told.login, told.call, told.path, told.doctor.join("\n")]) {
     assertStringIncludes(text, sentence);
   }
 }

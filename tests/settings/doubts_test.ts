@@ -65,6 +65,8 @@ for (const [right, given] of near) {
       assert(session.status().warnings.some((warning) => warning.startsWith(meant)));
       const { checks } = await session.doctor();
       assert(checks.some(({ level, message }) => level === "warn" && message === meant));
+      const call = await rejection(session.authFetch("/v1/stations"));
+      assertEquals(call.message.includes(meant), right === "API_BASE_URL", call.message);
     });
   });
 }

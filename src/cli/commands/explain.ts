@@ -1,6 +1,6 @@
 import { defineCommand } from "../command.ts";
 import { OK, print, printJson, UsageError } from "../output.ts";
-import { columns } from "../help.ts";
+import { columns, fitted } from "../help.ts";
 import { closest } from "../../values/wording.ts";
 
 export const command = defineCommand({
@@ -31,7 +31,9 @@ async function explain(code: string | undefined, json: boolean): Promise<void> {
     const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
     throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
   }
-  await (json ? printJson({ code: wanted, text: section }) : print(`${wanted}\n\n${section}`));
+  await (json
+    ? printJson({ code: wanted, text: section })
+    : print(`${wanted}\n\n${fitted(section)}`));
 }
 
 async function list(sections: ReadonlyMap<string, string>, json: boolean): Promise<void> {

@@ -1,9 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { pathToFileURL } from "node:url";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { startLanguageServer } from "../support/language_server.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { asConsumer, fromPath, fromRegistry, fromUrl, PACKAGE, type Source } from "./consumer.ts";
-import { hoverAt } from "./language_server.ts";
 
 const npmPackage = () => fromRegistry();
 
@@ -94,7 +95,10 @@ for (const [way, start, requests] of WAYS) {
       ]);
       // One way is enough: the server takes some seconds, and finds declarations as the check does.
       if (start !== npmPackage) return;
-      const hover = await hoverAt("login({", { folder, script, env });
+      const text = { uri: pathToFileURL(`${folder}/main.ts`).href, text: script };
+      await using server = await startLanguageServer(folder, env);
+      await server.open(text);
+      const hover = await server.hoverAt(text, "login({");
       assertStringIncludes(hover, "login(options?: LoginOptions): Promise<SessionStatus>");
       assertStringIncludes(hover, "Gets tokens (section 5.2 of the API document)");
     });

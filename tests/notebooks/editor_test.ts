@@ -1,0 +1,80 @@
+/** What an editor marks in the notebooks and in the README: nothing. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { basename } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { inCliWorld } from "../support/cli_world.ts";
+import { type LanguageServer, startLanguageServer } from "../support/language_server.ts";
+import { listNotebooks } from "./main.ts";
+import { codeCells, readNotebook } from "./notebook.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The marks in these cells, which are one program as in a kernel, with the number of the cell. */
+async function marksIn(
+  server: LanguageServer,
+  path: string,
+  sources: readonly string[],
+): Promise<string[]> {
+  const uri = pathToFileURL(path).href;
+  const cells = sources.map((text, at) => ({
+    // As VS Code names cells.
+    uri: `${uri.replace("file:", "vscode-notebook-cell:")}#cell-${at + 1}`,
+    text,
+  }));
+  await server.openNotebook(uri, cells);
+  const marks: string[] = [];
+  for (const [at, { uri }] of cells.entries()) {
+    marks.push(...(await server.marks(uri)).map((mark) => `cell [${at + 1}] ${mark}`));
+  }
+  return marks;
+}
+
+async function sourcesOf(path: string): Promise<string[]> {
+  return codeCells(await readNotebook(path)).map(({ cell }) => cell.source);
+}
+
+Deno.test("an editor marks nothing in the notebooks", async (t) => {
+  await using server = await startLanguageServer(`${ROOT}notebooks`);
+  for (const path of await listNotebooks()) {
+    await t.step(basename(path), async () => {
+      assertEquals(await marksIn(server, path, await sourcesOf(path)), []);
+    });
+  }
+});
+
+Deno.test("an editor marks nothing in a notebook that the command line wrote, as it is and gone on with", () =>
+  inCliWorld(async ({ run, folder }) => {
+    assertEquals((await run(["notebook"])).code, 0);
+    await using server = await startLanguageServer(folder);
+    const path = `${folder}/notebook.ipynb`;
+    const own = [
+      'await table(rows, { columns: ["name"] });\nawait show(rows[0].elevationM);',
+      'await plot({ marks: (Plot) => Plot.dot(rows, { x: "name", y: "elevationM" }) });',
+    ];
+    const sources = await sourcesOf(path);
+    assertEquals(await marksIn(server, path, sources), []);
+    assertEquals(await marksIn(server, `${folder}/own.ipynb`, [...sources, ...own]), []);
+  }));
+
+Deno.test("an editor marks nothing in the README's TypeScript, which readers put into cells", async () => {
+  const readme = await Deno.readTextFile(`${ROOT}README.md`);
+  const blocks = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
+  await using server = await startLanguageServer(ROOT);
+  for (const [at, text] of blocks.entries()) {
+    assertEquals(await marksIn(server, `${ROOT}readme_${at + 1}.ipynb`, [text]), [], text);
+  }
+});
+
+Deno.test("what an editor would mark is found, in the cell where it is", async () => {
+  await using server = await startLanguageServer(`${ROOT}notebooks`);
+  const marks = await marksIn(server, `${ROOT}notebooks/wrong.ipynb`, [
+    'import { fetchJson } from "../mod.ts";\nconst rows = await fetchJson("/v1/stations");',
+    "rows.map(({ id }) => id);\nescape(rows);",
+    'const rows: string = "again";',
+  ]);
+  assertEquals(marks.map((mark) => mark.split(":")[0]), [
+    ...["cell [1] line 2", "cell [2] line 1", "cell [2] line 2", "cell [3] line 1"],
+  ]);
+  assertMatch(marks[1] ?? "", /'id' implicitly has an 'any' type/);
+  assertMatch(marks[2] ?? "", /deprecated/);
+});

@@ -7,7 +7,9 @@
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const ENTRIES = ["mod.ts", "src/notebook/mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
+const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
+/** Its types name a package that a plot fetches: in the lock file of what users run it would be one of theirs. */
+const TOOLKIT = "src/notebook/mod.ts";
 
 /** The emulator of the real provider, and what a process that runs it needs as flags. */
 export const COGNITO_LOCAL = {
@@ -54,9 +56,16 @@ if (import.meta.main) {
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),
     // As scripts and notebooks have them: without a lock file.
-    await fetched("--no-config", "--no-lock", ...ENTRIES, ...loose, ...await notebookPackages()),
+    await fetched(
+      "--no-config",
+      "--no-lock",
+      ...ENTRIES,
+      TOOLKIT,
+      ...loose,
+      ...await notebookPackages(),
+    ),
     // A lock file's packages all come with the first of them.
-    await fetched("--lock=tests/deno.lock", "tests/support/property.ts"),
+    await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
   ];
   if (all.includes(false)) throw new Error("Cannot fetch the packages that the tests need");
   if (!await hasCognitoLocal()) console.warn("cognito-local is missing: its tests are ignored");

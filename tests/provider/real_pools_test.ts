@@ -217,6 +217,21 @@ Deno.test("an answer that a refusal repeats is withheld, unless it is shorter th
   assertMatch(await shownOf("q7xz"), /OddException: \[withheld: it repeats a secret\]/);
 });
 
+Deno.test("what is neither token, step nor verdict ends a further step as an odd answer", async () => {
+  for (const odd of [{}, { Status: "PENDING" }, { Status: "" }, { SecretCode: "no key!" }]) {
+    const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
+    const { session } = cannedSession({}, jsonAnswer(step), jsonAnswer(odd));
+    const error = await errorOf(session.login({ onChallenge: () => ({ SMS_MFA_CODE: "123456" }) }));
+    assertEquals(error.code, "UNEXPECTED_RESPONSE", JSON.stringify(odd));
+    assertMatch(error.problem, /neither tokens nor a challenge/);
+  }
+  // At a login nobody is asked for a code, so none is rejected.
+  for (const odd of [{ Status: "ERROR" }, { Status: "SUCCESS" }, { SecretCode: "ABCDEFGH" }]) {
+    const { session } = cannedSession({}, jsonAnswer(odd));
+    assertEquals((await errorOf(session.login())).code, "UNEXPECTED_RESPONSE");
+  }
+});
+
 Deno.test("a user who is gone at a further step starts over", async () => {
   const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
   const refusal = errorAnswer("UserNotFoundException", "User does not exist.");

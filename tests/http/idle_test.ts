@@ -91,7 +91,7 @@ Deno.test("a download whose headers do not come is asked for again, in the end A
       assertEquals([error.name, error.code], ["ApiError", "API_TIMEOUT"]);
       assertMatch(
         error.message,
-        /nothing came for 10 seconds, 6 times in a row after 0 bytes; try again, or pass a longer idle/,
+        /nothing came for 10 seconds, 6 times in a row after 0 bytes\); try again, or pass a longer idle/,
       );
       assertEquals([asked.length, pauses.length], [6, 5]);
       assertEquals([...Deno.readDirSync(folder)], []);
@@ -153,7 +153,7 @@ Deno.test("fetchJson() ends with API_TIMEOUT after its retries, and says what to
     assertEquals([error.name, error.code, asked.length], ["ApiError", "API_TIMEOUT", 4]);
     assertMatch(
       error.message,
-      /^Cannot GET [^?]*\/x: nothing came for 10 seconds, 4 times in a row; try again in a few/,
+      /^Cannot GET [^?]*\/x \(nothing came for 10 seconds, 4 times in a row\); try again in a few/,
     );
     await get({ idleTimeoutMs: 10_000, retries: 0 });
     assertEquals(asked.length, 5);

@@ -182,6 +182,7 @@ Deno.test("the start page shows platform, user and data sets, and no token", asy
   assertMatch(page, /Signed in as <strong>ada@school\.example<\/strong>/);
   assertMatch(page, /aria-haspopup="menu"\s+aria-expanded="false"/);
   assert(page.indexOf("Copy Token") < page.indexOf("Sign out"));
+  assertMatch(page, /await login\(.*\)\nawait fetchJson\(.*\)<\/code>/, "it ends in rows");
   assert(!page.includes("token.for"));
 });
 

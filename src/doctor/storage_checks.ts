@@ -14,9 +14,7 @@ import { durationText } from "../values/wording.ts";
 export async function checkEnvFile(configuration: Configuration): Promise<Finding[]> {
   const name = ".env";
   const { envFile, settings } = configuration;
-  const notes = [...settings.notes, settings.overlooked ?? []].flat().map((
-    { problem, fix },
-  ): Finding => ({
+  const notes = settings.notes.map(({ problem, fix }): Finding => ({
     name,
     level: "warn",
     message: problem,

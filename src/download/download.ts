@@ -96,11 +96,47 @@ export class DownloadGroup {
   readonly answered = new Set<string>();
   readonly parts = new PartNames();
   readonly pauses: Pauses;
+  /** Whether it is one file only. */
+  readonly isOne: boolean;
   readonly #holds = new Set<Promise<void>>();
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #free: number;
 
-  /** @param isOne Whether it is for one file only. */
-  constructor(readonly doing: string, readonly world: World, readonly isOne: boolean) {
+  /** @param at How many may send at once; `undefined`: there is one file only. */
+  constructor(readonly doing: string, readonly world: World, at?: number) {
     this.pauses = new Pauses(world);
+    this.isOne = at === undefined;
+    this.#free = at ?? 1;
+  }
+
+  /** Does what needs the network when there is a place. Others open and finish their files meanwhile. */
+  async inPlace<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await this.#nextPlace(signal);
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next.resolve();
+      else this.#free++;
+    }
+  }
+
+  async #nextPlace(signal: AbortSignal | undefined): Promise<void> {
+    const place = Promise.withResolvers<void>();
+    const abort = () => {
+      const at = this.#waiting.indexOf(place);
+      if (at < 0) return;
+      this.#waiting.splice(at, 1);
+      place.reject(signal?.reason);
+    };
+    this.#waiting.push(place);
+    signal?.addEventListener("abort", abort);
+    try {
+      await place.promise;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
   }
 
   /** From now on nobody sends for so many milliseconds. */
@@ -142,7 +178,7 @@ export async function downloadTo(
   file: string,
   options: DownloadOptions,
   signal: AbortSignal | undefined,
-  group: DownloadGroup = new DownloadGroup("download()", account.world, true),
+  group: DownloadGroup = new DownloadGroup("download()", account.world),
 ): Promise<Download> {
   const started = account.world.monotonic();
   const { doing } = group;
@@ -162,7 +198,7 @@ export async function downloadTo(
   try {
     signal?.throwIfAborted();
     const transfer = new Transfer(call, file, target, options.onProgress, group);
-    await transfer.run();
+    await group.inPlace(signal, () => transfer.run());
     await check(call, target);
     const bytes = target.size;
     if (!await target.finish()) return kept(Deno.statSync(file).size);
@@ -212,14 +248,18 @@ async function openWhenFree(
   { parts }: DownloadGroup,
 ): Promise<DownloadTarget | { readonly kept: number }> {
   const { account: { world }, address, idleMs, signal } = call;
+  // A download waits no longer than that for the API. This one was stopped, and holds its file.
+  const longestMs = MAX_FRUITLESS * (idleMs + LONGEST_PAUSE_MS);
   let size = -1;
-  for (let idleLooks = 0;; idleLooks++) {
+  let since = world.monotonic();
+  for (let looks = 0;; looks++) {
     const options = { ifExists, resume: resume && call.method === "GET", parts };
     const target = await openTarget(file, address, options);
     if (!("busy" in target)) return target;
-    if (target.busy !== size) idleLooks = 0;
-    size = target.busy;
-    if (idleMs > 0 && idleLooks * LOOK_MS >= idleMs) {
+    if (target.busy !== size) [size, looks, since] = [target.busy, 0, world.monotonic()];
+    // By the looks, too: while the computer slept, the other one slept as well.
+    const isStopped = Math.min(looks * LOOK_MS, world.monotonic() - since) > longestMs;
+    if (idleMs > 0 && isStopped) {
       throw new ConfigError(
         "INVALID_SETTING",
         `Cannot save ${file}: another download is saving it, and gets nothing`,
@@ -446,7 +486,8 @@ class Transfer {
   async #copy({ body }: Response): Promise<void> {
     if (body === null) return;
     this.#askedAnew = false;
-    for await (const piece of piecesOf(body, this.#call)) {
+    const { size, of: { total = Infinity } } = this.#target;
+    for await (const piece of piecesOf(body, this.#call, total - size)) {
       const written = this.#target.write(piece);
       if (written) await written;
       this.#show(false);
@@ -485,15 +526,17 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * Reads a body piece by piece. Each piece is valid until the next one is read: where it is
  * possible all of them are read into the same memory. A body that is not read to its end is canceled.
  *
+ * @param size Its length: a small file needs little memory.
  * @throws {BodyError} If the body breaks off.
  * @throws {Stalled} If nothing more comes.
  */
 async function* piecesOf(
   body: ReadableStream<Bytes>,
   call: CheckedCall,
+  size: number,
 ): AsyncGenerator<Bytes> {
   const reader = readerOf(body);
-  let buffer = new ArrayBuffer(PIECE_BYTES);
+  let buffer = new ArrayBuffer(Math.max(1, Math.min(size, PIECE_BYTES)));
   try {
     while (true) {
       const { done, value } = await call.more(next(reader, new Uint8Array(buffer)));

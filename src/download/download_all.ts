@@ -78,6 +78,8 @@ export interface Downloads {
 }
 
 const DEFAULT_AT = 4;
+/** How many files are open for each that is fetched: one waits for its turn, or for the disk. */
+const OPEN_FOR_EACH = 2;
 /** The longest list of a result: a million files must not fill the memory. */
 const MOST_LISTED = 100_000;
 const PROGRESS_MS = 100;
@@ -112,8 +114,8 @@ export async function downloadItems(
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
   try {
-    const batch = new Batch(account, { ...options, ifExists }, end);
-    return await batch.run(items, at);
+    const batch = new Batch(account, { ...options, ifExists }, at, end);
+    return await batch.run(items, at * OPEN_FOR_EACH);
   } finally {
     signal?.removeEventListener("abort", abort);
   }
@@ -149,16 +151,18 @@ class Batch {
   constructor(
     account: ApiAccount,
     options: DownloadAllOptions & { readonly ifExists: IfExists },
+    at: number,
     end: AbortController,
   ) {
     this.#account = account;
     this.#options = options;
     this.#end = end;
-    this.#group = new DownloadGroup(DOING, account.world, false);
+    this.#group = new DownloadGroup(DOING, account.world, at);
     this.#started = account.world.monotonic();
   }
 
-  async run(items: DownloadItems, at: number): Promise<Downloads> {
+  /** @param most How many files are open at once. */
+  async run(items: DownloadItems, most: number): Promise<Downloads> {
     const { signal } = this.#end;
     const tasks = this.#tasksOf(items);
     this.#show(true);
@@ -173,7 +177,7 @@ class Batch {
         this.#end.abort(error);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(at, this.#total ?? at) }, work));
+    await Promise.all(Array.from({ length: Math.min(most, this.#total ?? most) }, work));
     if (signal.aborted) {
       // Not waited for: what gives the items may be waiting for something itself.
       tasks.return(undefined).catch(() => {});

@@ -43,6 +43,11 @@ export interface DownloadTarget {
 
 /** How often others may rename or remove a part file while it is opened. */
 const MAX_TRIES = 10;
+/**
+ * From this size on a note is beside the part while it is written. A file is made in the time that a
+ * small one takes to come, and what a killed process loses of that is little.
+ */
+const NOTED_FROM_BYTES = 1_048_576;
 const READ_BYTES = 1_048_576;
 
 /** What happens to a file that is there already. */
@@ -77,30 +82,37 @@ export async function openTarget(
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(address));
   const name = new Uint8Array(hash).toHex().slice(0, 8);
   return guarded(path, () => {
-    if (hasForeignLink(whole, found)) throw refused(path, FOREIGN_LINK, "name another file");
+    const isNew = found === undefined && unlessMissing(() => Deno.lstatSync(whole)) === undefined;
+    if (!isNew && hasForeignLink(whole, found)) {
+      throw refused(path, FOREIGN_LINK, "name another file");
+    }
     if (found?.isDirectory) throw refused(path, "it is a folder", "name a file");
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
     // The file that a link leads to is replaced, and the link stays.
-    const target = realPath(whole);
+    const target = isNew ? whole : realPath(whole);
     const shared = `${target}.${name}.part`;
     const isRefused = found !== undefined && ifExists === "error";
     removeOldParts(target, isRefused ? undefined : shared, parts);
     if (isRefused) throw alreadyThere(path);
-    Deno.mkdirSync(folderOf(target), { recursive: true });
-    const file = openLocked(shared);
-    if (file === "busy" && ifExists === "keep") return { busy: lookAt(shared)?.size ?? 0 };
-    if (file === "busy" && ifExists === "error") {
+    const opened = openLocked(shared);
+    if (opened === "busy" && ifExists === "keep") return { busy: lookAt(shared)?.size ?? 0 };
+    if (opened === "busy" && ifExists === "error") {
       throw refused(
         path,
         "another download is saving it",
         "wait for that one, or name another file",
       );
     }
-    if (typeof file === "object") {
+    if (typeof opened === "object") {
+      const { file, isNew } = opened;
       // The download that had the part until now may have finished it.
       const made = ifExists === "keep" ? lookAt(target) : undefined;
       if (!made?.isFile) {
-        return new PartFile({ path, target, part: shared, ifExists }, file, resume);
+        return new PartFile(
+          { path, target, part: shared, ifExists, parts },
+          file,
+          resume && !isNew,
+        );
       }
       remove(shared);
       remove(`${shared}.json`);
@@ -110,7 +122,7 @@ export async function openTarget(
     const part = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
     const own = Deno.openSync(part, { read: true, write: true, createNew: true, mode: 0o600 });
     tryLock(own);
-    return new PartFile({ path, target, part, ifExists, isOnce: true }, own, false);
+    return new PartFile({ path, target, part, ifExists, parts, isOnce: true }, own, false);
   });
 }
 
@@ -124,8 +136,7 @@ const PART = /^\.[0-9a-f]{8}\.part(\.json)?$/;
  * @param resumed The part that this download resumes.
  */
 function removeOldParts(target: string, resumed: string | undefined, parts: PartNames): void {
-  const folder = folderOf(target);
-  if (!mayRead(folder) || !mayWrite(folder)) return;
+  if (parts.in(folderOf(target)).length === 0) return;
   const isFree = (found: string, info: Deno.FileInfo) => {
     const part = found.replace(/\.json$/, "");
     if (part === resumed || isForeign(found, info)) return false;
@@ -143,15 +154,28 @@ function removeOldParts(target: string, resumed: string | undefined, parts: Part
 /** In how many folders the parts are remembered. */
 const MOST_FOLDERS = 1_000;
 
-/** The part files in the folders of a batch. Each folder is listed once: it may hold all files of the batch. */
+/** What the files of a batch share: each folder is looked at once, as it may hold all of them. */
 export class PartNames {
   readonly #folders = new Map<string, readonly string[]>();
+  readonly #modes = new Map<string, number | undefined>();
+
+  /** The mode that a new file gets in a folder: it depends on the process, and on the folder. */
+  modeIn(folder: string, look: () => number | undefined): number | undefined {
+    if (!this.#modes.has(folder)) {
+      if (this.#modes.size >= MOST_FOLDERS) this.#modes.clear();
+      this.#modes.set(folder, look());
+    }
+    return this.#modes.get(folder);
+  }
+
+  /** The part files that were in a folder; none where it cannot be changed. */
 
   in(folder: string): readonly string[] {
     let names = this.#folders.get(folder);
     if (names === undefined) {
       if (this.#folders.size >= MOST_FOLDERS) this.#folders.clear();
-      names = namesIn(folder).filter((name) => /\.part(\.json)?$/.test(name));
+      const all = mayRead(folder) && mayWrite(folder) ? namesIn(folder) : [];
+      names = all.filter((name) => /\.part(\.json)?$/.test(name));
       this.#folders.set(folder, names);
     }
     return names;
@@ -177,19 +201,12 @@ function isNameOf(path: string, file: Deno.FsFile): boolean {
  *
  * @returns `unusable` for one that another user put there, or where files have no locks.
  */
-function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
+function openLocked(part: string): OpenPart | "busy" | "unusable" {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const there = lookAt(part, Deno.lstatSync);
-    if (there && (!there.isFile || isForeign(part, there))) return "unusable";
-    let file: Deno.FsFile;
-    try {
-      file = Deno.openSync(part, { read: true, write: true, createNew: !there, mode: 0o600 });
-    } catch (error) {
-      // Another process made it, or removed it, just now.
-      if (error instanceof Deno.errors.AlreadyExists) continue;
-      if (error instanceof Deno.errors.NotFound && there) continue;
-      throw error;
-    }
+    const opened = openPart(part);
+    if (opened === "unusable") return "unusable";
+    if (opened === undefined) continue;
+    const { file, isNew } = opened;
     const lock = tryLock(file);
     if (lock !== "held") {
       file.close();
@@ -197,13 +214,43 @@ function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
     }
     // Its last holder may have given it its final name meanwhile.
     if (isNameOf(part, file)) {
-      if ((file.statSync().nlink ?? 1) < 2) return file;
+      if (isNew || (file.statSync().nlink ?? 1) < 2) return opened;
       // Or it was killed before it removed this name: what has another one is the user's file.
       remove(part);
     }
     file.close();
   }
   return "unusable";
+}
+
+/** A part file that is open. */
+interface OpenPart {
+  readonly file: Deno.FsFile;
+  /** Whether it was made just now. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Opens a part file, or makes it, and its folder where that is missing.
+ *
+ * @returns `undefined` if another process made or removed it just now.
+ */
+function openPart(part: string): OpenPart | "unusable" | undefined {
+  const options = { read: true, write: true, mode: 0o600 };
+  try {
+    return { file: Deno.openSync(part, { ...options, createNew: true }), isNew: true };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      Deno.mkdirSync(folderOf(part), { recursive: true });
+      return undefined;
+    }
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+  const there = lookAt(part, Deno.lstatSync);
+  if (there === undefined) return undefined;
+  if (!there.isFile || isForeign(part, there)) return "unusable";
+  const file = unlessMissing(() => Deno.openSync(part, options));
+  return file && { file, isNew: false };
 }
 
 /** Where a part file is, and what it becomes. */
@@ -214,6 +261,7 @@ interface Place {
   readonly target: string;
   readonly part: string;
   readonly ifExists: IfExists;
+  readonly parts: PartNames;
   /** Whether the part has a name of its own, which no later call can know. */
   readonly isOnce?: boolean;
 }
@@ -224,6 +272,8 @@ class PartFile implements DownloadTarget {
   readonly #file: Deno.FsFile;
   #of: Representation = {};
   #size = 0;
+  /** Whether the note tells what the part is the beginning of. */
+  #isNoted = false;
 
   constructor(place: Place, file: Deno.FsFile, resume: boolean) {
     this.#place = place;
@@ -232,6 +282,7 @@ class PartFile implements DownloadTarget {
     const size = file.statSync().size;
     if (of?.validator !== undefined && size <= (of.total ?? Infinity)) {
       this.#of = of;
+      this.#isNoted = true;
       // Of a whole part the last byte is asked for again: only the API knows that it is still the file.
       this.#size = Math.max(0, Math.min(size, (of.total ?? Infinity) - 1));
       file.truncateSync(this.#size);
@@ -272,13 +323,23 @@ class PartFile implements DownloadTarget {
 
   begin(of: Representation): void {
     guarded(this.#place.path, () => {
-      this.#file.truncateSync(0);
-      this.#file.seekSync(0, Deno.SeekMode.Start);
+      if (this.#size > 0) {
+        this.#file.truncateSync(0);
+        this.#file.seekSync(0, Deno.SeekMode.Start);
+      }
       this.#size = 0;
       this.#of = of;
+      this.#isNoted = false;
+      // What it tells is no longer true.
       remove(this.#note);
-      Deno.writeTextFileSync(this.#note, JSON.stringify(of), { createNew: true });
     });
+  }
+
+  /** Tells a later call what the part is the beginning of. */
+  #writeNote(): void {
+    remove(this.#note);
+    Deno.writeTextFileSync(this.#note, JSON.stringify(this.#of), { createNew: true });
+    this.#isNoted = true;
   }
 
   learn(total: number | undefined): void {
@@ -294,6 +355,7 @@ class PartFile implements DownloadTarget {
         at += count;
         this.#size += count;
       }
+      if (!this.#isNoted && this.#size >= NOTED_FROM_BYTES) this.#writeNote();
     });
   }
 
@@ -320,7 +382,7 @@ class PartFile implements DownloadTarget {
     const isMade = guarded(path, () => {
       // Not that of a file behind a link: somebody may have put one there meanwhile.
       const there = lookAt(target, Deno.lstatSync);
-      const replaced = there?.isFile ? there.mode : lookAt(this.#note, Deno.lstatSync)?.mode;
+      const replaced = there?.isFile ? there.mode : this.#modeOfNew();
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
       return ifExists === "replace" || moveUnlessThere(part, target);
     });
@@ -333,13 +395,32 @@ class PartFile implements DownloadTarget {
     if (!isMade && ifExists === "error") throw alreadyThere(path);
     if (!isMade) this.discard();
     this.#end();
-    remove(this.#note);
+    if (this.#isNoted) remove(this.#note);
     return isMade;
+  }
+
+  /** The mode of a new file in the folder, which the note has and the part has not. */
+  #modeOfNew(): number | undefined {
+    const { parts, target } = this.#place;
+    return parts.modeIn(folderOf(target), () => {
+      if (!this.#isNoted) this.#writeNote();
+      return lookAt(this.#note, Deno.lstatSync)?.mode ?? undefined;
+    });
   }
 
   release(): void {
     if (open.has(this) && !this.isKept) this.discard();
+    else if (open.has(this) && !this.#isNoted) this.#noteAtEnd();
     this.#end();
+  }
+
+  /** Without a note a later call begins again, which is no reason to fail. */
+  #noteAtEnd(): void {
+    try {
+      this.#writeNote();
+    } catch {
+      // The disk is full.
+    }
   }
 
   discard(): void {

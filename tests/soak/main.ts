@@ -13,6 +13,7 @@ const TESTS = [
   "tests/dotenv/parser_test.ts",
   "tests/dotenv/text_property_test.ts",
   "tests/faults/random_answers_test.ts",
+  "tests/processes/download_all_test.ts",
   "tests/processes/download_test.ts",
   "tests/session/model_test.ts",
 ];

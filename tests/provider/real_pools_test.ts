@@ -232,6 +232,26 @@ Deno.test("what is neither token, step nor verdict ends a further step as an odd
   }
 });
 
+Deno.test("what a step says is shown up to a length that an error can have", async () => {
+  const parameters = Object.fromEntries(
+    [100, 101].map((length) => ["n".repeat(length), "v".repeat(length * 10)]),
+  );
+  const step = { ChallengeName: "SMS_MFA", ChallengeParameters: parameters };
+  const { session } = cannedSession({}, jsonAnswer(step));
+  let shown: [string, string][] = [];
+  await assertRejects(() =>
+    session.login({
+      onChallenge: ({ parameters }) => {
+        shown = Object.entries(parameters);
+        throw new TypeError("seen");
+      },
+    }), TypeError);
+  assertEquals(shown, [
+    ["n".repeat(100), "v".repeat(1_000)],
+    [`${"n".repeat(100)}…`, `${"v".repeat(1_000)}…`],
+  ]);
+});
+
 Deno.test("a user who is gone at a further step starts over", async () => {
   const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
   const refusal = errorAnswer("UserNotFoundException", "User does not exist.");

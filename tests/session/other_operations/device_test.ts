@@ -71,6 +71,11 @@ Deno.test("no two devices have the same password", async () => {
   const [first, second] = world.sent.filter(({ flow }) => flow === "ConfirmDevice")
     .map(({ body }) => body.DeviceSecretVerifierConfig);
   assertNotEquals(first, second);
+  for (const { Salt } of [first, second] as Record<string, string>[]) {
+    // The same as bytes and as a signed number: it begins with neither a zero nor a sign.
+    const [start = 0] = Uint8Array.fromBase64(Salt ?? "");
+    assertEquals(start & 0xc0, 0x40);
+  }
 });
 
 for (const rotates of [false, true]) {

@@ -95,6 +95,33 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "a refresh whose answer finds the store away is saved while its lock lasts",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const { sleep } = world.options;
+      let awayMs = 0;
+      const comesBack = async (ms: number, signal?: AbortSignal) => {
+        await sleep?.(ms, signal);
+        awayMs += ms;
+        // More than a quarter of the deadline, and less than the lock's life.
+        if (awayMs > 3_000 && awayMs - ms <= 3_000) await server.start();
+      };
+      const [one, other] = [session({ timeoutMs: 8_000, sleep: comesBack }), session()];
+      await one.login();
+      await other.login();
+      world.clock.advance(3_000);
+      const held = world.hold();
+      const token = one.accessToken();
+      await held.arrived;
+      await server.kill();
+      held.release();
+      assertEquals(await token, await other.accessToken());
+      assertEquals([world.refreshes(), one.status().warnings], [1, []]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "doctor() asks once more before it says that the store is away",
   () =>
     inCluster(async ({ server, session }) => {

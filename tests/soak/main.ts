@@ -8,6 +8,7 @@ const TESTS = [
   "tests/soak",
   "tests/bench",
   "tests/browser/nbconvert_test.ts",
+  "tests/cluster/store_trouble_test.ts",
   "tests/cluster/store_workers_test.ts",
   "tests/cluster/workers_test.ts",
   "tests/dotenv/parser_test.ts",

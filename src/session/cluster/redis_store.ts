@@ -48,6 +48,8 @@ interface NumberedLock {
   /** Why the store is away. */
   readonly problem?: AuthError;
   readonly number: number;
+  /** When it ends in the store, by the monotonic clock, if it is held. */
+  readonly endsAt?: number;
 }
 
 /**
@@ -155,9 +157,11 @@ export class RedisStore {
     const known = { ...await this.#sealed(tokens, number), replacesUpTo };
     this.#known = known;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
-    const limitMs = lock.state === "held"
-      ? this.#configuration().settings.timeoutMs / 4
-      : ANSWER_MS;
+    const { settings, world } = this.#configuration();
+    const usualMs = lock.state === "held" ? settings.timeoutMs / 4 : ANSWER_MS;
+    // Once the lock has ended, the next holder uses the refresh token that was replaced.
+    const lockMs = by === "refresh" ? (lock.endsAt ?? 0) - world.monotonic() : 0;
+    const limitMs = Math.max(usualMs, lockMs);
     const answer = await this.#untilReached((ms) => this.#ask({}, ms), limitMs);
     const stored = this.read();
     if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
@@ -191,7 +195,10 @@ export class RedisStore {
         if (mayHold && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
         if (answer instanceof AuthError) return { state: "away", problem: answer, number: 0 };
-        if (answer.isHolder) return { state: "held", number: answer.number };
+        if (answer.isHolder) {
+          const endsAt = world.monotonic() + (owner.lockMs ?? 0);
+          return { state: "held", number: answer.number, endsAt };
+        }
         if (leftMs() <= 0 || isServed?.()) return { state: "busy", number: answer.number };
         if (heard === undefined) {
           // It may have been freed before somebody listened.

@@ -1,0 +1,168 @@
+/** Processes that go on calling while their store is in trouble again and again: `deno task soak`. */
+import { assert, assertEquals } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { startClient } from "../processes/client_process.ts";
+import { startWorldProcess } from "../processes/world_process.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { subject } from "../support/needs.ts";
+import { SOAK } from "../support/property.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
+import { pause } from "./in_cluster.ts";
+
+const PROCESSES = 8;
+const CALLS = 200;
+const LIVES = 10;
+const TOKEN_SECONDS = 6;
+const TIMEOUT_MS = 4_000;
+/** One trouble begins so long after another, and a pause or a cut lasts so long. */
+const EVERY_MS = 2_500;
+const LASTS_MS = 1_000;
+
+type Trouble = (server: RedisServer, wire: CutWire) => Promise<void>;
+
+const TROUBLES: Record<string, Trouble> = {
+  "is left alone": () => Promise.resolve(),
+  async "is killed and started again"(server) {
+    await server.kill();
+    await pause(LASTS_MS);
+    await server.start();
+  },
+  async "stands still"(server) {
+    await server.pause();
+    await pause(LASTS_MS);
+    await server.resume();
+  },
+  async "is cut off"(_, wire) {
+    wire.cut();
+    await pause(LASTS_MS);
+    wire.mend();
+  },
+  async "is emptied"(server) {
+    await server.tell("FLUSHALL");
+  },
+};
+
+/** Leads to a server, and can be cut: what is open breaks, and what is new is ended at once. */
+interface CutWire extends Disposable {
+  readonly port: number;
+  cut(): void;
+  mend(): void;
+}
+
+function wireTo(to: number): CutWire {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open = new Set<Deno.Conn>();
+  let isCut = false;
+  const close = (connection: Deno.Conn) => {
+    if (!open.delete(connection)) return;
+    try {
+      connection.close();
+    } catch { /* Its other side was first. */ }
+  };
+  const join = async (client: Deno.Conn) => {
+    open.add(client);
+    if (isCut) return close(client);
+    let server: Deno.Conn | undefined;
+    try {
+      server = await Deno.connect({ hostname: "127.0.0.1", port: to });
+      open.add(server);
+      await Promise.race([
+        client.readable.pipeTo(server.writable),
+        server.readable.pipeTo(client.writable),
+      ]);
+    } catch {
+      // The server is away, or the wire was cut.
+    }
+    for (const each of [client, server]) if (each) close(each);
+  };
+  (async () => {
+    for await (const client of listener) join(client);
+  })();
+  const cut = () => {
+    isCut = true;
+    for (const each of [...open]) close(each);
+  };
+  return {
+    port: listener.addr.port,
+    cut,
+    mend: () => isCut = false,
+    [Symbol.dispose]() {
+      cut();
+      listener.close();
+    },
+  };
+}
+
+/** How often each outcome was there. */
+function sum(all: readonly Record<string, number>[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const [name, count] of all.flatMap((each) => Object.entries(each))) {
+    total[name] = (total[name] ?? 0) + count;
+  }
+  return total;
+}
+
+/** @param graceSeconds How long the provider takes a refresh token that was replaced. */
+async function figures(trouble: Trouble, graceSeconds: number) {
+  await using world = await startWorldProcess({
+    rotateRefreshTokens: true,
+    graceSeconds,
+    accessTokenSeconds: TOKEN_SECONDS,
+  });
+  return await inFolder(async (folder) => {
+    await using server = await startRedis(folder);
+    using wire = wireTo(server.port);
+    const { envFile: _, exportEnv: __, ...settings } = world.settings;
+    const store = { store: `redis://127.0.0.1:${wire.port}/0`, storeKey: newStoreKey() };
+    await createSession({ ...settings, ...store }).login();
+    const options: SessionOptions = { ...settings, ...store, timeoutMs: TIMEOUT_MS };
+    const everyMs = LIVES * TOKEN_SECONDS * 1_000 / CALLS;
+    const clients = Array.from(
+      { length: PROCESSES },
+      () => startClient("call", options, CALLS, everyMs),
+    );
+    await Promise.all(clients.map((client) => client.go()));
+    const ended = Promise.all(clients.map(({ report }) => report));
+    const over = new AbortController();
+    ended.finally(() => over.abort()).catch(() => {});
+    while (!over.signal.aborted) {
+      await pause(EVERY_MS, over.signal);
+      if (!over.signal.aborted) await trouble(server, wire);
+    }
+    const reports = await ended;
+    await Promise.all(clients.map(({ ended }) => ended));
+    const { "200": answered = 0, ...failed } = sum(reports.map(({ outcomes }) => outcomes));
+    const asked = (await world.requests()).filter(({ authFlow }) =>
+      authFlow === "REFRESH_TOKEN_AUTH"
+    );
+    return {
+      answered,
+      failed,
+      lives: new Set(reports.flatMap(({ tokens }) => tokens)).size,
+      refreshes: asked.filter(({ status }) => status === 200).length,
+      refused: asked.filter(({ status }) => status !== 200).length,
+    };
+  });
+}
+
+if (SOAK > 0) {
+  subject(NO_REDIS, "processes whose store is in trouble", (test) => {
+    for (const [what, trouble] of Object.entries(TROUBLES)) {
+      test(`${PROCESSES} processes of ${CALLS} calls each while their store ${what}`, async () => {
+        // Whoever missed the last refresh may be the first to bring a session back.
+        const found = await figures(trouble, what === "is emptied" ? TOKEN_SECONDS : 0);
+        console.log(what, found);
+        // A token counts whole seconds: one that could not be replaced early ends up to a second before its
+        // session knows. That is a sixth of its life here.
+        const { "401": ended = 0, ...failed } = found.failed;
+        assertEquals(failed, {});
+        assert(ended < PROCESSES * CALLS / 10, `${ended} calls with a token that had just ended`);
+        assertEquals(found.answered + ended, PROCESSES * CALLS);
+        // No request with a refresh token that was replaced.
+        assertEquals(found.refused, 0);
+        assert(found.lives >= LIVES && found.refreshes <= found.lives, JSON.stringify(found));
+      });
+    }
+  });
+}

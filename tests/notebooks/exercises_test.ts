@@ -11,7 +11,8 @@ import { listNotebooks } from "./main.ts";
 import { runCells } from "./run_notebook.ts";
 
 const TURN = "// Your turn";
-const ANSWER = /\bundefined\b/;
+/** Where the answer of a reader goes. */
+const ANSWER = /(?<==>? )undefined\b/;
 
 /** A cell to run, and the words that it must show. */
 interface Step {

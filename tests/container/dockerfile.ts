@@ -1,0 +1,22 @@
+/** A Dockerfile as the steps that build it. */
+
+/** One instruction, such as `RUN` or `COPY`, and what stands behind it in one line. */
+export interface Instruction {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The instructions in their order, without comments. */
+export function instructionsOf(text: string): Instruction[] {
+  const lines = text.split("\n").filter((line) => !line.startsWith("#")).join("\n")
+    .replaceAll(/\\\n\s*/g, "").split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) => {
+    const [, name = "", value = ""] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    return { name, value };
+  });
+}
+
+/** A text with the values of variables in place of `${NAME}`. */
+export function filledIn(text: string, variables: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name) => variables.get(name) ?? "");
+}

@@ -152,7 +152,7 @@ function parse(args: string[], tools?: ClientTools) {
 }
 
 /** The settings by the names that they have in a `.env`. */
-function variablesOf({ settings }: Sandbox): Record<string, string> {
+function variablesOf({ settings, portalUrl }: Sandbox): Record<string, string> {
   return {
     AUTH_URL: settings.authUrl,
     AUTH_PROVIDER: settings.provider,
@@ -162,6 +162,7 @@ function variablesOf({ settings }: Sandbox): Record<string, string> {
     USERNAME: settings.username,
     PASSWORD: settings.password,
     API_BASE_URL: settings.apiBaseUrl,
+    PORTAL_URL: portalUrl,
   };
 }
 

@@ -93,6 +93,14 @@ Deno.test("sandbox --write-env tells of a folder in words that fit one", () =>
     }
   }));
 
+Deno.test("sandbox on a port that is taken names the option for another one", () =>
+  inFolder(async (folder) => {
+    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { code, error } = await withSandbox(folder, undefined, [`--port=${taken.addr.port}`]);
+    assertEquals(code, 1);
+    assertMatch(error, /cannot be opened .*; choose another one with the option port \(--port\)/);
+  }));
+
 Deno.test("sandbox --user adds accounts for a class", () =>
   inFolder(async (folder) => {
     const names: string[] = [];

@@ -56,6 +56,7 @@ Deno.test("describeSandbox() prints lines that a .env reader takes", async () =>
     USERNAME: settings.username,
     PASSWORD: settings.password,
     API_BASE_URL: settings.apiBaseUrl,
+    PORTAL_URL: sandbox.portalUrl,
   });
 });
 

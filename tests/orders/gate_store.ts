@@ -70,14 +70,11 @@ export class GateStore implements SessionStore {
     const place = this.#place;
     const isHeld = await this.#lock(wait);
     try {
-      let revision = place.revision;
       return await work({
         lock: isHeld ? "held" : "busy",
-        write: async (tokens, by) => {
-          const written = await this.#write(tokens, by === "change" ? undefined : revision);
-          if (written.kind !== "failed") revision = place.revision;
-          return written;
-        },
+        // As beside a .env, what was seen last must be there still.
+        write: (tokens, by) =>
+          this.#write(tokens, by === "change" ? undefined : this.#seen?.revision),
       });
     } finally {
       if (isHeld && !place.gates.isDead(this.#session)) {

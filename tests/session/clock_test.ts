@@ -146,8 +146,9 @@ Deno.test("a laptop that slept through the end of its token refreshes once, in a
   const others = [world.another(), world.another()];
   for (const other of others) other.status();
   world.clock.suspend(9 * HOUR);
-  for (const session of [world.session, ...others]) {
-    assertEquals(session.status().state, "refreshable");
+  const sessions = [world.session, ...others];
+  for (const session of sessions) assertEquals(session.status().state, "refreshable");
+  for (const session of sessions) {
     assertEquals((await session.authFetch("/v1/whoami")).status, 200);
   }
   assertEquals(world.refreshes(), 1);

@@ -8,6 +8,7 @@ import {
 import { AuthError, ConfigError } from "../errors/errors.ts";
 import { Secret } from "../values/secret.ts";
 import { makeTokens, type Tokens } from "../values/tokens.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import {
@@ -18,7 +19,7 @@ import {
   type Wait,
   type Written,
 } from "./store.ts";
-import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
+import { isForeign, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
 /** The `.env` as the place that a session shares with other processes. */
 export class EnvStore implements SessionStore {
@@ -106,7 +107,9 @@ export class EnvStore implements SessionStore {
     const lines = linesOf(tokens);
     try {
       // A file that holds no tokens need not be writable.
-      if (tokens === undefined && holdsNoTokens(this.#path)) return this.#wrote(tokens, lines);
+      if (tokens === undefined && holdsNoTokens(this.#path, this.#configuration().settings)) {
+        return this.#wrote(tokens, lines);
+      }
       if (file instanceof ConfigError) throw file;
       const mode = await updateEnvFile(file, lines, locked, (values) => {
         now = this.#storedIn(values);
@@ -138,6 +141,14 @@ export class EnvStore implements SessionStore {
 
   #tokensIn(values: ReadonlyMap<string, string>): Tokens | undefined {
     const { settings, world } = this.#configuration();
+    if (isForeign(values, settings)) {
+      this.#notices.set(
+        "STORED_IGNORED",
+        `ACCESS_TOKEN in ${this.#path} seems to be another program's and is ignored`,
+        "name another file in AUTH_ENV_FILE (envFile), as a login would write over it",
+      );
+      return undefined;
+    }
     const clientId = settings.text("clientId");
     const { parts, note } = readStored((key) => values.get(key), "file", clientId, world.now());
     if (note === undefined) this.#notices.clear("STORED_IGNORED");
@@ -170,9 +181,10 @@ export class EnvStore implements SessionStore {
   }
 }
 
-function holdsNoTokens(path: string): boolean {
+function holdsNoTokens(path: string, settings: Settings): boolean {
   const { problem, values } = readEnvFile(path);
-  return problem === undefined && !TOKEN_KEYS.some((key) => values.has(key));
+  return problem === undefined &&
+    (isForeign(values, settings) || !TOKEN_KEYS.some((key) => values.has(key)));
 }
 
 function tokenLines(values: ReadonlyMap<string, string | undefined>): Secret {

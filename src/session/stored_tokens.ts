@@ -1,4 +1,6 @@
 import type { Fix } from "../errors/fix.ts";
+import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
 import {
@@ -102,6 +104,20 @@ export function readStored(
   };
 }
 
+/**
+ * Whether an access token of a `.env` is another program's, as far as one can tell: no setting of this
+ * module is there, no line of its session, and the token does not say that it is of such a provider.
+ */
+export function isForeign(values: ReadonlyMap<string, string>, settings: Settings): boolean {
+  const token = values.get("ACCESS_TOKEN");
+  if (!token || TOKEN_KEYS.some((key) => key !== "ACCESS_TOKEN" && values.has(key))) return false;
+  const { clientId, tokenUse } = readClaims(token.replace(/^bearer\s+/i, ""));
+  if (clientId !== undefined || tokenUse === "access") return false;
+  // Other programs have a USERNAME and a PASSWORD, too.
+  const isCommon = (name: SettingName) => name === "username" || name === "password";
+  return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
+}
+
 /** What is known of the end of a kept access token. */
 interface KnownEnd {
   /** The instant that was kept, by this machine's clock as it was then. */
@@ -169,6 +185,8 @@ function factsText(tokens: Tokens): string | undefined {
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
+    // An access token by itself could be any program's.
+    ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");
 }

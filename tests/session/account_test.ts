@@ -1,10 +1,11 @@
 /** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSession } from "../../mod.ts";
+import { createSession, type Session } from "../../mod.ts";
 import { statusCard } from "../../src/display/card.ts";
 import { statusText } from "../../src/display/status_text.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
+import { inFolder } from "../support/child_deno.ts";
 
 const OPAQUE = { AccessToken: "opaque-access", RefreshToken: "opaque-refresh", ExpiresIn: 1_800 };
 
@@ -196,3 +197,49 @@ Deno.test("an opaque token in the file that names nobody is not given the name i
   assertEquals(world.another().status().username, "grace");
   await Promise.resolve();
 });
+
+/** A session whose settings are in its file alone. */
+async function inFileAlone(text: string, use: (session: Session, file: string) => Promise<void>) {
+  await inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    await Deno.writeTextFile(envFile, text, { mode: 0o600 });
+    await use(createSession({ envFile }), envFile);
+  });
+}
+
+Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither used nor taken out", async () => {
+  for (const token of ["ghp_another-programs-token", jwt({ sub: "a", exp: 4_102_444_800 })]) {
+    const text = `ACCESS_TOKEN=${token}\nUSERNAME=someone\n`;
+    await inFileAlone(text, async (session, file) => {
+      const { state, source, notices } = session.status();
+      assertEquals([state, source], ["none", "none"]);
+      assertMatch(notices.map(({ problem }) => problem).join(), /another program's and is ignored/);
+      assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+      await session.logout();
+      assertEquals(await Deno.readTextFile(file), text);
+    });
+  }
+});
+
+Deno.test("an ACCESS_TOKEN in a .env counts where a line of ours or the token tells whose it is", async () => {
+  const exp = 4_102_444_800;
+  for (
+    const text of [
+      "ACCESS_TOKEN=opaque\nAPI_BASE_URL=https://api.example\n",
+      "ACCESS_TOKEN=opaque\nACCESS_TOKEN_EXPIRES_AT=2099-01-01T00:00:00.000Z\n",
+      `ACCESS_TOKEN=${jwt({ sub: "a", exp, token_use: "access" })}\n`,
+      `ACCESS_TOKEN="bearer ${jwt({ sub: "a", exp, client_id: "portal" })}"\n`,
+    ]
+  ) {
+    await inFileAlone(text, (session) => {
+      assertEquals(session.status().source, "file", text);
+      return Promise.resolve();
+    });
+  }
+});
+
+Deno.test("a portal string that tells nothing of itself is still there for the next process", () =>
+  inFileAlone("", async (session, envFile) => {
+    await session.login({ portalToken: "bearer opaque-portal-string" });
+    assertEquals(await createSession({ envFile }).accessToken(), "opaque-portal-string");
+  }));

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { clusters } from "./clusters.ts";
 import { coldStart } from "./cold_start.ts";
 import { writeTables } from "./document.ts";
+import { downloads } from "./downloads.ts";
 import { envUpdate } from "./env_update.ts";
 import { firstRun } from "./first_run.ts";
 import { importCost } from "./import_cost.ts";
@@ -32,6 +33,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   "clusters": clusters,
   "env-update": envUpdate,
   "login-refresh": loginRefresh,
+  "downloads": downloads,
 };
 
 const FULL: Effort = { share: 1, largest: 1, peers: true };

@@ -80,7 +80,7 @@ Deno.test("every part of the benchmark runs and prints JSON", async () => {
   assertEquals(code, 0);
   const { results }: { results: PartResult[] } = JSON.parse(new TextDecoder().decode(stdout));
   const parts =
-    "import,cold-start,first-run,per-call,own-work,stampede,clusters,env-update,login-refresh";
+    "import,cold-start,first-run,per-call,own-work,stampede,clusters,env-update,login-refresh,downloads";
   assertEquals(results.map(({ part }) => part).join(), parts);
   for (const { tables } of results) assert(tables.every(({ rows }) => rows.length > 0));
   const stampede = results.find(({ part }) => part === "stampede");

@@ -1,0 +1,121 @@
+import { createSession, type DownloadItem } from "../mod.ts";
+import { compare, interleave, type Subject, timed } from "./interleave.ts";
+import { type Effort, type Part, rounds } from "./part.ts";
+import { pathOf, run, startServer } from "./processes.ts";
+import { figure, rangeText, ratioTarget, type Table, type Target } from "./report.ts";
+
+const AT = 4;
+const OURS = "downloadAll()";
+const LOOP = "a loop of fetch";
+const CURL = "curl --parallel";
+const MOST_KEPT = 100_000;
+
+/** Many small files and a few long ones, saved four at once. */
+export const downloads: Part = async (effort) => {
+  await using server = await startServer<{ origin: string }>("file_server.ts");
+  const { origin } = server.hello;
+  const sets = [
+    { name: "files of 20 kB", count: scaled(2_000, effort), size: 20_000, full: 12 },
+    { name: "files of 50 MB", count: scaled(20, effort), size: 50_000_000, full: 6 },
+  ];
+  const tables: Table[] = [];
+  const targets: Target[] = [];
+  const data: Record<string, unknown> = {};
+  for (const { name, count, size, full } of sets) {
+    const title = `Downloads: ${count.toLocaleString("en-US")} ${name}`;
+    const samples = await measure(origin, count, size, rounds(full, effort), effort.peers);
+    const reference = effort.peers ? CURL : LOOP;
+    const compared = compare(samples, reference);
+    tables.push({
+      title,
+      columns: ["four at once", "median", "ratio", "95 % interval"],
+      rows: [...compared].map(([subject, { median, ratio, interval }]) => [
+        subject,
+        `${median.toFixed(0)} ms`,
+        figure(ratio),
+        rangeText(interval),
+      ]),
+      notes: [
+        `Ratios are to ${reference}. Only downloadAll() waits until the disk has each file, which it ` +
+        "gives its name then; the others write under the name at once.",
+      ],
+    });
+    data[title] = [...compared];
+    if (!effort.peers) continue;
+    targets.push(...ratioTarget(`${title}, over ${CURL}`, compared.get(OURS), 1.15));
+  }
+  const memory = await memoryTable(scaled(MOST_KEPT, effort));
+  return { part: "downloads", tables: [...tables, memory], targets, data };
+};
+
+function scaled(full: number, { largest }: Effort): number {
+  return Math.max(2, Math.round(full * largest));
+}
+
+async function measure(
+  origin: string,
+  count: number,
+  size: number,
+  times: number,
+  peers: boolean,
+): Promise<Map<string, number[]>> {
+  const session = createSession({ envFile: false, apiBaseUrl: origin });
+  await session.login({ portalToken: "bearer a-portal-token-of-the-benchmark" });
+  const inFolder = async (work: (items: DownloadItem[]) => Promise<unknown>) => {
+    const folder = await Deno.makeTempDir({ prefix: "bench-" });
+    const items = Array.from(
+      { length: count },
+      (_, at) => [`${origin}/${size}/${at}`, `${folder}/${at}`] as const,
+    );
+    try {
+      return await timed(() => work(items));
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  };
+  const subjects: Subject[] = [
+    { name: OURS, measure: () => inFolder((items) => session.downloadAll(items, { at: AT })) },
+    { name: LOOP, measure: () => inFolder(loop) },
+  ];
+  if (peers) {
+    const config = await Deno.makeTempFile();
+    const measured = (items: DownloadItem[]) => {
+      const text = items.map(([url, file]) => `url = "${url}"\noutput = "${file}"`).join("\n");
+      Deno.writeTextFileSync(config, text);
+      const args = ["--silent", "--parallel", "--parallel-max", String(AT), "--config", config];
+      return run({ command: "curl", args, cwd: pathOf(".") });
+    };
+    subjects.push({ name: CURL, measure: () => inFolder(measured) });
+  }
+  return await interleave(subjects, times);
+}
+
+/** What one writes without this module: no token, no digest, no resuming, no name at the end only. */
+async function loop(items: readonly DownloadItem[]): Promise<void> {
+  const left = [...items].reverse();
+  await Promise.all(Array.from({ length: AT }, async () => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) {
+      const [url, path] = item;
+      const { body } = await fetch(url);
+      const file = await Deno.open(path, { write: true, createNew: true });
+      await body?.pipeTo(file.writable);
+    }
+  }));
+}
+
+async function memoryTable(most: number): Promise<Table> {
+  const rows: (string | number)[][] = [];
+  for (const count of [100, most]) {
+    const flags = ["run", "--quiet", "--no-lock", "-A", "--v8-flags=--expose-gc"];
+    const args = [...flags, pathOf("kept_files.ts"), String(count)];
+    const { stdout } = await run({ command: Deno.execPath(), args, cwd: pathOf(".") });
+    const { kept, grown, held } = JSON.parse(stdout);
+    rows.push([kept.toLocaleString("en-US"), `${held.toFixed(1)} MiB`, `${grown.toFixed(1)} MiB`]);
+  }
+  return {
+    title: "Downloads: memory",
+    columns: ["files from an async list, all there", "held by the result", "process grown by"],
+    rows,
+    notes: ["The process also grows by what its garbage collector leaves for later."],
+  };
+}

@@ -43,7 +43,7 @@ export class SessionModel {
   #saved: Held | undefined;
   readonly #memories = new Map<number, Memory>();
   readonly #rotating: boolean;
-  /** Whether a session looks there by itself, and not only when it is used. */
+  /** Whether `status()` looks there, and not only a call. */
   readonly #looks: boolean;
   /** Gives the tokens that a real session just got: their names are the provider's choice. */
   readonly #fresh: () => Held;
@@ -123,9 +123,11 @@ export class SessionModel {
 
   stateOf(session: number): string {
     if (!this.#looks && !this.#memories.has(session)) return "none";
-    const { held, ended } = this.#load(session);
+    const memory = this.#load(session);
+    if (this.#looks) this.#catchUp(memory);
+    const { held, ended } = memory;
     if (held === undefined) return ended === "REFRESH_REJECTED" ? "expired" : "none";
-    if (!held.refresh && this.#load(session).rejected === held.access) return "rejected";
+    if (!held.refresh && memory.rejected === held.access) return "rejected";
     if (this.#left(held) > 0) return "valid";
     return held.refresh ? "refreshable" : "expired";
   }

@@ -73,6 +73,35 @@ Deno.test("a download shows one line, which is updated in place, and then its ca
   }
 });
 
+Deno.test("many downloads show one line, which is updated in place, and then one card", async () => {
+  await using sandbox = await startSandbox();
+  const folder = await Deno.makeTempDir();
+  try {
+    await using kernel = await startKernel({
+      cwd: folder,
+      env: settingsEnvironment(sandbox.settings),
+    });
+    // By this clock a second passes at each look, so that every piece is shown.
+    await kernel.execute(`${importing("configure, downloadAll, login")}
+      let ticks = 0;
+      configure({ monotonic: () => ticks += 1_000 });
+      await login();`);
+    const { outputs } = await kernel.execute(`await downloadAll(
+      ["gull-harbor", "mill-plain", "nowhere"]
+        .map((id) => [\`/v1/stations/\${id}/observations.csv\`, \`data/\${id}.csv\`]),
+    )`);
+    const [line, card] = outputs;
+    assertEquals(outputs.length, 2, JSON.stringify(outputs));
+    if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
+    if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
+    assertMatch(String(line.data["text/plain"]), /^files {2}3 files, \d{3}\.\d kB in \d+ /);
+    assertMatch(String(card.data["text/plain"]), /^! 2 files saved, 1 failed · \d{3}\.\d kB in /);
+    assertMatch(String(card.data["text/html"]), /2 files saved, 1 failed.*nowhere/s);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("a long pause shows one line under its cell, which is gone when it is over", async () => {
   await using sandbox = await startSandbox();
   const folder = await Deno.makeTempDir();

@@ -32,7 +32,7 @@ function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
         const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
         await using kernel = await startKernel({ cwd: folder, env });
         const names =
-          "accessToken, authFetch, configure, createSession, doctor, download, fetchJson, login, refresh, status";
+          "accessToken, authFetch, configure, createSession, doctor, download, downloadAll, fetchJson, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
         await fn({ kernel, sandbox, folder });
       } finally {
@@ -264,8 +264,15 @@ stopTest(
   },
 );
 
-for (const cell of [`fetchJson("/endless")`, `download("/endless", "data.bin")`]) {
+for (
+  const cell of [
+    `fetchJson("/endless")`,
+    `download("/endless", "data.bin")`,
+    `downloadAll([["/endless", "data.bin"]])`,
+  ]
+) {
   const [, name = ""] = /^(\w+)/.exec(cell) ?? [];
+  const saves = name.startsWith("download");
   stopTest(
     `Stop ends ${name}() while its body is read, and the next call goes on`,
     async (running) => {
@@ -273,7 +280,7 @@ for (const cell of [`fetchJson("/endless")`, `download("/endless", "data.bin")`]
       await withEndlessBody(kernel, async (reading, end) => {
         const ending = kernel.execute(`await ${cell}`);
         // In the middle: something of the body has arrived.
-        await Promise.race([name === "download" ? begun(folder) : reading, ending]);
+        await Promise.race([saves ? begun(folder) : reading, ending]);
         kernel.interrupt();
         const result = await ending;
         assertEquals([result.status, result.ename], ["error", "AuthError"], JSON.stringify(result));
@@ -283,11 +290,9 @@ for (const cell of [`fetchJson("/endless")`, `download("/endless", "data.bin")`]
           kernel,
           `JSON.stringify([rows.length, await ${cell}, status().state])`,
         );
-        const wanted = name === "download"
-          ? `"resumedFrom":${FIRST}`
-          : `"the first piece","the rest"`;
+        const wanted = saves ? `"resumedFrom":${FIRST}` : `"the first piece","the rest"`;
         assertStringIncludes(JSON.stringify(next.outputs).replaceAll("\\", ""), wanted);
-        if (name === "download") {
+        if (saves) {
           assertEquals(await Deno.readTextFile(`${folder}/data.bin`), WHOLE);
           const names = [...Deno.readDirSync(folder)].map((each) => each.name);
           assertEquals(names.filter((each) => !each.startsWith(".env")), ["data.bin"]);

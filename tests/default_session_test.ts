@@ -3,6 +3,7 @@ import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/a
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
 import { makeSession } from "../src/session.ts";
+import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
@@ -361,7 +362,10 @@ Deno.test("a kernel restart finds the session again, with mod.ts under any of it
 });
 
 Deno.test("status() after configure() reads the file on first use", async () => {
-  await withDefault({ file: true }, {}, async (world) => {
+  await withDefault({ file: true }, {}, async (world, options) => {
+    configure({ envFile: false });
+    const configuring = await diskCalls(() => configure(options));
+    assertEquals(configuring, { reads: 0, stats: 0, realPaths: 0, permissions: 0 });
     // Another process logs in between the two cells.
     await world.session.login();
     assertEquals(auth.status().state, "valid");

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { join } from "node:path";
-import { ConfigError, createSession } from "../mod.ts";
+import { ConfigError, createSession, type Session } from "../mod.ts";
+import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
@@ -17,7 +18,7 @@ Deno.test("status() without a session says none, and nothing is created by askin
   assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
 });
 
-Deno.test("status() is synchronous and reads the file on first use", async () => {
+Deno.test("status() is synchronous and reads the file", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const status = world.another().status();
@@ -30,9 +31,12 @@ Deno.test("status() is synchronous and reads the file on first use", async () =>
 
 Deno.test("nothing is read before the first use", async () => {
   await using world = portless({ file: true });
-  const early = world.another();
+  const sessions: Session[] = [];
+  const making = await diskCalls(() => sessions.push(world.another()));
+  assertEquals(making, { reads: 0, stats: 0, realPaths: 0, permissions: 0 });
   await world.session.login();
-  assertEquals(early.status().state, "valid");
+  const asking = await diskCalls(() => assertEquals(sessions[0]?.status().state, "valid"));
+  assert(asking.reads > 0);
 });
 
 Deno.test("the first call after a restart resumes from the file, without a login", async () => {

@@ -88,18 +88,34 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
     );
   }
 
-  test(
-    "updateEnvFile() is led astray by no link where its temporary file goes",
-    async () => {
-      await inFolder(async (folder) => {
-        await Deno.writeTextFile(`${folder}/victim`, "precious");
-        await Deno.symlink("victim", `${folder}/.env.tmp`);
-        await updateEnvFile(`${folder}/.env`, CHANGES, true);
-        assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
-        assertEquals(names(folder), [".env", "victim"]);
-      });
-    },
-  );
+  test("updateEnvFile() removes a link where its temporary file goes", async () => {
+    await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/victim`, "precious");
+      await Deno.symlink("victim", `${folder}/.env.tmp`);
+      await updateEnvFile(`${folder}/.env`, CHANGES, true);
+      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+      assertEquals(names(folder), [".env", "victim"]);
+    });
+  });
+
+  test("updateEnvFile() follows no link that is put back where its temporary file goes", async () => {
+    await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/victim`, "precious");
+      const { removeSync } = Deno;
+      // Somebody is quick: the link is there again as soon as it is removed.
+      Deno.removeSync = (path) => {
+        if (names(folder).includes(".env.tmp")) removeSync(path);
+        Deno.symlinkSync("victim", `${folder}/.env.tmp`);
+      };
+      try {
+        await refusal(`${folder}/.env`);
+      } finally {
+        Deno.removeSync = removeSync;
+      }
+      assertEquals(names(folder), [".env.tmp", "victim"]);
+      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+    });
+  });
 });
 
 Deno.test("updateEnvFile() clears away what a crash left", async () => {

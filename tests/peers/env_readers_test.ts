@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/asser
 import { withEnvironment } from "../support/environment.ts";
 import { fc } from "../support/property.ts";
 import { benignEnvText, hostileEnvText } from "../support/env_texts.ts";
-import { type Lack, needing, subject } from "../support/needs.ts";
+import { type Lack, needing, subject, testNeeding } from "../support/needs.ts";
 import {
   availableReaders,
   ENV_READERS,
@@ -91,7 +91,8 @@ Deno.test("readWith() shows that only deno takes the first of two lines for a ke
   }
 });
 
-Deno.test("readWith() shows that bash keeps a carriage return which the others drop", async () => {
+const carriageReturn = "readWith() shows that bash keeps a carriage return which the others drop";
+testNeeding(lacks.get("bash"), carriageReturn, async () => {
   for (const [reader, reading] of Object.entries(await readings("A=1\r\nB='2'\r\n"))) {
     const end = reader === "bash" ? "\r" : "";
     assertEquals(reading, { A: `1${end}`, B: `2${end}` }, reader);

@@ -1,0 +1,70 @@
+/**
+ * Five students with five broken set-ups, for "Find the cause" in notebook 05. Who reads on knows the
+ * answers.
+ */
+import { createSession, type Diagnosis, type Session, type SessionOptions } from "../mod.ts";
+import type { Sandbox } from "../src/sandbox/mod.ts";
+import type { Clock } from "./sandbox_clock.ts";
+
+/** Somebody who cannot get on. */
+export interface Student {
+  /** Does what the student did once more. @returns What came: the error, or the answer. */
+  tries(): Promise<unknown>;
+  /** What `doctor()` says on the student's computer. */
+  doctor(): Promise<Diagnosis>;
+}
+
+/** What `startAtNine()` gives. */
+interface Classroom {
+  sandbox: Sandbox;
+  clock: Clock;
+}
+
+const HOUR = 3_600_000;
+
+/** Lets the five come in. */
+export async function openDesk(
+  classroom: Classroom,
+): Promise<Readonly<Record<"ada" | "ben" | "cleo" | "dan" | "eve", Student>>> {
+  const { sandbox, clock } = classroom;
+  const { settings } = sandbox;
+  const copiedEarlier = await sandbox.portalToken();
+  clock.pass(45);
+  const copiedNow = await sandbox.portalToken();
+  const session = (change: SessionOptions) =>
+    createSession({ ...settings, ...clock.options, envFile: false, ...change });
+
+  const ada = session({ clientSecret: settings.clientSecret.slice(0, -1) });
+  const ben = session({});
+  const cleo = await cutPassword(classroom);
+  const dan = session({ apiBaseUrl: sandbox.portalUrl });
+  const eve = session({ now: () => clock.now() + HOUR });
+  return {
+    ada: student(ada, () => ada.login()),
+    ben: student(ben, () => ben.login({ portalToken: copiedEarlier })),
+    cleo: student(cleo, () => cleo.login()),
+    dan: student(dan, () => dan.login().then(() => dan.fetchJson("/v1/stations"))),
+    eve: student(eve, () => eve.login({ portalToken: copiedNow })),
+  };
+}
+
+function student(session: Session, work: () => Promise<unknown>): Student {
+  return { tries: () => work().catch((error) => error), doctor: () => examine(session) };
+}
+
+async function examine(session: Session): Promise<Diagnosis> {
+  const diagnosis = await session.doctor();
+  // All permissions are granted, and their line names folders of this computer.
+  diagnosis.checks = diagnosis.checks.filter(({ name }) => name !== "permissions");
+  return diagnosis;
+}
+
+/** A `.env` with a password that needs quotes and has none. @returns The session on it. */
+async function cutPassword({ sandbox, clock }: Classroom): Promise<Session> {
+  const { password: _, ...settings } = sandbox.settings;
+  const password = "sunrise#7";
+  sandbox.addUser({ username: "cleo", password });
+  const envFile = `${settings.envFile}.cleo`;
+  await Deno.writeTextFile(envFile, `PASSWORD=${password}\n`, { mode: 0o600 });
+  return createSession({ ...settings, ...clock.options, envFile, username: "cleo" });
+}

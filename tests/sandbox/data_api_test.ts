@@ -1,4 +1,12 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { fromArrayBuffer } from "geotiff";
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { callApi, logIn, sandboxAt } from "./requests.ts";
 
 Deno.test("API takes a good access token, whatever the case of the word bearer", async () => {
@@ -218,6 +226,85 @@ Deno.test("a file that is still the same is answered from where a download was",
   assertEquals([changed.status, await changed.text()], [200, text]);
   const beyond = await ask({ range: `bytes=${length}-`, "if-range": etag });
   assertEquals([beyond.status, beyond.headers.get("content-range")], [416, `bytes */${length}`]);
+});
+
+/** The answer for a file of the API, with these headers. */
+async function fileAt(path: string): Promise<(headers?: HeadersInit) => Promise<Response>> {
+  const { sandbox } = sandboxAt();
+  const { AccessToken } = await logIn(sandbox);
+  const authorization = `bearer ${AccessToken}`;
+  return (headers = {}) =>
+    sandbox.handle(
+      new Request(`${sandbox.apiUrl}${path}`, { headers: { ...headers, authorization } }),
+    );
+}
+
+for (const path of ["/v1/stations/oak-valley/observations.parquet", "/v1/maps/temperature.tif"]) {
+  Deno.test(`${path} is read in parts, the same in every sandbox`, async () => {
+    const [ask, other] = [await fileAt(path), await fileAt(path)];
+    const whole = await ask();
+    const bytes = new Uint8Array(await whole.arrayBuffer());
+    assertEquals(whole.headers.get("accept-ranges"), "bytes");
+    assertEquals((await other()).headers.get("etag"), whole.headers.get("etag"));
+    const { length } = bytes;
+    const parts: [string, number, number][] = [
+      ["bytes=100-199", 100, 200],
+      [`bytes=${length - 8}-`, length - 8, length],
+      ["bytes=-8", length - 8, length],
+      [`bytes=${length - 8}-${length + 50}`, length - 8, length],
+    ];
+    for (const [range, start, end] of parts) {
+      const part = await ask({ range });
+      assertEquals([part.status, part.headers.get("content-length")], [206, `${end - start}`]);
+      assertEquals(part.headers.get("content-range"), `bytes ${start}-${end - 1}/${length}`);
+      assertEquals(new Uint8Array(await part.arrayBuffer()), bytes.subarray(start, end));
+    }
+    for (const range of ["bytes=-", "bytes=9-3", "bytes=0-1,5-6", "rows=0-1"]) {
+      const answer = await ask({ range });
+      assertEquals([answer.status, (await answer.arrayBuffer()).byteLength], [200, length]);
+    }
+    for (const range of [`bytes=${length}-`, "bytes=-0"]) {
+      const beyond = await ask({ range });
+      assertEquals([beyond.status, beyond.headers.get("content-range")], [
+        416,
+        `bytes */${length}`,
+      ]);
+    }
+  });
+}
+
+Deno.test("the Parquet file holds the rows of the CSV, a row group for each month", async () => {
+  const parquet = await fileAt("/v1/stations/oak-valley/observations.parquet");
+  const file = await (await parquet()).arrayBuffer();
+  const { row_groups: groups, num_rows } = parquetMetadata(file);
+  assertEquals([groups.length, num_rows], [12, 8760n]);
+  const { max_value, min_value } = groups[6]?.columns[0]?.meta_data?.statistics ?? {};
+  const july = [new Date("2025-07-01T00:00:00Z"), new Date("2025-07-31T23:00:00Z")];
+  assertEquals([min_value, max_value], july);
+  const rows = await parquetReadObjects({ file });
+  const lines = rows.map(({ time, ...values }) =>
+    [time.toISOString().replace(".000Z", "Z"), ...Object.values(values)].join(",")
+  );
+  const csv = await (await fileAt("/v1/stations/oak-valley/observations.csv"))();
+  assertEquals(lines, (await csv.text()).trimEnd().split("\n").slice(1));
+});
+
+Deno.test("the map has a station's own mean at its place", async () => {
+  const map = await fromArrayBuffer(
+    await (await (await fileAt("/v1/maps/temperature.tif"))()).arrayBuffer(),
+  );
+  const image = await map.getImage();
+  assertEquals(image.getBoundingBox(), [7.5, 46.5, 15.5, 54.5]);
+  assertEquals(image.getGeoKeys()?.GeographicTypeGeoKey, 4326);
+  const csv = await (await fileAt("/v1/stations/snow-pass/observations.csv"))();
+  const values = (await csv.text()).trimEnd().split("\n").slice(1).map((line) =>
+    Number(line.split(",")[1])
+  );
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  // Snow Pass, 46.94 north and 11.43 east; 64 pixels are a degree.
+  const [x, y] = [Math.floor((11.43 - 7.5) * 64), Math.floor((54.5 - 46.94) * 64)];
+  const [pixel] = await image.readRasters({ window: [x, y, x + 1, y + 1], interleave: true });
+  assertAlmostEquals(Number(pixel), mean, 0.1);
 });
 
 Deno.test("apiRequests lists the calls without query and token", async () => {

@@ -6,12 +6,20 @@
  * @module
  */
 import { Hono, type MiddlewareHandler } from "npm:hono@^4";
-import { type Downloads, fileAnswer } from "./downloads.ts";
+import type { Downloads } from "./downloads.ts";
+import { fileAnswer, type FileContent } from "./files.ts";
 import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
-import { observationPage, observationText, PARAMETERS, QueryError } from "./observations.ts";
+import {
+  observationPage,
+  observationParquet,
+  observationText,
+  PARAMETERS,
+  QueryError,
+} from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
 import { addRecord, type ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
+import { temperatureMap } from "./temperature_map.ts";
 import { type Station, STATIONS } from "./weather.ts";
 
 /** Name of the platform that the sandbox imitates. */
@@ -33,6 +41,16 @@ export const DATASETS: { name: string; description: string; path: string }[] = [
     name: "Observations as CSV",
     description: "The same rows as one text file for a table program or a data frame.",
     path: "/v1/stations/gull-harbor/observations.csv",
+  },
+  {
+    name: "Observations as Parquet",
+    description: "A row group for each month: read a column of a month and leave the rest.",
+    path: "/v1/stations/gull-harbor/observations.parquet",
+  },
+  {
+    name: "Temperature map",
+    description: "The mean of 2025 between the stations, a GeoTIFF in tiles.",
+    path: "/v1/maps/temperature.tif",
   },
 ];
 
@@ -80,6 +98,13 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   const app = new Hono<Env>();
   let annotations = 0;
   let uploads = 0;
+  // A reader of parts asks for the same file many times.
+  const files = new Map<string, FileContent>();
+  const made = (name: string, make: () => FileContent): FileContent => {
+    const file = files.get(name) ?? make();
+    files.set(name, file);
+    return file;
+  };
 
   app.get("/health", (context) => context.json({ status: "ok" }));
 
@@ -105,6 +130,8 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
         "/v1/stations",
         "/v1/stations/{id}/observations",
         "/v1/stations/{id}/observations.csv",
+        "/v1/stations/{id}/observations.parquet",
+        "/v1/maps/temperature.tif",
       ],
       parameters: PARAMETERS,
     }));
@@ -127,6 +154,14 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
     answer.headers.set("content-disposition", `attachment; filename="${station.id}.csv"`);
     return answer;
   });
+  app.get("/v1/stations/:id/observations.parquet", (context) => {
+    const station = findStation(context.req.param("id"));
+    return fileAnswer(context.req.raw, made(station.id, () => observationParquet(station)));
+  });
+  app.get(
+    "/v1/maps/temperature.tif",
+    (context) => fileAnswer(context.req.raw, made("map", temperatureMap)),
+  );
   app.get(
     "/v1/stations/:id/download",
     (context) => context.redirect(downloads.link(findStation(context.req.param("id"))), 302),

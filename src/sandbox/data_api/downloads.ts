@@ -1,5 +1,6 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { sameText } from "../identity_provider/client_checks.ts";
+import { fileAnswer } from "./files.ts";
 import { csvTable } from "./observations.ts";
 import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 
@@ -47,33 +48,6 @@ export class Downloads {
   #sign(path: string, expires: number): string {
     return createHmac("sha256", this.#key).update(`${path}\n${expires}`).digest("base64url");
   }
-}
-
-/** A CSV file, or the rest of it where a download goes on (RFC 9110, 13.1.5 and 14.2). */
-export function fileAnswer(request: Request, text: string): Response {
-  const bytes = new TextEncoder().encode(text);
-  const digest = createHash("sha256").update(bytes).digest("base64");
-  const etag = `"${digest.slice(0, 16)}"`;
-  const headers = new Headers({
-    "accept-ranges": "bytes",
-    "content-type": "text/csv; charset=utf-8",
-    etag,
-    "repr-digest": `sha-256=:${digest}:`,
-  });
-  const answer = (status: number, part: Uint8Array<ArrayBuffer>) => {
-    headers.set("content-length", String(part.length));
-    return new Response(request.method === "HEAD" ? null : part, { status, headers });
-  };
-  const [, from] = /^bytes=(\d+)-$/.exec(request.headers.get("range") ?? "") ?? [];
-  const isSame = (request.headers.get("if-range") ?? etag) === etag;
-  if (from === undefined || !isSame || request.method !== "GET") return answer(200, bytes);
-  const start = Number(from);
-  if (start >= bytes.length) {
-    headers.set("content-range", `bytes */${bytes.length}`);
-    return answer(416, new Uint8Array());
-  }
-  headers.set("content-range", `bytes ${start}-${bytes.length - 1}/${bytes.length}`);
-  return answer(206, bytes.subarray(start));
 }
 
 function refused(status: number, message: string): Response {

@@ -6,6 +6,8 @@ import {
   observe,
   type Station,
 } from "./weather.ts";
+import type { FileContent } from "./files.ts";
+import { type Column, parquetFile } from "./parquet.ts";
 
 /** A query that the API cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {
@@ -128,18 +130,33 @@ function pageOf(station: Station, url: URL): ObservationPage {
  *
  * @throws {QueryError} A parameter is unknown or malformed.
  */
-export function observationText(station: Station, query: URLSearchParams): string {
+export function observationText(station: Station, query: URLSearchParams): FileContent {
   return csvTable(station, readQuery(query, ["from", "to"], () => parseRange(query)));
 }
 
 /** The observations as comma-separated text with a header line. */
-export function csvTable(station: Station, range: Range): string {
+export function csvTable(station: Station, range: Range): FileContent {
   const lines = [COLUMNS.join(",")];
   for (const time of hoursBetween(range.from, range.to)) {
     const row = observe(station.id, time);
     lines.push(COLUMNS.map((column) => row[column]).join(","));
   }
-  return lines.join("\n") + "\n";
+  const bytes = new TextEncoder().encode(lines.join("\n") + "\n");
+  return { type: "text/csv; charset=utf-8", bytes };
+}
+
+/** The observations of the year as a Parquet file with a row group for each month. */
+export function observationParquet(station: Station): FileContent {
+  const columns = COLUMNS.map((name): Column => {
+    if (name === "time") return { name, type: "timestamp" };
+    return { name, type: name === "windDirectionDeg" ? "int32" : "double" };
+  });
+  const months = Array.from({ length: 12 }, (_, month) => {
+    const hours = [...hoursBetween(Date.UTC(2025, month), Date.UTC(2025, month + 1))];
+    const rows = hours.map((time) => ({ ...observe(station.id, time), time }));
+    return COLUMNS.map((name) => rows.map((row) => row[name]));
+  });
+  return { type: "application/vnd.apache.parquet", bytes: parquetFile(columns, months) };
 }
 
 function instant(query: URLSearchParams, name: string): number | undefined {

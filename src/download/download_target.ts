@@ -210,6 +210,8 @@ function openLocked(part: string): OpenPart | "busy" | "unusable" {
     const lock = tryLock(file);
     if (lock !== "held") {
       file.close();
+      // Nobody uses it where files have no locks.
+      if (isNew && lock === "unusable") remove(part);
       return lock;
     }
     // Its last holder may have given it its final name meanwhile.

@@ -137,6 +137,20 @@ for (const [what, response, message] of bodies) {
   });
 }
 
+Deno.test("what an answer says of itself is quoted up to 80 characters, its beginning up to 60", async () => {
+  for (const [length, end] of [[80, ""], [81, "…"]] as const) {
+    const type = `text/${"t".repeat(length - 5)}`;
+    const headers = { "content-type": type, "x-request-id": "i".repeat(length) };
+    const { error } = await outcome([answer(200, "b".repeat(61), headers)]);
+    assertEquals(error?.requestId, `${"i".repeat(80)}${end}`);
+    const words = `content type ${type.slice(0, 80)}${end} and begins with "${"b".repeat(60)}"`;
+    assert(error?.message.includes(words), error?.message);
+  }
+  const { error } = await outcome([answer(200, `<html><title>${"p".repeat(99)}</title>`)]);
+  const words = `an HTML page with the title "${"p".repeat(99)}`.slice(0, 80);
+  assert(error?.message.includes(`: it is ${words}…,`), error?.message);
+});
+
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
   ["429 is asked again until it is answered", [answer(429), answer(429), answer(200)], {}, 3, 200],

@@ -362,6 +362,10 @@ Deno.test("a server that brings nothing more is asked a few times, with pauses",
     );
     assertEquals(error.cause, { name: "TypeError" });
     assertEquals([server.asked.length, pauses.length], [7, 5]);
+    // Each pause is up to twice the one before, and chance takes up to half of it.
+    const shares = pauses.map((ms, at) => ms / (500 * 2 ** at));
+    assert(shares.every((share) => share >= 0.5 && share < 1), `${pauses}`);
+    assertEquals(new Set(shares).size, 5);
     assertEquals(filesIn(folder).length, 2);
     server.options.dropAfter = Infinity;
     assertEquals((await get()).resumedFrom, 100_000);

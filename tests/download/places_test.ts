@@ -1,4 +1,4 @@
-import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, type DownloadOptions, type Session } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { linkOf } from "../support/disks.ts";
@@ -36,6 +36,17 @@ async function inPlace(use: (place: Place) => Promise<void>): Promise<void> {
       },
     });
   });
+}
+
+/** A file system without locks. */
+function withoutLocks(): { tries(): number; end(): void } {
+  const { tryLockSync } = Deno.FsFile.prototype;
+  let tries = 0;
+  Deno.FsFile.prototype.tryLockSync = () => {
+    tries++;
+    throw new Deno.errors.NotSupported("no locks");
+  };
+  return { tries: () => tries, end: () => Deno.FsFile.prototype.tryLockSync = tryLockSync };
 }
 
 function filesIn(folder: string): string[] {
@@ -218,3 +229,48 @@ Deno.test("an old part that another download uses, or that a download can resume
     await get({ onProgress: ({ bytes }) => first = first < 0 ? bytes : first });
     assertEquals([first, filesIn(folder)], [3, ["data.csv"]]);
   }));
+
+Deno.test("where files have no locks each download has a part of its own, and takes no other's", async () => {
+  const lockless = withoutLocks();
+  try {
+    await inPlace(async ({ session, folder, file, get, called }) => {
+      assertEquals(await get(), "fetched");
+      assertEquals(filesIn(folder), ["data.csv"]);
+      // A part that others may be writing, as nobody can tell there.
+      const { url } = called[0] as { url: string };
+      const part = await partOf(file, url);
+      await Deno.writeTextFile(part, "fet");
+      const noted = { validator: `"1"`, tag: `"1"`, total: 7 };
+      await Deno.writeTextFile(`${part}.json`, JSON.stringify(noted));
+      const firsts: number[] = [];
+      const onProgress = ({ bytes }: { bytes: number }) => void firsts.push(bytes);
+      const both = [1, 2].map(() =>
+        session.download("/files/data", file, { ifExists: "replace", onProgress })
+      );
+      assertEquals((await Promise.all(both)).map(({ resumedFrom }) => resumedFrom), [0, 0]);
+      assertEquals(firsts.slice(0, 1), [0]);
+      assertEquals(await Deno.readTextFile(part), "fet");
+      const left = filesIn(folder).map((name) => `${folder}/${name}`);
+      assertEquals(left, [file, part, `${part}.json`].sort());
+    });
+    assert(lockless.tries() > 0);
+  } finally {
+    lockless.end();
+  }
+});
+
+Deno.test("where files have no locks a download that breaks leaves nothing", async () => {
+  const lockless = withoutLocks();
+  try {
+    const headers = { etag: `"1"`, "content-length": "7" };
+    await using world = portless({ api: () => new Response("fet", { headers }) });
+    await world.session.login();
+    await inFolder(async (folder) => {
+      const error = await rejection(world.session.download("/files/data", `${folder}/data.csv`));
+      assertMatch(error.message, /6 times in a row after 3 bytes of 7 bytes\); try again/);
+      assertEquals(filesIn(folder), []);
+    });
+  } finally {
+    lockless.end();
+  }
+});

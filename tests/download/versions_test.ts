@@ -139,6 +139,27 @@ for (const [what, before, after] of sameVersions) {
     }));
 }
 
+const seconds: [number, string][] = [
+  [0, "the second in which it was sent, and so may stand for two versions: it is not appended to"],
+  [1, "one second before it was sent: it tells versions apart"],
+];
+for (const [age, what] of seconds) {
+  Deno.test(`the Last-Modified of a file is ${what}`, () => {
+    const validators = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
+    return saving(
+      (start) => start > 0 ? rest(OLD, start, validators) : firstHalf(validators),
+      async ({ get, starts, folder }) => {
+        if (age > 0) {
+          assertEquals(await get(), OLD);
+          return assertEquals(starts, [0, HALF]);
+        }
+        assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+        assertEquals([starts, [...Deno.readDirSync(folder)]], [[0], []]);
+      },
+    );
+  });
+}
+
 function twice(validators: Validators): [Validators, Validators] {
   return [validators, validators];
 }

@@ -184,6 +184,15 @@ Deno.test("a ProviderError carries status, name, request id, attempts and the wa
   assertMatch(error.message, /wait 90 seconds/);
 });
 
+Deno.test("a request id is shown up to 80 characters", async () => {
+  for (const length of [80, 81]) {
+    const id = { "x-amzn-RequestId": "i".repeat(length) };
+    const error = await loginError(errorAnswer("ForbiddenException", "Blocked", 400, id));
+    if (!(error instanceof ProviderError)) throw error;
+    assertEquals(error.requestId, `${"i".repeat(80)}${length > 80 ? "…" : ""}`);
+  }
+});
+
 Deno.test("the message repeats the provider's own words, on one line", async () => {
   const error = await loginError(
     errorAnswer("ForbiddenException", "Blocked\r\nby \u001b[31mrule 7"),

@@ -1,5 +1,6 @@
 /** Runs a notebook on a fresh kernel and says in what it differs from its file. */
 
+import { tmpdir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { type CellResult, CellTimeoutError, startKernel } from "../kernel/kernel.ts";
 import {
@@ -94,13 +95,21 @@ export async function runNotebook(
   return { name: basename(path), cells: cells.length, ms, problems, updated };
 }
 
-/** Runs cells one after the other on a kernel in the folder of `path`. The first that fails is the last. */
+/**
+ * Runs cells one after the other on a kernel in the folder of `path`. The first that fails is the last.
+ * Runs of one notebook wait for each other, because they write the same files.
+ */
 export async function runCells(
   cells: readonly NumberedCodeCell[],
   path: string,
   options: RunOptions = {},
 ): Promise<{ results: Map<number, CellResult>; problems: Problem[] }> {
   const results = new Map<number, CellResult>();
+  using turn = await Deno.open(`${tmpdir()}/platform-auth-${basename(path)}.lock`, {
+    create: true,
+    write: true,
+  });
+  await turn.lock(true);
   await using kernel = await startKernel({
     cwd: dirname(resolve(path)),
     clearEnv: true,

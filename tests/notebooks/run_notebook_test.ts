@@ -196,3 +196,12 @@ async function command(...args: string[]): Promise<{ code: number; stdout: strin
   }).output();
   return { code: status, stdout: new TextDecoder().decode(stdout) };
 }
+
+Deno.test("runs of a notebook wait for each other, because they write the same files", async () => {
+  const meanwhile = "await new Promise((done) => setTimeout(done, 500));";
+  const cell = code(`Deno.mkdirSync("mine");\n${meanwhile}\nDeno.removeSync("mine");`);
+  await inFile(notebookOf(cell), async (path) => {
+    const reports = await Promise.all([runNotebook(path), runNotebook(path)]);
+    assertEquals(reports.flatMap(({ problems }) => problems), []);
+  });
+});

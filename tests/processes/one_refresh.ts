@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type ClientProcess, startClient } from "./client_process.ts";
+import { type ClientProcess, type Report, startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { startWorldProcess, type WorldProcess } from "./world_process.ts";
 
@@ -84,12 +84,18 @@ export async function assertServedTogether(
   assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
 }
 
-/** Lets processes begin together, and holds that all their calls are answered, with one token. */
-async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
+/** Lets processes begin together. @returns What each tells in the end. */
+export async function runTogether(clients: readonly ClientProcess[]): Promise<Report[]> {
   await Promise.all(clients.map(({ ready }) => ready));
   await Promise.all(clients.map((client) => client.go()));
   const reports = await Promise.all(clients.map(({ report }) => report));
   await Promise.all(clients.map(({ ended }) => ended));
+  return reports;
+}
+
+/** Lets processes begin together, and holds that all their calls are answered, with one token. */
+async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
+  const reports = await runTogether(clients);
   for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
   assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
   assertEquals(reports.flatMap(({ warnings }) => warnings), []);

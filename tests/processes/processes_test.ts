@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { lockEnvFile } from "../../src/dotenv/file.ts";
 import { assertKillsHarmless } from "./kills.ts";
-import { assertOneRefresh } from "./one_refresh.ts";
+import { assertOneRefresh, runTogether, writeExpired } from "./one_refresh.ts";
 import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
@@ -9,6 +9,7 @@ import { NO_SIGNALS } from "../support/needs.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
+import { startWorldProcess } from "./world_process.ts";
 
 Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env", async () => {
   await assertOneRefresh({ processes: 3, callsEach: 10 });
@@ -16,6 +17,30 @@ Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env",
 
 Deno.test("each time a token ends, one GetTokensFromRefreshToken serves 3 new processes, and none is refused", async () => {
   await assertOneRefresh({ processes: 3, callsEach: 10, rotation: "get-tokens", periods: 2 });
+});
+
+Deno.test("of 8 processes with a copy of an expired .env each, one is refreshed and 7 are refused", async () => {
+  await using world = await startWorldProcess({ rotateRefreshTokens: true });
+  await inFolder(async (folder) => {
+    const shared = await writeExpired(world, folder);
+    const before = (await world.requests()).length;
+    const copies = await Promise.all(Array.from({ length: 8 }, async (_, nth) => {
+      const envFile = `${shared}.${nth}`;
+      await Deno.copyFile(shared, envFile);
+      return envFile;
+    }));
+    const reports = await runTogether(
+      copies.map((envFile) => startClient("call", { envFile }, 5)),
+    );
+    const outcomes = reports.map(({ outcomes }) => outcomes);
+    assertEquals(outcomes.filter((each) => each["200"]), [{ "200": 5 }]);
+    assertEquals(
+      outcomes.filter((each) => !each["200"]),
+      Array.from({ length: 7 }, () => ({ REFRESH_REJECTED: 5 })),
+    );
+    const refreshes = (await world.requests()).slice(before).map(({ status }) => status).sort();
+    assertEquals(refreshes, [200, ...Array.from({ length: 7 }, () => 400)]);
+  });
 });
 
 Deno.test("15 kills at random moments leave whole files, free locks and a way on", async () => {

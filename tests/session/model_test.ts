@@ -6,7 +6,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { type Portless, portless } from "../support/portless.ts";
 import { type Held, LIFETIME, type Outcome, SessionModel } from "./model.ts";
-import { emptyStore, inFile, inMemory, inStore, type Lines, type Place } from "./places.ts";
+import { emptyStore, inFile, inMemory, inStore, type Lines, never, type Place } from "./places.ts";
 
 /** How many stories are told, many more with SOAK set. */
 const RUNS = rounds(50, 1_500);
@@ -76,8 +76,7 @@ class Story {
     const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
     this.world = portless({
       file: true,
-      // Not even a busy machine lets a story fail by the time that its store takes.
-      session: { sleep, timeout: () => new AbortController().signal },
+      session: { sleep, timeout: never },
       sandbox: { rotateRefreshTokens: rotating, accessTokenSeconds: LIFETIME },
     });
     this.#place = make(this.world);

@@ -5,6 +5,9 @@ import { Connection } from "../../src/session/cluster/connection.ts";
 import { exchange, type Kept } from "../../src/session/cluster/store_script.ts";
 import { linesOf, type Portless } from "../support/portless.ts";
 
+/** No deadline: not even a busy machine lets a story fail by the time that its store takes. */
+export const never = (): AbortSignal => new AbortController().signal;
+
 /** What is kept, by the keys of a `.env`. */
 export type Lines = Record<string, string | undefined>;
 
@@ -72,7 +75,7 @@ export function inStore(store: string, { options }: Portless): Place {
   const url = new URL(store);
   const name = `platform-auth:{${parts.join(":")}}`;
   const ask = async (known: Kept) =>
-    await exchange(await Connection.to(url), name, {
+    await exchange(await Connection.to(url, never), name, {
       known: { ...known, replacesUpTo: known.number - 1 },
       keepMs: 60_000,
     }, 10_000);
@@ -95,6 +98,6 @@ export function inStore(store: string, { options }: Portless): Place {
 
 /** Lets a store forget all. */
 export async function emptyStore(store: string): Promise<void> {
-  const connection = await Connection.to(new URL(store));
+  const connection = await Connection.to(new URL(store), never);
   await connection.run("return redis.call('FLUSHALL')", [], [], 10_000);
 }

@@ -129,7 +129,7 @@ function isPartOf(text: string, code: string): boolean {
 }
 
 Deno.test("coming from pandas: each line of the table is one of notebook 04, which runs in the tests", async () => {
-  const [, section = ""] = RECIPES.split("## Coming from pandas\n");
+  const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
   const [table = ""] = section.split(/^## /m);
   const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
   assert(rows.length > 14, `${rows.length} rows`);

@@ -52,6 +52,7 @@ if (import.meta.main) {
   const loose = [
     ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1", "npm:@redis/client@^5"],
     ...["npm:@observablehq/plot@^0.6", "npm:linkedom@^0.18"],
+    ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
   const all = [
     await fetched("--lock=deno.lock", ...ENTRIES),

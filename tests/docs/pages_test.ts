@@ -78,6 +78,19 @@ Deno.test("links from one document to another lead to a file and to a heading", 
   assert(count > 10);
 });
 
+Deno.test("what people search for is one click from the README", () => {
+  const pages = [...documentText("README.md").matchAll(/^- \[.+\]\((docs\/\w+\.md)\): (.+)$/gm)];
+  assertEquals(pages.map(([, path]) => path), [
+    "docs/files.md",
+    "docs/notebooks.md",
+    "docs/recipes.md",
+  ]);
+  for (const word of ["resume", "retry", "cron", "papermill", "Parquet", "pandas", "CI", "proxy"]) {
+    const [, path = ""] = pages.find(([, , words = ""]) => words.includes(word)) ?? [];
+    assert(path !== "" && new RegExp(word, "i").test(documentText(path)), `${word}: ${path}`);
+  }
+});
+
 Deno.test("every file that the architecture names is there", () => {
   const named = [...documentText("docs/architecture.md").matchAll(/`([\w/]+\.ts)`/g)]
     .map(([, path = ""]) => path);

@@ -5,6 +5,7 @@ import { type Notebook, readNotebook, writeNotebook } from "./notebook.ts";
 import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport } from "./main.ts";
+import type { Output } from "./outputs.ts";
 
 const COMMAND = fileURLToPath(new URL("./main.ts", import.meta.url));
 
@@ -72,6 +73,15 @@ Deno.test("runNotebook() compares only the kinds of a cell tagged unstable-outpu
     code(source, [value({ "text/plain": "0.5" })], ["unstable-output"]),
   );
   assertMatch(message, /^\[1\] shows stdout, the file has execute_result/);
+});
+
+Deno.test("runNotebook() takes it when a cell tagged unstable-output shows one more of a kind", async () => {
+  const once = 'await Deno.jupyter.display({ "text/plain": "1" }, { raw: true });';
+  const shown: Output = { output_type: "display_data", data: { "text/plain": "1" }, metadata: {} };
+  const twice = code(`${once}\n${once}`, [shown]);
+  assertEquals(await problemsOf({ ...twice, metadata: { tags: ["unstable-output"] } }), []);
+  const [message = ""] = await problemsOf(twice);
+  assertMatch(message, /^\[1\] shows display_data .*, display_data .*, the file has display_data/);
 });
 
 Deno.test("runNotebook() wants the same error again from a cell tagged raises-exception", async () => {

@@ -42,7 +42,7 @@ export async function jupyterHome(): Promise<JupyterHome> {
   }
 }
 
-/** A home folder with copies of the notebooks, and above them what they import. */
+/** A home folder with copies of the notebooks, and above and beside them what they import. */
 export async function notebooksHome(paths: readonly string[]): Promise<JupyterHome> {
   const home = await jupyterHome();
   const root = new URL("../../", import.meta.url);
@@ -51,6 +51,11 @@ export async function notebooksHome(paths: readonly string[]): Promise<JupyterHo
   }
   for (const part of ["mod.ts", "src"]) {
     await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
+  }
+  const beside = new URL("notebooks/", root);
+  for await (const { name } of Deno.readDir(beside)) {
+    if (name.endsWith(".ipynb") || name.startsWith(".")) continue;
+    await Deno.symlink(new URL(name, beside), `${home.folder}/${name}`);
   }
   return home;
 }

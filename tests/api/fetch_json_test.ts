@@ -172,6 +172,29 @@ for (const [what, answers, init, wanted, status] of retried) {
   });
 }
 
+Deno.test("a call that is sent again keeps one listener on its signal, and none at its end", async () => {
+  const stop = new AbortController();
+  const { signal } = stop;
+  let listeners = 0;
+  let most = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    most = Math.max(most, ++listeners);
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners--;
+    remove(...args);
+  };
+  const sentOnce = await outcome([answer(200)], { signal });
+  const mostOfOne = most;
+  assertEquals([sentOnce.sent, listeners], [1, 0]);
+  const { sent } = await outcome([answer(429), answer(429), answer(200)], { signal });
+  assertEquals([sent, listeners, most], [3, 0, mostOfOne]);
+  assert(most > 0);
+});
+
 Deno.test("Retry-After is waited for, and told where it is too long", async () => {
   const { pauses } = await outcome([answer(503, {}, wait), answer(200)]);
   assertEquals(pauses.length, 1);

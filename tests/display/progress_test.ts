@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Download } from "../../mod.ts";
+import { displayableDownload } from "../../src/display/displayable.ts";
 import { filesProgressText, progressText } from "../../src/display/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
@@ -110,6 +111,18 @@ terminalTest(
       assertEquals(new TextDecoder().decode(stderr).includes("\r"), false);
     }),
 );
+
+Deno.test("a saved file tells what of it was there, if any was", async () => {
+  for (const resumedFrom of [0, 2_000]) {
+    const facts = { file: "a.csv", bytes: 5_000, resumedFrom, milliseconds: 1 };
+    const saved = displayableDownload(facts);
+    const bundle = await Reflect.get(saved, Symbol.for("Jupyter.display")).call(saved);
+    for (const text of [bundle["text/plain"], bundle["text/html"]]) {
+      assertEquals(/went( |&nbsp;)on/.test(text), resumedFrom > 0);
+      assertEquals(text.includes("from 2.0 kB of an earlier call"), resumedFrom > 0);
+    }
+  }
+});
 
 Deno.test("a saved file shows as a card and as a line, without anything secret", async () => {
   const sandbox = createSandbox();

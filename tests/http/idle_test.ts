@@ -109,6 +109,27 @@ Deno.test("what cannot be asked for again is API_TIMEOUT at once", () =>
       assertEquals([saving.code, parsing.code, asked.length], ["API_TIMEOUT", "API_TIMEOUT", 2]);
     })));
 
+Deno.test("the time of a refresh after a 401 is not that of the API", async () => {
+  let slice: AbortController | undefined;
+  await using world = portless({
+    api: (_, count) => count === 1 ? new Response(null, { status: 401 }) : Response.json("fine"),
+    session: {
+      timeout(ms) {
+        const limit = new AbortController();
+        if (ms === 1_000) slice = limit;
+        return limit.signal;
+      },
+    },
+  });
+  await world.session.login();
+  const held = world.hold();
+  const call = world.session.fetchJson("/x", { idleTimeoutMs: 10_000, retries: 0 });
+  await held.arrived;
+  for (let passed = 0; passed < 20; passed++) slice?.abort();
+  held.release();
+  assertEquals([await call, world.called.length], ["fine", 2]);
+});
+
 Deno.test("a slow transfer that moves is never ended", () => {
   const bytes = Array.from({ length: 100 }, (_, at) => String(at % 10));
   const slow = () => {

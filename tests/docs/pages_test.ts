@@ -1,10 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
+import { basename } from "node:path";
 import { AuthError, type AuthErrorCode, createSession } from "../../mod.ts";
 import { CODES } from "../../src/errors/errors.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../../src/settings/options.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { rejection } from "../support/portless.ts";
 import { refusedConnection } from "../support/answers.ts";
+import { listNotebooks } from "../notebooks/main.ts";
+import { readNotebook } from "../notebooks/notebook.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -60,12 +63,19 @@ function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
 }
 
-Deno.test("links from one document to another lead to a file and to a heading", () => {
+/** The prose of a document or of a notebook. */
+async function proseOf(path: string): Promise<string> {
+  if (!path.endsWith(".ipynb")) return documentText(path);
+  const { cells } = await readNotebook(new URL(path, ROOT));
+  return cells.flatMap((cell) => cell.cell_type === "markdown" ? [cell.source] : []).join("\n");
+}
+
+Deno.test("links from documents and notebooks lead to a file and to a heading", async () => {
+  const others = ["CONTRIBUTING.md", "bench/README.md", "tests/windows/README.md"];
+  const notebooks = (await listNotebooks()).map((path) => `notebooks/${basename(path)}`);
   let count = 0;
-  for (
-    const path of [...DOCUMENTS, "CONTRIBUTING.md", "bench/README.md", "tests/windows/README.md"]
-  ) {
-    for (const [, target = ""] of documentText(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+  for (const path of [...DOCUMENTS, ...others, ...notebooks]) {
+    for (const [, target = ""] of (await proseOf(path)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [file = "", anchor] = target.split("#");
       const url = file === "" ? new URL(path, ROOT) : new URL(file, new URL(path, ROOT));
       assert(Deno.statSync(url), target);

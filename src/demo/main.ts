@@ -238,7 +238,7 @@ async function runSecondProcess(folder: string): Promise<string> {
 const demo = new Transcript();
 try {
   await start(demo);
-  demo.end("Next: open notebooks/01_portal_token.ipynb in Jupyter, or VS Code, and run it.");
+  demo.end("Next: open notebooks/00_start.ipynb in Jupyter, or VS Code, and run it.");
 } catch (error) {
   if (!(error instanceof CheckFailed)) throw error;
   demo.failure(error);

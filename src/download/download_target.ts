@@ -86,7 +86,7 @@ export async function openTarget(
     if (!isNew && hasForeignLink(whole, found)) {
       throw refused(path, FOREIGN_LINK, "name another file");
     }
-    if (found?.isDirectory) throw refused(path, "it is a folder", "name a file");
+    if (found?.isDirectory) throw isFolder(path);
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
     // The file that a link leads to is replaced, and the link stays.
     const target = isNew ? whole : realPath(whole);
@@ -394,6 +394,8 @@ class PartFile implements DownloadTarget {
       });
       if (!isMoved) throw ended();
     }
+    // Another item of the same list may be saved below this name.
+    if (!isMade && lookAt(target)?.isDirectory) throw isFolder(path);
     if (!isMade && ifExists === "error") throw alreadyThere(path);
     if (!isMade) this.discard();
     this.#end();
@@ -526,6 +528,10 @@ function alreadyThere(path: string): ConfigError {
     ", or ",
     "name another file",
   ]);
+}
+
+function isFolder(path: string): ConfigError {
+  return refused(path, "it is a folder", "name a file");
 }
 
 /** The error of a place where nothing can be saved. */

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { freePort } from "../support/free_port.ts";
-import { NO_SIGNALS, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
+import { NO_SIGNALS, NOT_ON_WINDOWS, runQuietly, subject, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { contentOf, startFileServer } from "../support/file_server.ts";
 import { startTcpCapture } from "../support/tcp_capture.ts";
@@ -499,3 +499,21 @@ Deno.test("a reader that has seen enough ends fetch quietly", () =>
       assertEquals([(await child.status).code, stderr], [0, ""]);
     });
   }));
+
+testNeeding(
+  NOT_ON_WINDOWS,
+  "in a log of both streams a warning is not behind the body",
+  () =>
+    inCliWorld(async ({ run, folder, envFile, commandLine }) => {
+      await run(["login"]);
+      const kept = await Deno.readTextFile(envFile);
+      await Deno.writeTextFile(envFile, kept.replace(/^(USERNAME|PASSWORD)=.*\n/gm, ""));
+      const { stdout } = await new Deno.Command("sh", {
+        args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(["fetch", "/v1/whoami"], ["-A"])],
+        ...{ cwd: folder, clearEnv: true, env: childEnvironment({ PASSWORD: "alone" }) },
+      }).output();
+      const [warning = "", body = ""] = new TextDecoder().decode(stdout).trimEnd().split("\n");
+      assertMatch(warning, /^platform-auth: warning: PASSWORD is not used/);
+      assertMatch(body, /^\{"username":"student".*\}$/);
+    }),
+);

@@ -10,7 +10,7 @@ import type {
 import { inFolder } from "../support/child_deno.ts";
 import { type Portless, portless, rejection } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
-import { testNeeding } from "../support/needs.ts";
+import { isFile, testNeeding } from "../support/needs.ts";
 
 interface BatchWorld extends Portless {
   readonly folder: string;
@@ -316,6 +316,24 @@ Deno.test("a signal ends all of them, and the same call goes on where they were"
       assertEquals([saved.map(({ resumedFrom }) => resumedFrom), kept.length], [[4], 5]);
       assertEquals(world.asked.slice(6), ["/5 bytes=4-"]);
       assertEquals(Deno.readTextFileSync(`${world.folder}/5`), "halfrest");
+    },
+  );
+});
+
+Deno.test("a file is not told as kept where another item made a folder of its name", () => {
+  const isBelow = Promise.withResolvers<void>();
+  return inBatchWorld(
+    async (path) => {
+      if (path === "/0") await isBelow.promise;
+      return new Response(path);
+    },
+    async ({ folder, all }) => {
+      const running = all([["/0", `${folder}/x`], ["/1", `${folder}/x/y`]]);
+      while (!isFile(`${folder}/x/y`)) await later();
+      isBelow.resolve();
+      const { counts, failed } = await running;
+      assertEquals(counts, { saved: 1, kept: 0, failed: 1 });
+      assertMatch(failed[0]?.error.message ?? "", /x: it is a folder; name a file/);
     },
   );
 });

@@ -117,11 +117,10 @@ saved at once; what is there already is kept. Run it again to go on.`,
       options: { init, at: countOf(at), ...(ifExists && { ifExists }) },
     };
     await logInFromEnvironment(envFile);
+    if (listed === undefined && output === undefined) return await show(target ?? "", init, json);
     const done = listed
       ? await saveAll(listed.items, listed.options, json)
-      : output === undefined
-      ? await show(target ?? "", init, json)
-      : await save(target ?? "", output, { init, ...(ifExists && { ifExists }) });
+      : await save(target ?? "", output ?? "", { init, ...(ifExists && { ifExists }) });
     warn(status());
     return done;
   },
@@ -130,6 +129,8 @@ saved at once; what is there already is kept. Run it again to go on.`,
 /** Streams the answer to standard output. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<number> {
   const response = await authFetch(target, init);
+  // Before the body, which may end without a line break.
+  warn(status());
   if (json) await printWhole(response);
   else await printBody(response);
   return response.ok ? OK : report(answerError(response, init.method ?? "GET"), json);

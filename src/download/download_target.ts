@@ -74,25 +74,28 @@ export async function openTarget(
   address: string,
   { ifExists, resume, parts }: TargetOptions,
 ): Promise<DownloadTarget | { readonly kept: number } | { readonly busy: number }> {
-  const [whole, found] = guarded(path, () => {
+  const [whole, named, found] = guarded(path, () => {
     const whole = filePath(fileUrl(path));
-    return [whole, unlessMissing(() => Deno.statSync(whole))] as const;
+    // A look at nothing throws, which costs more than most calls: only a link needs a second look.
+    const named = unlessMissing(() => Deno.lstatSync(whole));
+    const found = named?.isSymlink ? unlessMissing(() => Deno.statSync(whole)) : named;
+    return [whole, named, found] as const;
   });
   if (found?.isFile && ifExists === "keep") return { kept: found.size };
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(address));
   const name = new Uint8Array(hash).toHex().slice(0, 8);
   return guarded(path, () => {
-    const isNew = found === undefined && unlessMissing(() => Deno.lstatSync(whole)) === undefined;
-    if (!isNew && hasForeignLink(whole, found)) {
+    if (named && hasForeignLink(whole, found)) {
       throw refused(path, FOREIGN_LINK, "name another file");
     }
     if (found?.isDirectory) throw isFolder(path);
     if (found && !found.isFile) return new Outlet(path, Deno.openSync(whole, { write: true }));
     // The file that a link leads to is replaced, and the link stays.
-    const target = isNew ? whole : realPath(whole);
+    const target = named ? realPath(whole) : whole;
+    const folder = folderOf(target);
     const shared = `${target}.${name}.part`;
     const isRefused = found !== undefined && ifExists === "error";
-    removeOldParts(target, isRefused ? undefined : shared, parts);
+    removeOldParts(target, isRefused ? undefined : shared, parts.in(folder));
     if (isRefused) throw alreadyThere(path);
     const opened = openLocked(shared);
     if (opened === "busy" && ifExists === "keep") return { busy: lookAt(shared)?.size ?? 0 };
@@ -104,25 +107,24 @@ export async function openTarget(
       );
     }
     if (typeof opened === "object") {
-      const { file, isNew } = opened;
-      // The download that had the part until now may have finished it.
+      // Another download may have finished it since the first look, and removed its part.
       const made = ifExists === "keep" ? lookAt(target) : undefined;
       if (!made?.isFile) {
         return new PartFile(
-          { path, target, part: shared, ifExists, parts },
-          file,
-          resume && !isNew,
+          { path, target, folder, part: shared, ifExists, parts },
+          opened,
+          resume,
         );
       }
-      remove(shared);
-      remove(`${shared}.json`);
-      file.close();
+      removePart(shared);
+      opened.file.close();
       return { kept: made.size };
     }
     const part = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
-    const own = Deno.openSync(part, { read: true, write: true, createNew: true, mode: 0o600 });
-    tryLock(own);
-    return new PartFile({ path, target, part, ifExists, parts, isOnce: true }, own, false);
+    const file = Deno.openSync(part, { read: true, write: true, createNew: true, mode: 0o600 });
+    tryLock(file);
+    const place = { path, target, folder, part, ifExists, parts, isOnce: true };
+    return new PartFile(place, { file, isNew: true }, false);
   });
 }
 
@@ -134,9 +136,14 @@ const PART = /^\.[0-9a-f]{8}\.part(\.json)?$/;
  * no download uses them.
  *
  * @param resumed The part that this download resumes.
+ * @param parts The part files and notes that were in the folder.
  */
-function removeOldParts(target: string, resumed: string | undefined, parts: PartNames): void {
-  if (parts.in(folderOf(target)).length === 0) return;
+function removeOldParts(
+  target: string,
+  resumed: string | undefined,
+  parts: readonly string[],
+): void {
+  if (parts.length === 0) return;
   const isFree = (found: string, info: Deno.FileInfo) => {
     const part = found.replace(/\.json$/, "");
     if (part === resumed || isForeign(found, info)) return false;
@@ -144,11 +151,10 @@ function removeOldParts(target: string, resumed: string | undefined, parts: Part
     if (part !== found) return lookAt(part, Deno.lstatSync) === undefined;
     using file = Deno.openSync(part, { read: true, write: true });
     if (tryLock(file) === "busy" || !isNameOf(part, file)) return false;
-    remove(part);
-    remove(`${part}.json`);
+    removePart(part);
     return false;
   };
-  removeAbandoned(target, PART, isFree, (folder) => parts.in(folder));
+  removeAbandoned(target, PART, isFree, () => parts);
 }
 
 /** In how many folders the parts are remembered. */
@@ -168,8 +174,7 @@ export class PartNames {
     return this.#modes.get(folder);
   }
 
-  /** The part files that were in a folder; none where it cannot be changed. */
-
+  /** The part files and notes that were in a folder; none where it cannot be changed. */
   in(folder: string): readonly string[] {
     let names = this.#folders.get(folder);
     if (names === undefined) {
@@ -218,7 +223,7 @@ function openLocked(part: string): OpenPart | "busy" | "unusable" {
     if (isNameOf(part, file)) {
       if (isNew || (file.statSync().nlink ?? 1) < 2) return opened;
       // Or it was killed before it removed this name: what has another one is the user's file.
-      remove(part);
+      removePart(part);
     }
     file.close();
   }
@@ -261,6 +266,8 @@ interface Place {
   readonly path: string;
   /** The file itself. */
   readonly target: string;
+  /** The folder of both. */
+  readonly folder: string;
   readonly part: string;
   readonly ifExists: IfExists;
   readonly parts: PartNames;
@@ -276,23 +283,32 @@ class PartFile implements DownloadTarget {
   #size = 0;
   /** Whether the note tells what the part is the beginning of. */
   #isNoted = false;
+  /** Whether a note may be there, be it of this part or of one that is gone. */
+  #mayHaveNote: boolean;
 
-  constructor(place: Place, file: Deno.FsFile, resume: boolean) {
+  constructor(place: Place, { file, isNew }: OpenPart, resume: boolean) {
     this.#place = place;
     this.#file = file;
+    this.#mayHaveNote = !isNew ||
+      place.parts.in(place.folder).includes(this.#note.slice(place.folder.length));
+    if (!isNew) this.#takeOver(resume);
+    open.add(this);
+  }
+
+  /** Goes on with what an earlier call left, or begins again. */
+  #takeOver(resume: boolean): void {
     const of = resume ? this.#noted() : undefined;
-    const size = file.statSync().size;
+    const size = this.#file.statSync().size;
     if (of?.validator !== undefined && size <= (of.total ?? Infinity)) {
       this.#of = of;
       this.#isNoted = true;
       // Of a whole part the last byte is asked for again: only the API knows that it is still the file.
       this.#size = Math.max(0, Math.min(size, (of.total ?? Infinity) - 1));
-      file.truncateSync(this.#size);
-      file.seekSync(0, Deno.SeekMode.End);
+      this.#file.truncateSync(this.#size);
+      this.#file.seekSync(0, Deno.SeekMode.End);
     } else {
-      file.truncateSync(0);
+      this.#file.truncateSync(0);
     }
-    open.add(this);
   }
 
   get size(): number {
@@ -333,13 +349,15 @@ class PartFile implements DownloadTarget {
       this.#of = of;
       this.#isNoted = false;
       // What it tells is no longer true.
-      remove(this.#note);
+      if (this.#mayHaveNote) remove(this.#note);
+      this.#mayHaveNote = false;
     });
   }
 
   /** Tells a later call what the part is the beginning of. */
   #writeNote(): void {
-    remove(this.#note);
+    if (this.#mayHaveNote) remove(this.#note);
+    this.#mayHaveNote = true;
     Deno.writeTextFileSync(this.#note, JSON.stringify(this.#of), { createNew: true });
     this.#isNoted = true;
   }
@@ -383,7 +401,7 @@ class PartFile implements DownloadTarget {
     if (!open.has(this)) throw ended();
     const isMade = guarded(path, () => {
       // Not that of a file behind a link: somebody may have put one there meanwhile.
-      const there = lookAt(target, Deno.lstatSync);
+      const there = ifExists === "replace" ? lookAt(target, Deno.lstatSync) : undefined;
       const replaced = there?.isFile ? there.mode : this.#modeOfNew();
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
       return ifExists === "replace" || moveUnlessThere(part, target);
@@ -405,8 +423,8 @@ class PartFile implements DownloadTarget {
 
   /** The mode of a new file in the folder, which the note has and the part has not. */
   #modeOfNew(): number | undefined {
-    const { parts, target } = this.#place;
-    return parts.modeIn(folderOf(target), () => {
+    const { parts, folder } = this.#place;
+    return parts.modeIn(folder, () => {
       if (!this.#isNoted) this.#writeNote();
       return lookAt(this.#note, Deno.lstatSync)?.mode ?? undefined;
     });
@@ -429,8 +447,8 @@ class PartFile implements DownloadTarget {
 
   discard(): void {
     if (!open.has(this)) return;
+    if (this.#mayHaveNote) remove(this.#note);
     remove(this.#place.part);
-    remove(this.#note);
     this.#end();
   }
 
@@ -512,6 +530,12 @@ function moveUnlessThere(part: string, target: string): boolean {
   }
   remove(part);
   return true;
+}
+
+/** Removes a part and its note. The note leaves first: alone it would tell of the next part. */
+function removePart(part: string): void {
+  remove(`${part}.json`);
+  remove(part);
 }
 
 function remove(path: string): void {

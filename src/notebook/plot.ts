@@ -52,20 +52,17 @@ export async function plot(options: PlotOptions): Promise<void> {
 
 /** A plot as its words and as a picture in HTML. */
 export async function plotBundle(options: PlotOptions): Promise<Bundle> {
-  const { marks, title, legend, caption, x, y, ...rest } = options ?? {};
-  if (marks === undefined) {
-    throw typeError(
-      "plot() takes options with marks, such as plot({ marks: (Plot) => Plot.dot(rows, " +
-        '{ x: "time", y: "value" }) })',
-    );
-  }
+  const { marks: given, title, legend, caption, x, y, ...rest } = options ?? {};
+  if (given === undefined) throw noMarks("");
   const { Plot, document } = await drawing();
+  const marks = [typeof given === "function" ? given(Plot) : given].flat(Infinity);
+  if (!marks.every(isMark)) throw noMarks(", and one of these is none");
   const svg = Plot.plot({
     ...DEFAULTS,
     ...rest,
     x: readingTimes(x),
     y: readingTimes(y),
-    marks: typeof marks === "function" ? [marks(Plot)] : marks,
+    marks,
     document,
     figure: false,
   });
@@ -75,6 +72,19 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
     "text/plain": words || "A plot, shown where pictures are",
     "text/html": figure(svg, title ?? caption ?? "A plot", caption),
   };
+}
+
+/** What Observable Plot draws; it leaves out what is nothing, such as a mark under a condition. */
+function isMark(mark: unknown): boolean {
+  if (typeof mark === "function" || mark === null || mark === undefined) return true;
+  return typeof mark === "object" && "render" in mark && typeof mark.render === "function";
+}
+
+function noMarks(which: string): TypeError {
+  return typeError(
+    `plot() takes options with marks${which}, such as plot({ marks: (Plot) => ` +
+      'Plot.dot(rows, { x: "time", y: "value" }) })',
+  );
 }
 
 /** What is used of a document. */

@@ -107,6 +107,17 @@ Deno.test("plot() without marks says what to write", async () => {
   }
 });
 
+Deno.test("plot() with rows in place of marks says what to write, and draws conditional marks", async () => {
+  for (const marks of [ROWS, () => ROWS, [{}], () => "dot"]) {
+    const error = await assertRejects(() => plot({ marks } as never), TypeError);
+    assertStringIncludes(error.message, "one of these is none, such as plot({ marks: (Plot) =>");
+  }
+  const bundle = await plotBundle({
+    marks: (Plot) => [[Plot.lineY(ROWS, { x: "time", y: "temperatureC" })], null, undefined],
+  });
+  assertStringIncludes(bundle["text/html"] ?? "", "<img");
+});
+
 Deno.test("only plot() loads packages: show() and table() work where there is none", () =>
   inFolder((cwd) =>
     inFolder(async (cache) => {

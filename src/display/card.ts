@@ -40,6 +40,8 @@ function toneOf(status: SessionStatus): Tone {
     level === "warning" && code !== "PORTAL_TOKEN"
   );
   if (state === "refreshable" || needsAction) return "amber";
+  // Only the API knows whether it is good, and no refresh would replace it.
+  if (state === "unknown" && !canRefresh) return "amber";
   return !canRefresh && state === "valid" && secondsLeft(status) < ENDS_SOON_SECONDS
     ? "amber"
     : "good";

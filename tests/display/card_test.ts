@@ -60,6 +60,12 @@ const STATES: [string, Partial<SessionStatus>, string, RegExp][] = [
     /● Signed in as ada.*unknown expiry/s,
   ],
   [
+    "a portal token that tells no expiry",
+    { state: "unknown", canRefresh: false, source: "portal" },
+    AMBER,
+    /unknown expiry/,
+  ],
+  [
     "a portal token of 20 minutes",
     {
       canRefresh: false,

@@ -69,7 +69,8 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         new Error(
           `Cannot start the sandbox: port ${port} of 127.0.0.1 cannot be opened ` +
-            `(${error.message}); choose another one with the option port (--port), or 0 for any free ones`,
+            `(${error.message}), perhaps because a sandbox runs there already; ` +
+            "choose another one with the option port (--port), or 0 for any free ones",
           { cause: error },
         ),
       );

@@ -7,7 +7,7 @@ import { ConfigError } from "../errors/errors.ts";
  * Without it the file is named as the last part of the path. Lines that begin with `#` are left out.
  *
  * @param list Path of the list; `-`: standard input.
- * @throws {UsageError} For a line without a name, one that leads out of the folder, and two for one file.
+ * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden file, and two for one file.
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
@@ -22,8 +22,8 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     if (file === undefined) {
       throw new UsageError(
         given === ""
-          ? `Line ${number} of ${where} names no file`
-          : `Line ${number} of ${where} is saved outside of ${folder}`,
+          ? `Line ${number} of ${where} names no file, or a hidden one`
+          : `Line ${number} of ${where} is saved outside of ${folder}, or as a hidden file`,
         "write the file behind the address, such as /v1/stations stations.json",
       );
     }
@@ -45,7 +45,8 @@ async function read(list: string): Promise<string> {
   try {
     return await Deno.readTextFile(list);
   } catch (error) {
-    throw new ConfigError("INVALID_SETTING", `Cannot read ${list}`, "check the path", error);
+    const why = error instanceof Deno.errors.NotFound ? ": there is no such file" : "";
+    throw new ConfigError("INVALID_SETTING", `Cannot read ${list}${why}`, "check the path", error);
   }
 }
 
@@ -65,10 +66,14 @@ function nameIn(input: string): string | undefined {
   return inside(name.replace(UNUSABLE, "_"));
 }
 
-/** A file in the folder, with `/` between its parts; `undefined` if it leads out of it. */
+/**
+ * A file in the folder, with `/` between its parts; `undefined` if it leads out of it, or if a part of it
+ * is hidden: a list may come from somebody else, who is to write no `.env` and nothing of `.git`.
+ */
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");
-  const isInside = parts.every((part) => part !== ".." && part.trim() !== "");
+  const isNamed = (part: string) => part.trim() !== "" && !part.startsWith(".");
+  const isInside = parts.every((part, at) => isNamed(part) || (part === "." && at === 0));
   return isInside && parts.at(-1) !== "." && !/^[A-Za-z]:/.test(file)
     ? parts.filter((part) => part !== ".").join("/")
     : undefined;

@@ -64,8 +64,15 @@ const wrong: [string, string, RegExp][] = [
     `/v1/stations?day=1\n# other\n/v1/stations?day=2\n`,
     /Lines 1 and 3 of urls\.txt are both saved as data\/stations; write another file behind/,
   ],
-  ["a line without a name", "/v1/stations/\n", /Line 1 of urls\.txt names no file; write the file/],
+  [
+    "a line without a name",
+    "/v1/stations/\n",
+    /Line 1 of urls\.txt names no file, or a hidden one; write the file/,
+  ],
   ["a file outside", "/v1/stations ../x\n", /Line 1 of urls\.txt is saved outside of data/],
+  ["a hidden file", "/v1/stations .env\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
+  ["a hidden folder", "/v1/x .git/x\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
+  ["a hidden file's address", "/v1/%2eenv\n", /Line 1 of urls\.txt names no file, or a hidden one/],
   ["a file at the root", "/v1/stations /etc/x\n", /Line 1 of urls\.txt is saved outside of data/],
 ];
 for (const [what, list, message] of wrong) {
@@ -79,10 +86,10 @@ for (const [what, list, message] of wrong) {
 }
 
 Deno.test("what a path encodes makes no way out of the folder", () =>
-  inListWorld("/v1/..%2f..%2fx\n/v1/%2e%2e%5cy\n", async ({ fetch }) => {
+  inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {
     const { failed } = JSON.parse((await fetch("--json")).stdout);
     const files = failed.map(({ file }: { file: string }) => file).sort();
-    assertEquals(files, ["data/.._.._x", "data/.._y"]);
+    assertEquals(files, ["data/a_.._.._x", "data/b_.._y"]);
   }));
 
 Deno.test("a session that is over ends fetch --list with exit status 3", () =>

@@ -71,12 +71,9 @@ export function parquetFile(
 
 function schemaOf({ name, type }: Column): Value {
   const { id, converted: [converted] } = TYPES[type];
-  return struct({
-    1: i32(id),
-    3: i32(REQUIRED),
-    4: text(name),
-    ...(converted === undefined ? {} : { 6: i32(converted) }),
-  });
+  const fields: Record<number, Value> = { 1: i32(id), 3: i32(REQUIRED), 4: text(name) };
+  if (converted !== undefined) fields[6] = i32(converted);
+  return struct(fields);
 }
 
 function pageOf({ type }: Column, values: readonly number[]): Uint8Array<ArrayBuffer> {

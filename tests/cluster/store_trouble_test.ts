@@ -6,13 +6,13 @@ import { startClient } from "../processes/client_process.ts";
 import { startWorldProcess } from "../processes/world_process.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { subject } from "../support/needs.ts";
-import { SOAK } from "../support/property.ts";
+import { rounds, SOAK } from "../support/property.ts";
 import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
 import { pause } from "./in_cluster.ts";
 
 const PROCESSES = 8;
-const CALLS = 200;
-const LIVES = 10;
+const LIVES = rounds(2, 10);
+const CALLS = 20 * LIVES;
 const TOKEN_SECONDS = 6;
 const TIMEOUT_MS = 4_000;
 /** One trouble begins so long after another, and a pause or a cut lasts so long. */

@@ -1,4 +1,5 @@
 /** A `.env` that is not used is mentioned where a login lacks settings. */
+import { join } from "node:path";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
 
@@ -102,7 +103,7 @@ Deno.test("a file that is named and not there is told as that", () =>
   inFolder(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
     const told = await toldIn(root, `${root}/a.ts`, { AUTH_ENV_FILE: "other.env" });
-    const path = `${await Deno.realPath(root)}/other.env`;
+    const path = join(await Deno.realPath(root), "other.env");
     assertTells(told, `${path}, the .env that is named, is not there`);
     assert(!told.login.includes("has settings"), told.login);
   }));

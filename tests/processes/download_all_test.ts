@@ -153,7 +153,8 @@ Deno.test(
       const found = last.map(({ stdout }) => JSON.parse(new TextDecoder().decode(stdout)));
       for (const { failed } of found) assertEquals(failed, []);
       const saved = found.map(({ counts }) => counts.saved);
-      assert(saved.every((count) => count > 0), `${saved}`);
+      // One may do nothing but wait for the other's files, which it then keeps.
+      assert(saved.some((count) => count > 0), `${saved}`);
       const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
       for (const [name, content] of contents) {
         const bytes = Deno.readFileSync(`${folder}/data/${name}`);

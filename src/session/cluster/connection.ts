@@ -34,6 +34,9 @@ export class Unreachable extends Error {
   override name = "Unreachable";
 }
 
+/** No answer came in the time that there was, which says little of why. */
+export class TooLate extends Unreachable {}
+
 /** Says when something is heard on a channel. */
 export interface Listening extends Disposable {
   /** Resolves when the next thing is heard, or the connection is lost. */
@@ -110,7 +113,7 @@ export class Connection {
     // Without a listener an error ends the process.
     client.on("error", (error) => failed.reject(unreachable(error)));
     const limit = this.#timeout(Math.max(1, Math.ceil(limitMs)));
-    const late = () => failed.reject(new Unreachable("it did not answer in time"));
+    const late = () => failed.reject(new TooLate("it did not answer in time"));
     limit.addEventListener("abort", late);
     const abort = () => failed.reject(signal?.reason);
     signal?.addEventListener("abort", abort);

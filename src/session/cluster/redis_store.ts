@@ -15,7 +15,7 @@ import {
   type Written,
   type WrittenBy,
 } from "../store.ts";
-import { Connection, type Listening, Unreachable } from "./connection.ts";
+import { Connection, type Listening, TooLate, Unreachable } from "./connection.ts";
 import {
   type Answer,
   channelOf,
@@ -249,13 +249,16 @@ export class RedisStore {
   ): Promise<Answer | AuthError> {
     const { world } = this.#configuration();
     const started = world.monotonic();
+    let cause: Unreachable | undefined;
     for (let attempt = 1;; attempt++) {
       const leftMs = limitMs - (world.monotonic() - started);
       try {
         return await ask(Math.max(1, Math.min(leftMs, ANSWER_MS)));
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        const problem = this.#setAway(error);
+        // The last try may have too little time to fail as the others did.
+        cause = error instanceof TooLate ? cause ?? error : error;
+        const problem = this.#setAway(cause);
         const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
         // A call whose token is good does not wait for another try.
         if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return problem;

@@ -12,7 +12,7 @@ import {
   realPath,
   unlessMissing,
 } from "../files/look.ts";
-import { namesIn, removeAbandoned, renameOver } from "../files/replace_file.ts";
+import { filesBeside, namesIn, removeAbandoned, renameOver } from "../files/replace_file.ts";
 
 /** Where the bytes of a download go while it is not whole. */
 export interface DownloadTarget {
@@ -79,6 +79,7 @@ export async function openTarget(
     // A look at nothing throws, which costs more than most calls: only a link needs a second look.
     const named = unlessMissing(() => Deno.lstatSync(whole));
     const found = named?.isSymlink ? unlessMissing(() => Deno.statSync(whole)) : named;
+    if (found?.isFile) removeLinkedPart(named?.isSymlink ? realPath(whole) : whole, found, parts);
     return [whole, named, found] as const;
   });
   if (found?.isFile && ifExists === "keep") return { kept: found.size };
@@ -130,6 +131,14 @@ export async function openTarget(
 
 /** What part files and their notes add to the name of the target. */
 const PART = /^\.[0-9a-f]{8}\.part(\.json)?$/;
+
+/** Removes the part of a download that was killed after the part had got its final name, too. */
+function removeLinkedPart(target: string, { ino, nlink }: Deno.FileInfo, parts: PartNames): void {
+  if ((nlink ?? 1) < 2) return;
+  for (const part of filesBeside(target, PART, (folder) => parts.in(folder))) {
+    if (lookAt(part, Deno.lstatSync)?.ino === ino) removePart(part);
+  }
+}
 
 /**
  * Removes the parts that killed downloads of any address left beside a target, if they are old and
@@ -404,7 +413,8 @@ class PartFile implements DownloadTarget {
       const there = ifExists === "replace" ? lookAt(target, Deno.lstatSync) : undefined;
       const replaced = there?.isFile ? there.mode : this.#modeOfNew();
       if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, replaced & 0o777);
-      return ifExists === "replace" || moveUnlessThere(part, target);
+      const note = this.#isNoted ? this.#note : undefined;
+      return ifExists === "replace" || moveUnlessThere(part, target, note);
     });
     if (ifExists === "replace") {
       const isMoved = await renameOver(part, target, () => open.has(this)).catch((error) => {
@@ -416,8 +426,8 @@ class PartFile implements DownloadTarget {
     if (!isMade && lookAt(target)?.isDirectory) throw isFolder(path);
     if (!isMade && ifExists === "error") throw alreadyThere(path);
     if (!isMade) this.discard();
-    this.#end();
     if (this.#isNoted) remove(this.#note);
+    this.#end();
     return isMade;
   }
 
@@ -517,9 +527,10 @@ function ended(): DOMException {
 /**
  * Gives a file its name. A link fails where a file is there already; renaming would replace that one.
  *
+ * @param note Its note. It leaves before the part does: alone it would tell of the next part.
  * @returns Whether it has it.
  */
-function moveUnlessThere(part: string, target: string): boolean {
+function moveUnlessThere(part: string, target: string, note: string | undefined): boolean {
   try {
     Deno.linkSync(part, target);
   } catch {
@@ -528,6 +539,7 @@ function moveUnlessThere(part: string, target: string): boolean {
     Deno.renameSync(part, target);
     return true;
   }
+  if (note !== undefined) remove(note);
   remove(part);
   return true;
 }

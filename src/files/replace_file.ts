@@ -53,9 +53,12 @@ export async function replaceFile(
   return true;
 }
 
-/** Tries of a rename that meets a program which has the file open, and the pause between: one second. */
-const RENAME_ATTEMPTS = 11;
-const RENAME_PAUSE_MS = 100;
+/**
+ * Tries of a rename that meets a program which has the file open, and the pause between: one second.
+ * The pause is short, as a program that reads again and again leaves short gaps.
+ */
+const RENAME_ATTEMPTS = 101;
+const RENAME_PAUSE_MS = 10;
 
 /** What a rename needs of the system; replaced in tests only. */
 export interface RenameSystem {
@@ -139,9 +142,7 @@ export function removeAbandoned(
   isFree: (path: string, info: Deno.FileInfo) => boolean = () => true,
   list: (folder: string) => readonly string[] = namesIn,
 ): void {
-  const folder = folderOf(path);
-  const name = path.slice(folder.length);
-  const removeIfOld = (found: string) => {
+  for (const found of filesBeside(path, ending, list)) {
     try {
       const info = Deno.lstatSync(found);
       const age = info.mtime ? Date.now() - info.mtime.getTime() : 0;
@@ -149,11 +150,25 @@ export function removeAbandoned(
     } catch {
       // Another process removed it just now, or this user may not.
     }
-  };
-  for (const found of list(folder)) {
-    const isOne = found.startsWith(name) && ending.test(found.slice(name.length));
-    if (isOne) removeIfOld(folder + found);
   }
+}
+
+/**
+ * The paths of the files beside a file that were made for it.
+ *
+ * @param ending What they add to the name of the file.
+ * @param list The names in a folder.
+ */
+export function filesBeside(
+  path: string,
+  ending: RegExp,
+  list: (folder: string) => readonly string[],
+): string[] {
+  const folder = folderOf(path);
+  const name = path.slice(folder.length);
+  return list(folder)
+    .filter((found) => found.startsWith(name) && ending.test(found.slice(name.length)))
+    .map((found) => folder + found);
 }
 
 /** The names in a folder; none if it cannot be listed. */

@@ -168,6 +168,22 @@ Deno.test("a part that is a second name of the file is not written to", () =>
     await session.logout();
   }));
 
+Deno.test("a file whose download was killed before its part went is kept, and the part goes", () =>
+  inPlace(async ({ session, folder, file, get, called }) => {
+    await get();
+    const address = (called[0] as { url: string }).url;
+    const part = await partOf(file, address);
+    await Deno.link(file, part);
+    await Deno.writeTextFile(`${part}.json`, "{}");
+    // The second name that a user gave it, and the part of another version, stay.
+    await Deno.link(file, `${folder}/second`);
+    await Deno.writeTextFile(`${file}.00000001.part`, "other");
+    const { kept } = await session.download("/files/data", file, { ifExists: "keep" });
+    assertEquals(kept, true);
+    assertEquals(filesIn(folder), ["data.csv", "data.csv.00000001.part", "second"]);
+    await session.logout();
+  }));
+
 interface Left {
   readonly name: string;
   readonly daysAgo: number;

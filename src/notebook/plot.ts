@@ -1,5 +1,6 @@
 // Types only: the package is loaded by the first plot.
 import type * as Plot from "npm:@observablehq/plot@^0.6";
+import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { loadPackage } from "../runtime/packages.ts";
 import { escapeHtml } from "../values/wording.ts";
@@ -43,7 +44,7 @@ export interface PlotOptions
  * });
  * ```
  *
- * @throws {TypeError} If no marks are given.
+ * @throws {TypeError} If no marks are given, their rows are a promise, or an option has a wrong type.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be fetched.
  */
 export async function plot(options: PlotOptions): Promise<void> {
@@ -54,9 +55,19 @@ export async function plot(options: PlotOptions): Promise<void> {
 export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   const { marks: given, title, legend, caption, x, y, ...rest } = options ?? {};
   if (given === undefined) throw noMarks("");
+  checkOptions("plot()", { title, legend, caption }, {
+    title: ["string"],
+    legend: ["object", "false"],
+    caption: ["string"],
+  });
   const { Plot, document } = await drawing();
   const marks = [typeof given === "function" ? given(Plot) : given].flat(Infinity);
   if (!marks.every(isMark)) throw noMarks(", and one of these is none");
+  if (
+    marks.some((mark) => (mark as { data?: unknown } | null | undefined)?.data instanceof Promise)
+  ) {
+    throw typeError("plot() takes rows, and those of one mark are a promise: await it first");
+  }
   const svg = Plot.plot({
     ...DEFAULTS,
     ...rest,
@@ -117,10 +128,11 @@ interface Drawer {
 }
 
 async function drawing(): Promise<Drawer> {
-  const [Plot, { parseHTML }] = await Promise.all(
+  const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  return { Plot, document: parseHTML("<html></html>").document };
+  // Of XML: a document of HTML leaves & and < in attributes, and no page would show the picture.
+  return { Plot, document: new DOMParser().parseFromString("<svg/>", "image/svg+xml") };
 }
 
 /** Colors of its own, the background among them: a page may be light or dark. */
@@ -207,9 +219,13 @@ function frame(
   }
 }
 
+/** What XML cannot hold; with one of these in a name no page would show the picture. */
+// deno-lint-ignore no-control-regex -- control characters are what is looked for
+const NOT_IN_XML = /[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g;
+
 function figure(svg: Drawing, alt: string, caption: string | undefined): string {
   svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  const data = new TextEncoder().encode(svg.outerHTML).toBase64();
+  const data = new TextEncoder().encode(svg.outerHTML.replace(NOT_IN_XML, "")).toBase64();
   const image = `<img alt="${
     escapeHtml(alt)
   }" style="max-width:100%" src="data:image/svg+xml;base64,${data}">`;

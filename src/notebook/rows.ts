@@ -26,6 +26,10 @@ interface PolarsFrame {
   toRecords(): Record<string, unknown>[];
 }
 
+/** Rows may have thousands of columns, such as a matrix: a page with all of them could not be scrolled. */
+const MOST_COLUMNS = 100;
+/** How many columns an error names. */
+const MOST_NAMED = 30;
 /** What rows of values that are no objects have as their only column. */
 const VALUE = "value";
 
@@ -52,7 +56,7 @@ export function readRows(given: unknown, limit: number, wanted?: readonly string
   if (isIterable(given)) return ofIterable(given, limit, wanted);
   if (typeof given === "object" && given !== null && isColumns(given)) {
     const columns = Object.values(given);
-    const length = Math.max(...columns.map((column) => column.length));
+    const length = columns.reduce((most, { length }) => Math.max(most, length), 0);
     const cells = Array.from(
       { length: Math.min(limit, length) },
       (_, at) => columns.map((column) => column[at]),
@@ -94,14 +98,14 @@ function ofRecords(
   return selected({ names, cells, rowCount }, wanted);
 }
 
-/** The columns that are wanted; default: all. */
+/** The columns that are wanted; default: the first. */
 function selected(
   { names, cells, rowCount }: {
     names: readonly string[];
     cells: readonly (readonly unknown[])[];
     rowCount: number;
   },
-  wanted: readonly string[] = names,
+  wanted: readonly string[] = names.slice(0, MOST_COLUMNS),
 ): Rows {
   const places = wanted.map((name) => {
     const place = names.indexOf(name);
@@ -170,8 +174,10 @@ function noRows(given: unknown): TypeError {
 
 function noColumn(name: string, names: readonly string[]): TypeError {
   const meant = closest(name, names);
+  const further = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : "";
+  const list = names.slice(0, MOST_NAMED).join(", ") + further;
   const others = meant === undefined
-    ? `it has ${names.join(", ")}`
-    : `did you mean "${meant}"? It has ${names.join(", ")}`;
+    ? `it has ${list}`
+    : `did you mean "${meant}"? It has ${list}`;
   return typeError(`table() finds no column "${name}"; ${others}`);
 }

@@ -9,7 +9,7 @@ import { type Bundle, display } from "./show.ts";
 export interface TableOptions {
   /** How many rows are shown, from the first. Default 50; `Infinity`: all. */
   rows?: number;
-  /** The columns to show, in this order; for rows that are lists their names. Default: all. */
+  /** The columns to show, in this order; for rows that are lists their names. Default: the first 100. */
   columns?: readonly string[];
   /** A line above the table. Default: none. */
   caption?: string;

@@ -118,6 +118,40 @@ Deno.test("plot() with rows in place of marks says what to write, and draws cond
   assertStringIncludes(bundle["text/html"] ?? "", "<img");
 });
 
+Deno.test("plot() says which of its words have a wrong type, and which rows are not there yet", async () => {
+  const marks = () => [];
+  for (
+    const [options, message] of [
+      [{ marks, title: 2025 }, 'plot() takes string as "title", not number'],
+      [{ marks, caption: ["a", "b"] }, 'plot() takes string as "caption", not array of strings'],
+      [{ marks, legend: true }, 'plot() takes object or false as "legend", not boolean'],
+    ] as const
+  ) {
+    const error = await assertRejects(() => plot(options as never), TypeError);
+    assertEquals(error.message, message);
+  }
+  const rows = Promise.resolve(ROWS) as never;
+  const error = await assertRejects(() => plot({ marks: (Plot) => Plot.dot(rows) }), TypeError);
+  assertStringIncludes(error.message, "those of one mark are a promise: await it first");
+});
+
+Deno.test("plot() draws a picture that is XML, whatever stands in rows, links and words", async () => {
+  const hostile = 'a\x00b\x08c & <d> "e"';
+  const { svg } = await drawn({
+    title: hostile,
+    x: { label: hostile },
+    marks: (Plot) =>
+      Plot.dot([{ station: hostile, v: 1, page: "/v1/stations?from=1&to=2" }], {
+        ...{ x: "v", y: "v", fill: "station", title: "station" },
+        ...{ href: "page", ariaLabel: "station" },
+      }),
+  });
+  assertStringIncludes(svg, '"/v1/stations?from=1&amp;to=2"');
+  const text = String.raw`(?:[^<&"\0-\x08]|&(?:amp|lt|gt|quot|#\d+|#x[\da-f]+);)*`;
+  const tag = `</?[a-zA-Z]+(?: [\\w:-]+="${text}")*\\s*/?>`;
+  assertMatch(svg, new RegExp(`^(?:${tag}|${text.replace('"', "")})*$`), "it is no XML");
+});
+
 Deno.test("only plot() loads packages: show() and table() work where there is none", () =>
   inFolder((cwd) =>
     inFolder(async (cache) => {

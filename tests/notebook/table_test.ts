@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import * as aq from "arquero";
 import { table } from "../../src/notebook/mod.ts";
 import { tableBundle } from "../../src/notebook/table.ts";
@@ -82,6 +82,22 @@ for (const [what, rows] of SOURCES) {
     );
   });
 }
+
+Deno.test("table() shows the first 100 of many columns, and others by name", () => {
+  const names = Array.from({ length: 20_000 }, (_, at) => `gene${at}`);
+  const counts = "1 row, 100 of 20,000 columns";
+  const row = Object.fromEntries(names.map((name, at) => [name, at]));
+  const columns = Object.fromEntries(names.map((name, at) => [name, [at]]));
+  for (const rows of [[row], columns, [names.map((_, at) => at)]]) {
+    assertEquals(cellsOf(html(rows))[0]?.length, 100);
+    assert(html(rows).length < 100_000);
+    assert(text(rows).endsWith(counts));
+    assert(text(rows).length < 2_000);
+  }
+  assertEquals(cellsOf(html([row], { columns: ["gene19999"] })), [["gene19999"], ["19999"]]);
+  const error = assertThrows(() => text([row], { columns: ["protein"] }), TypeError);
+  assert(error.message.length < 500, "names all of them");
+});
 
 Deno.test("table() counts the rows of a frame that are not shown", () => {
   const many = Array.from({ length: 8760 }, (_, hour) => ({ hour, height: 2 * hour }));

@@ -176,8 +176,6 @@ function noColumn(name: string, names: readonly string[]): TypeError {
   const meant = closest(name, names);
   const further = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : "";
   const list = names.slice(0, MOST_NAMED).join(", ") + further;
-  const others = meant === undefined
-    ? `it has ${list}`
-    : `did you mean "${meant}"? It has ${list}`;
+  const others = meant === undefined ? `it has ${list}` : `did you mean "${meant}"? It has ${list}`;
   return typeError(`table() finds no column "${name}"; ${others}`);
 }

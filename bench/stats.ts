@@ -1,3 +1,5 @@
+import { randomFrom } from "../tests/support/random.ts";
+
 /** The middle of the values; of two middles their mean. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
@@ -49,7 +51,7 @@ const LEAST_VALUES = 6;
  */
 export function medianInterval(values: readonly number[]): Interval {
   if (values.length < LEAST_VALUES) return [-Infinity, Infinity];
-  const random = mulberry32(1);
+  const random = randomFrom(1);
   const drawn = new Float64Array(values.length);
   const middle = (values.length - 1) / 2;
   const medians = Array.from({ length: RESAMPLES }, () => {
@@ -60,17 +62,6 @@ export function medianInterval(values: readonly number[]): Interval {
     return ((drawn[Math.floor(middle)] ?? NaN) + (drawn[Math.ceil(middle)] ?? NaN)) / 2;
   });
   return [quantile(medians, 0.025), quantile(medians, 0.975)];
-}
-
-/** Numbers from 0 to 1 that look random and are the same each time. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** The exponent b of the power law `cost = a * size^b` that fits best: the slope between logarithms. */

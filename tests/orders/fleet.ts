@@ -11,10 +11,10 @@ import { Connection, type Listening, Unreachable } from "../../src/session/clust
 import "../../src/session/cluster/redis_store.ts";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import { jwt } from "../support/answers.ts";
+import { randomFrom } from "../support/random.ts";
 import { ACCOUNT } from "./account.ts";
 import { modulesLoaded } from "./explore.ts";
 import { answer } from "./provider.ts";
-import { randomFrom } from "./random.ts";
 import { RedisScript, type Words } from "./redis_script.ts";
 
 /** What happens in the day. Times in hours since its beginning. */

@@ -9,9 +9,9 @@
  * scenarios and those of up to four operations are explored to their end, where the time is enough, in
  * an order by chance; then orders by chance of four and six operations with all that may go wrong.
  */
+import { randomFrom } from "../support/random.ts";
 import { explore, type Report, sample } from "./explore.ts";
 import { NAMED } from "./named.ts";
-import { randomFrom } from "./random.ts";
 import type { Scenario } from "./scenario.ts";
 import { combinations, longStory, scenariosOf, type Trouble, TROUBLES } from "./scenarios.ts";
 

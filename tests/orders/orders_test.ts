@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
+import { randomFrom } from "../support/random.ts";
 import { explore, type Report, sample } from "./explore.ts";
 import { comparesNothing, hidesNews, locksNobody } from "./faults.ts";
 import { NAMED } from "./named.ts";
 import type { Wrap } from "./order.ts";
-import { randomFrom } from "./random.ts";
 import type { Op, Scenario } from "./scenario.ts";
 import { combinations, longStory, scenariosOf, TROUBLES } from "./scenarios.ts";
 

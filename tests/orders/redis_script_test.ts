@@ -4,7 +4,7 @@ import { exchange, type Request } from "../../src/session/cluster/store_script.t
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
-import { randomFrom } from "./random.ts";
+import { randomFrom } from "../support/random.ts";
 import { RedisScript, type Words } from "./redis_script.ts";
 
 testNeeding(

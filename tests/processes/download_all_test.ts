@@ -4,21 +4,11 @@ import { createHash } from "node:crypto";
 import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
 import { contentOf } from "../support/file_server.ts";
 import { rounds, SOAK } from "../support/property.ts";
+import { randomFrom } from "../support/random.ts";
 
 const FILES = rounds(80, 500);
 const KILLS = rounds(3, 10);
 const SEED = 23;
-
-/** Numbers from 0 to 1 that are the same for the same seed. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What came over the network. */
 interface Traffic {
@@ -33,7 +23,7 @@ interface Traffic {
 
 /** Files with ranges, over a network that drops, stalls and throttles a third of the requests. */
 function startBadServer(contents: ReadonlyMap<string, Uint8Array<ArrayBuffer>>, folder: string) {
-  const random = numbers(SEED);
+  const random = randomFrom(SEED);
   const traffic: Traffic = { requests: 0, bytes: 0, drops: 0, stalls: 0, refusals: 0, again: [] };
   let onRequest = () => {};
   const stalled = new Set<() => void>();
@@ -126,7 +116,7 @@ Deno.test(
   `${FILES} files over a bad network, ${KILLS} times killed: each is whole, and none is fetched again`,
   () =>
     inFolder(async (folder) => {
-      const random = numbers(SEED + 1);
+      const random = randomFrom(SEED + 1);
       const contents = new Map(Array.from({ length: FILES }, (_, at) => {
         // A few are so long that a part of them is kept when the process is killed.
         const size = Math.floor(random() * (at % 25 === 0 ? 3_000_000 : 40_000)) + 1;

@@ -1,16 +1,25 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { startSandbox } from "../../src/sandbox/mod.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
-import { type CellResult, startKernel } from "./kernel.ts";
+import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
 
-Deno.test("status() and login() show as HTML and as text in their own cell, 20 times", async () => {
-  await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
-  const folder = await Deno.makeTempDir();
-  try {
+/** A kernel in an empty folder, with the settings of a sandbox in its environment. */
+function onKernel(
+  work: (kernel: Kernel, sandbox: Sandbox, folder: string) => Promise<void>,
+): Promise<void> {
+  return inFolder(async (folder) => {
+    await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
     const env = settingsEnvironment(sandbox.settings);
     await using kernel = await startKernel({ cwd: folder, env });
+    await work(kernel, sandbox, folder);
+  });
+}
+
+Deno.test("status() and login() show as HTML and as text in their own cell, 20 times", () =>
+  onKernel(async (kernel, sandbox, folder) => {
     const shown: string[] = [];
     await kernel.execute(importing("login, status"));
     for (let run = 1; run <= 20; run++) {
@@ -23,10 +32,7 @@ Deno.test("status() and login() show as HTML and as text in their own cell, 20 t
     const { password, clientSecret } = sandbox.settings;
     const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, password, clientSecret];
     assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
 
 /** The one output of a cell: a card. */
 function cardIn(result: CellResult): string {
@@ -40,76 +46,51 @@ function cardIn(result: CellResult): string {
   return JSON.stringify(output);
 }
 
-Deno.test("a download shows one line, which is updated in place, and then its card", async () => {
-  await using sandbox = await startSandbox();
-  const folder = await Deno.makeTempDir();
-  try {
-    await using kernel = await startKernel({
-      cwd: folder,
-      env: settingsEnvironment(sandbox.settings),
-    });
-    // By this clock a second passes at each look, so that every piece is shown.
-    const setup = `${importing("configure, download, login")}
-      let ticks = 0;
-      configure({ monotonic: () => ticks += 1_000 });
-      await login();`;
-    await kernel.execute(setup);
+/** The text of the line that a cell showed last, and of the card below it. */
+function lineAndCardIn({ outputs }: CellResult): [line: string, card: string, html: string] {
+  const [line, card] = outputs;
+  assertEquals(outputs.length, 2, JSON.stringify(outputs));
+  if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
+  if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
+  const text = String(card.data["text/plain"]);
+  return [String(line.data["text/plain"]), text, String(card.data["text/html"])];
+}
+
+/** By this clock a second passes at each look, so that every piece is shown. */
+const loginOnFastClock = (names: string) =>
+  `${importing(names)}
+  let ticks = 0;
+  configure({ monotonic: () => ticks += 1_000 });
+  await login();`;
+
+Deno.test("a download shows one line, which is updated in place, and then its card", () =>
+  onKernel(async (kernel) => {
+    await kernel.execute(loginOnFastClock("configure, download, login"));
     const path = "/v1/stations/gull-harbor/observations.csv";
     const result = await kernel.execute(`await download("${path}", "data.csv")`);
-    const [line, card] = result.outputs;
-    assertEquals(result.outputs.length, 2, JSON.stringify(result));
-    if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
-    if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
+    const [line, card] = lineAndCardIn(result);
     // The last update: the bar is gone, what came of it stays.
-    assertMatch(String(line.data["text/plain"]), /^data\.csv {2}\d{3}\.\d kB in (under 1|\d+) s$/);
-    assertMatch(
-      String(card.data["text/plain"]),
-      /^● data\.csv: \d{3}\.\d kB in (under 1|\d+) s · text\/csv/,
-    );
+    assertMatch(line, /^data\.csv {2}\d{3}\.\d kB in (under 1|\d+) s$/);
+    assertMatch(card, /^● data\.csv: \d{3}\.\d kB in (under 1|\d+) s · text\/csv/);
     const quiet = `await download("${path}", "more.csv", { onProgress: () => {} })`;
     assertEquals((await kernel.execute(quiet)).outputs.length, 1);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
 
-Deno.test("many downloads show one line, which is updated in place, and then one card", async () => {
-  await using sandbox = await startSandbox();
-  const folder = await Deno.makeTempDir();
-  try {
-    await using kernel = await startKernel({
-      cwd: folder,
-      env: settingsEnvironment(sandbox.settings),
-    });
-    // By this clock a second passes at each look, so that every piece is shown.
-    await kernel.execute(`${importing("configure, downloadAll, login")}
-      let ticks = 0;
-      configure({ monotonic: () => ticks += 1_000 });
-      await login();`);
-    const { outputs } = await kernel.execute(`await downloadAll(
+Deno.test("many downloads show one line, which is updated in place, and then one card", () =>
+  onKernel(async (kernel) => {
+    await kernel.execute(loginOnFastClock("configure, downloadAll, login"));
+    const result = await kernel.execute(`await downloadAll(
       ["gull-harbor", "mill-plain", "nowhere"]
         .map((id) => [\`/v1/stations/\${id}/observations.csv\`, \`data/\${id}.csv\`]),
     )`);
-    const [line, card] = outputs;
-    assertEquals(outputs.length, 2, JSON.stringify(outputs));
-    if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
-    if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
-    assertMatch(String(line.data["text/plain"]), /^files {2}3 files, \d{3}\.\d kB in \d+ /);
-    assertMatch(String(card.data["text/plain"]), /^! 2 files saved, 1 failed · \d{3}\.\d kB in /);
-    assertMatch(String(card.data["text/html"]), /2 files saved, 1 failed.*nowhere/s);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    const [line, card, html] = lineAndCardIn(result);
+    assertMatch(line, /^files {2}3 files, \d{3}\.\d kB in \d+ /);
+    assertMatch(card, /^! 2 files saved, 1 failed · \d{3}\.\d kB in /);
+    assertMatch(html, /2 files saved, 1 failed.*nowhere/s);
+  }));
 
-Deno.test("a long pause shows one line under its cell, which is gone when it is over", async () => {
-  await using sandbox = await startSandbox();
-  const folder = await Deno.makeTempDir();
-  try {
-    await using kernel = await startKernel({
-      cwd: folder,
-      env: settingsEnvironment(sandbox.settings),
-    });
+Deno.test("a long pause shows one line under its cell, which is gone when it is over", () =>
+  onKernel(async (kernel, sandbox) => {
     // A question in place of the pause: what is on the screen meanwhile can be looked at.
     await kernel.execute(`${importing("configure, fetchJson, login")}
       configure({ sleep: () => Promise.resolve(prompt("paused")) });
@@ -127,7 +108,4 @@ Deno.test("a long pause shows one line under its cell, which is gone when it is 
     assertEquals(seen.length, 1);
     const [line, value] = result.outputs;
     assertEquals([line && "data" in line && line.data, value?.output_type], [{}, "execute_result"]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));

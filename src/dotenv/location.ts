@@ -1,6 +1,7 @@
 /**
- * The `.env` of the user: which one is used (here), which ones near it are not (`nearby.ts`), its syntax (`parser.ts`), an edit that leaves all
- * other lines as they are (`text.ts`), the lock beside it (`lock.ts`), reading and saving (`file.ts`).
+ * The `.env` of the user: which one is used (here), which ones near it are not (`nearby.ts`), its
+ * syntax (`parser.ts`), an edit that leaves all other lines as they are (`text.ts`), reading, saving
+ * and the lock (`file.ts`).
  * May import files, http, runtime, errors and values.
  */
 import { filePath, fileUrl, workingFolder } from "../files/paths.ts";

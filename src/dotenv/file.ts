@@ -4,15 +4,15 @@ import { type FileLock, lockBeside, type LockWorld } from "../files/lock.ts";
 import { mayRead, realPath } from "../files/look.ts";
 import { isInUse, removeLeftovers, replaceFile } from "../files/replace_file.ts";
 import { regularFile } from "./location.ts";
-import { cutKeys, parseEnvText } from "./parser.ts";
+import { parseEnvText } from "./parser.ts";
 import { editEnvText } from "./text.ts";
 
 /** What a `.env` held when it was read. */
 export interface EnvSnapshot {
   readonly exists: boolean;
   readonly values: ReadonlyMap<string, string>;
-  /** Keys whose value ends at a `#` that is not in quotes and has no blank before it. */
-  readonly cut?: readonly string[];
+  /** The whole text; `undefined`: it could not be read. */
+  readonly text?: string;
   /** Why it could not be read, with the way out. */
   readonly problem?: ConfigError;
 }
@@ -41,8 +41,7 @@ export function readEnvFile(path: string): EnvSnapshot {
   }
   try {
     const { text, info } = readCurrent(path);
-    const values = parseEnvText(text);
-    return { exists: info !== undefined, values, cut: cutKeys(text, values) };
+    return { exists: info !== undefined, values: parseEnvText(text), text };
   } catch (error) {
     return { exists: true, values: NOTHING, problem: asConfigError("read", path, error) };
   }

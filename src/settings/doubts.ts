@@ -1,5 +1,6 @@
 import type { EnvSnapshot } from "../dotenv/file.ts";
 import type { Advice } from "../dotenv/location.ts";
+import { cutKeys } from "../dotenv/parser.ts";
 import { allVariables, environment } from "../runtime/environment.ts";
 import { editsBetween } from "../values/wording.ts";
 import { SETTING_NAMES, type SettingName, SETTINGS, VARIABLES } from "./options.ts";
@@ -37,7 +38,8 @@ function halfPair(originOf: OriginOf): Doubt[] {
   }];
 }
 
-function cutValues({ cut = [] }: EnvSnapshot, originOf: OriginOf): Doubt[] {
+function cutValues({ text = "", values }: EnvSnapshot, originOf: OriginOf): Doubt[] {
+  const cut = cutKeys(text, values);
   const counts = ["file", undefined];
   return SETTING_NAMES.filter((name) =>
     cut.includes(VARIABLES[name]) && counts.includes(originOf(name))

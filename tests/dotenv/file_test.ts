@@ -176,7 +176,7 @@ Deno.test("a place that cannot be is refused and said", async () => {
 
 Deno.test("readEnvFile() takes a file that is not there for an empty one", async () => {
   await inFolder((folder) => {
-    assertEquals(readEnvFile(`${folder}/.env`), { exists: false, values: new Map(), cut: [] });
+    assertEquals(readEnvFile(`${folder}/.env`), { exists: false, values: new Map(), text: "" });
     return Promise.resolve();
   });
 });

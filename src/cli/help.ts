@@ -1,5 +1,6 @@
 import { allCommands } from "./commands.ts";
 import { type Command, COMMON, type Option, type Options } from "./command.ts";
+import { wrapped } from "../values/wording.ts";
 
 /** What `--help` prints: all commands, and what they have in common. */
 export async function generalHelp(): Promise<string> {
@@ -45,19 +46,9 @@ const WIDTH = 80;
 /** Paragraphs and points of a document, in lines that fit. */
 export function fitted(text: string): string {
   const whole = text.replace(/(?<=[^\n])\n *(?=[^\s-]|-\S)/g, " ");
-  return whole.split("\n").flatMap(linesOf).join("\n");
-}
-
-function linesOf(paragraph: string): string[] {
-  const indent = paragraph.startsWith("- ") ? "  " : "";
-  const lines = [""];
-  for (const word of paragraph.split(" ")) {
-    const last = lines.at(-1) ?? "";
-    const longer = last === "" ? word : `${last} ${word}`;
-    if (longer.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(indent + word);
-  }
-  return lines;
+  return whole.split("\n")
+    .map((paragraph) => wrapped(paragraph, paragraph.startsWith("- ") ? "  " : "", WIDTH))
+    .join("\n");
 }
 
 /**

@@ -66,16 +66,17 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * A text broken at blanks into lines of at most {@linkcode COLUMNS}; a longer word, such as an address, stays whole.
+ * A text broken at blanks into lines; a longer word, such as an address, stays whole.
  *
  * @param indent What the lines after the first begin with.
+ * @param columns The most characters of a line.
  */
-export function wrapped(text: string, indent = ""): string {
+export function wrapped(text: string, indent = "", columns: number = COLUMNS): string {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/ +/)) {
     const longer = line === "" ? word : `${line} ${word}`;
-    if (longer.length <= COLUMNS || line.trim() === "") line = longer;
+    if (longer.length <= columns || line.trim() === "") line = longer;
     else {
       lines.push(line);
       line = indent + word;

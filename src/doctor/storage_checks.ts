@@ -6,6 +6,7 @@ import { lookAt, mayRead, ownUid, realPath } from "../files/look.ts";
 import { displayPath, folderOf } from "../files/paths.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
+import { STORE_ANSWER_SHARE } from "../session/plan.ts";
 import { AuthError } from "../errors/errors.ts";
 import { remainingMs, type Tokens } from "../values/tokens.ts";
 import { durationText } from "../values/wording.ts";
@@ -141,7 +142,7 @@ export async function checkStore(
   try {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
-    await store.look(configuration.settings.timeoutMs / 4, signal);
+    await store.look(configuration.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
     const { problem } = store;
     if (problem) return { checks: [failedCheck(name, problem)] };
     const { tokens } = store.read();

@@ -29,6 +29,7 @@ import {
   mayReplace,
   NO_COOLDOWNS,
   planFor,
+  STORE_ANSWER_SHARE,
   STORE_WAIT_WITH_VALID_TOKEN_MS,
   whyNot,
 } from "./plan.ts";
@@ -236,7 +237,8 @@ export class Engine {
    * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
-    if (!this.#refreshing) await this.#look(this.settings.timeoutMs / 4, signal);
+    const waitMs = this.settings.timeoutMs * STORE_ANSWER_SHARE;
+    if (!this.#refreshing) await this.#look(waitMs, signal);
     this.noteRejection(rejected);
     // What is restored if nothing was refreshed for the rejected tokens, by the call that began it.
     let before: Cooldowns | undefined;

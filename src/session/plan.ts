@@ -19,6 +19,9 @@ export const EARLY_DEADLINE_MS = 10_000;
 /** What a call whose token is good waits for a store that does not answer. */
 export const STORE_WAIT_WITH_VALID_TOKEN_MS = 250;
 
+/** How much of its time a session asks a store again that does not answer: the rest is for the provider. */
+export const STORE_ANSWER_SHARE = 0.25;
+
 /** For how long calls go on without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 

@@ -5,7 +5,7 @@ import { linesOf, readStored } from "../stored_tokens.ts";
 import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import { STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";
+import { STORE_ANSWER_SHARE, STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";
 import {
   type LockState,
   NOTHING,
@@ -158,7 +158,7 @@ export class RedisStore {
     this.#known = known;
     // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
     const { settings, world } = this.#configuration();
-    const usualMs = lock.state === "held" ? settings.timeoutMs / 4 : ANSWER_MS;
+    const usualMs = lock.state === "held" ? settings.timeoutMs * STORE_ANSWER_SHARE : ANSWER_MS;
     // Once the lock has ended, the next holder uses the refresh token that was replaced.
     const lockMs = by === "refresh" ? (lock.endsAt ?? 0) - world.monotonic() : 0;
     const limitMs = Math.max(usualMs, lockMs);

@@ -3,7 +3,6 @@ import type { Locator, Page } from "playwright-core";
 import { statusCard } from "../../src/display/card.ts";
 import { chromiumTest, launchBrowser, noChromium, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
-import { noJupyter, startJupyter } from "./jupyter.ts";
 import {
   AMBER,
   GRAY,
@@ -14,6 +13,7 @@ import {
   signInWorld,
 } from "./notebook_page.ts";
 import { readNotebook, scanForSecrets } from "../notebooks/notebook.ts";
+import { noJupyter, startJupyter } from "../support/jupyter.ts";
 import { testNeeding } from "../support/needs.ts";
 import { importing } from "../support/sandbox_env.ts";
 

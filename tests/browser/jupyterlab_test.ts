@@ -8,11 +8,11 @@ import {
   readNotebook,
   scanForSecrets,
 } from "../notebooks/notebook.ts";
+import { notebooksHome } from "../support/jupyter.ts";
 import { testNeeding } from "../support/needs.ts";
 import { importing } from "../support/sandbox_env.ts";
 import { launchBrowser, noChromium, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
-import { notebooksHome } from "./jupyter.ts";
 import { LabPage, noJupyterLab, startJupyterLab, type Theme } from "./jupyterlab.ts";
 import { AMBER, GRAY, GREEN, RED, SCREENSHOTS, signInWorld } from "./notebook_page.ts";
 

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
-import { jupyterHome, nbconvert, noJupyter, notebooksHome } from "./jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import {
   codeCells,
@@ -14,6 +13,7 @@ import {
   writeNotebook,
 } from "../notebooks/notebook.ts";
 import { listNotebooks } from "../notebooks/main.ts";
+import { jupyterHome, nbconvert, noJupyter, notebooksHome } from "../support/jupyter.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { rounds, SOAK } from "../support/property.ts";

@@ -5,9 +5,9 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import { writeNotebook } from "../notebooks/notebook.ts";
 import { repeatedPart } from "../support/canaries.ts";
+import { type JupyterHome, jupyterHome } from "../support/jupyter.ts";
 import { linesOf } from "../support/portless.ts";
 import { settingsEnvironment } from "../support/sandbox_env.ts";
-import { type JupyterHome, jupyterHome } from "./jupyter.ts";
 
 /** A folder for pictures, to look at them; unset: none are taken. */
 export const SCREENSHOTS = Deno.env.get("SCREENSHOTS");

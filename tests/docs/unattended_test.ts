@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { jupyterHome, noJupyter } from "../browser/jupyter.ts";
 import { code, notebookOf } from "../notebooks/notebook_builders.ts";
 import { readNotebook, writeNotebook } from "../notebooks/notebook.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { childEnvironment } from "../support/cli_world.ts";
 import { documentText } from "../support/documented_flags.ts";
+import { jupyterHome, noJupyter } from "../support/jupyter.ts";
 import { NO_SHELL, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, variablesOf, writeEnv } from "../support/sandbox_env.ts";

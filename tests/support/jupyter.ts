@@ -1,9 +1,9 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
 
 import { basename } from "node:path";
-import { settlesWithin } from "../support/settles_within.ts";
-import { freePort } from "../support/free_port.ts";
-import { commandPath, isFile, type Lack, notInstalled } from "../support/needs.ts";
+import { freePort } from "./free_port.ts";
+import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
+import { settlesWithin } from "./settles_within.ts";
 
 const START_ATTEMPTS = 3;
 const START_TIMEOUT_MS = 120_000;

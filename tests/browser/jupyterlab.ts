@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { type JupyterHome, type JupyterServer, startServer } from "../support/jupyter.ts";
 import { commandPath, isFile, type Lack } from "../support/needs.ts";
-import { windowsRoot } from "../windows/windows_command.ts";
+import { windowsRoot } from "../support/windows_command.ts";
 import { NotebookPage } from "./notebook_page.ts";
 
 export type Theme = "Light" | "Dark";

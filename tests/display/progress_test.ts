@@ -4,9 +4,8 @@ import { displayableDownload } from "../../src/display/displayable.ts";
 import { filesProgressText, progressText } from "../../src/display/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
-import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
-import { inTerminal, ON_WINDOWS, terminalTest } from "../support/terminal.ts";
-import { windowsRoot } from "../windows/windows_command.ts";
+import { inFolder, neededVariables } from "../support/child_deno.ts";
+import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
 
 Deno.test("progress is a bar, bytes, a rate and the time left, or what is known of these", () => {
   const MB = 1_000_000;
@@ -63,12 +62,9 @@ Deno.test("progress of many files is files, failures, bytes, a rate and the time
   assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
 });
 
-/** Where the program that is typed at finds the module. */
-const MODULE = ON_WINDOWS ? `/${windowsRoot().cli.replace("src/cli.ts", "mod.ts")}` : MOD_PATH;
-
 /** A session whose clock runs a second further at each look, so that every piece is shown. */
 const SCRIPT = `
-  import { createSession } from ${JSON.stringify(MODULE)};
+  import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
   let ticks = 0;
   const fetch = (url, init) =>
     url instanceof URL

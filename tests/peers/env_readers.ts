@@ -110,7 +110,7 @@ print(json.dumps([read(path) for path in paths]))`,
   "parse-env": () => Promise.resolve((paths) => Promise.all(paths.map(readWithParseEnv))),
 };
 
-/** See tests/windows/windows_command.ts. */
+/** See tests/support/windows_command.ts. */
 const QUIET = { DENO_DISABLE_NODE_SHIM: "1" };
 
 async function denoEnvironment(flags: string[]): Promise<EnvReading> {

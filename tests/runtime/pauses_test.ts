@@ -1,15 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { inFolder, MOD_PATH, neededVariables, runScript } from "../support/child_deno.ts";
-import { inTerminal, ON_WINDOWS, terminalTest } from "../support/terminal.ts";
-import { windowsRoot } from "../windows/windows_command.ts";
-
-/** Where the program that is typed at finds the module. */
-const MODULE = ON_WINDOWS ? `/${windowsRoot().cli.replace("src/cli.ts", "mod.ts")}` : MOD_PATH;
+import { inFolder, neededVariables, runScript } from "../support/child_deno.ts";
+import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
 
 /** A session whose provider and API are busy at first; no pause takes any time but on its clock. */
 function script(providerWaits: readonly number[], apiWaits: readonly number[]): string {
   return `
-    import { createSession } from ${JSON.stringify(MODULE)};
+    import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
     let ticks = 0;
     const busy = (seconds) =>
       new Response("{}", { status: 503, headers: { "retry-after": String(seconds) } });

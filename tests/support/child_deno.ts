@@ -33,7 +33,7 @@ export interface ChildOptions {
 const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE"];
 // Without these a program of Windows finds neither its network nor its temporary folder.
 NEEDED.push("LOCALAPPDATA", "SYSTEMROOT", "TEMP", "USERPROFILE");
-// There, each process would leave a copy of Deno: see tests/windows/windows_command.ts.
+// There, each process would leave a copy of Deno: see tests/support/windows_command.ts.
 NEEDED.push("DENO_DISABLE_NODE_SHIM");
 
 /** What a child sees of this process's environment. */

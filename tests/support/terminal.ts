@@ -1,9 +1,16 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
+import { MOD_PATH } from "./child_deno.ts";
 import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
+import { windowsRoot } from "./windows_command.ts";
 
 /** Set by `deno task windows`: the programs run on Windows, and are typed at from here. */
 export const ON_WINDOWS: boolean = Deno.env.get("TYPE_INTO") === "windows";
+
+/** Where a program that is typed at finds the module. */
+export const TYPED_MOD_PATH: string = ON_WINDOWS
+  ? `/${windowsRoot().cli.replace("src/cli.ts", "mod.ts")}`
+  : MOD_PATH;
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the

@@ -8,7 +8,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import { isFile, lackOf, testNeeding } from "../support/needs.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { inTerminal, type Seen } from "../support/terminal.ts";
-import { windowsCommand, windowsRoot } from "./windows_command.ts";
+import { windowsCommand, windowsRoot } from "../support/windows_command.ts";
 
 const { root, cli } = windowsRoot();
 

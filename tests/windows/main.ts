@@ -6,8 +6,8 @@
  */
 import { fileURLToPath } from "node:url";
 import { IN_A_CONSOLE } from "../support/terminal.ts";
+import { windowsCommand, windowsRoot } from "../support/windows_command.ts";
 import { startOutside } from "./outside.ts";
-import { windowsCommand, windowsRoot } from "./windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -5,7 +5,7 @@
 import { makeCertificates } from "../support/tls_and_proxy.ts";
 import { type RedisServer, startRedis } from "../support/redis_server.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { windowsRoot } from "./windows_command.ts";
+import { windowsRoot } from "../support/windows_command.ts";
 
 /** Offers them until it is disposed of. */
 export function startOutside(): { url: string } & AsyncDisposable {

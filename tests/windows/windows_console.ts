@@ -1,7 +1,7 @@
 /** Commands of tests on Linux, run by Deno for Windows in a console of Windows. */
 import { neededVariables } from "../support/child_deno.ts";
 import { CLI_PATH } from "../support/cli_world.ts";
-import { windowsCommand, windowsRoot } from "./windows_command.ts";
+import { windowsCommand, windowsRoot } from "../support/windows_command.ts";
 
 /**
  * Wine takes over the terminal when the console is read first: what comes before must not be lost.

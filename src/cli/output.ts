@@ -4,7 +4,8 @@ import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { jsonText, printable } from "../values/wording.ts";
+import { environment } from "../runtime/environment.ts";
+import { jsonText, printable, wrapped } from "../values/wording.ts";
 
 /** The exit statuses. */
 export const OK = 0;
@@ -48,7 +49,7 @@ export async function printStatus(found: SessionStatus, json: boolean): Promise<
   if (json) await printJson(found);
   else {
     const { statusText } = await import("../display/status_text.ts");
-    await print(statusText(found, inColor));
+    await printText(statusText(found));
   }
   return needsLogin(found) ? LOGIN_NEEDED : OK;
 }
@@ -89,7 +90,8 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 
 /** Prints a sentence to standard error, beside the answer. */
 export function say(sentence: string): void {
-  printError(`platform-auth: ${printable(sentence)}`);
+  const line = `platform-auth: ${printable(sentence)}`;
+  printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 
 function printError(line: string): void {
@@ -128,23 +130,51 @@ const COLORS: Readonly<Record<string, number>> = {
   "✗": RED,
 };
 
-/** A mark in its color, on a terminal only. */
-function inColor(mark: string): string {
-  const color = COLORS[mark];
-  const isPlain = color === undefined || Deno.noColor || !Deno.stdout.isTerminal();
-  return isPlain ? mark : `\u001b[${color}m${mark}\u001b[0m`;
+/**
+ * Prints lines for people. On a terminal the marks before them are in color, and long lines are broken
+ * at words.
+ */
+export async function printText(text: string): Promise<void> {
+  if (!Deno.stdout.isTerminal()) return await print(text);
+  await print(text.split("\n").map((line) => inColor(fitted(line))).join("\n"));
+}
+
+/** A line with its mark in color. */
+function inColor(line: string): string {
+  const isPlain = Deno.noColor || environment("TERM") === "dumb";
+  return isPlain ? line : line.replace(
+    /^( *)(\S)(?= )/,
+    (start, indent, mark) =>
+      COLORS[mark] === undefined ? start : `${indent}\u001b[${COLORS[mark]}m${mark}\u001b[0m`,
+  );
+}
+
+/** A line broken at words, where the terminal would break it within them. */
+function fitted(line: string): string {
+  const indent = " ".repeat(line.length - line.trimStart().length + 2);
+  return wrapped(line, indent, terminalColumns());
+}
+
+/** How wide the terminal is. */
+function terminalColumns(): number {
+  try {
+    // Terminals that do not know it say 0.
+    return Deno.consoleSize().columns || Infinity;
+  } catch {
+    return Infinity;
+  }
 }
 
 /** Prints what a doctor found. */
 export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
   const { diagnosisText } = await import("../display/status_text.ts");
-  await print(diagnosisText(diagnosis, inColor));
+  await printText(diagnosisText(diagnosis));
 }
 
 /** Prints what came of many downloads. */
 export async function printDownloads(downloads: Downloads): Promise<void> {
   const { downloadsText } = await import("../display/status_text.ts");
-  await print(downloadsText(downloads, inColor));
+  await printText(downloadsText(downloads));
 }
 
 /** Says what the user should know. Standard output belongs to the answer. */

@@ -6,19 +6,14 @@ import type { SessionStatus } from "../session/status.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
-/** How a mark before a line is shown, such as in a color. */
-export type Paint = (mark: string) => string;
-
-const plain: Paint = (mark) => mark;
-
 /** A status for people, in three lines, with a further line for each warning and note. */
-export function statusText(status: SessionStatus, paint: Paint = plain): string {
+export function statusText(status: SessionStatus): string {
   const { warnings, notes = [] } = status;
   return [
-    `${paint(MARKS[status.state])} ${printable(headline(status))}`,
+    `${MARKS[status.state]} ${printable(headline(status))}`,
     `  ${printable(`${accessText(status)} · ${nextText(status)}`)}`,
     `  ${printable(`${placeText(status)} · as of ${timeText(status.asOf)}`)}`,
-    ...warnings.map((warning) => `  ${paint("!")} ${printable(warning)}`),
+    ...warnings.map((warning) => `  ! ${printable(warning)}`),
     ...notes.map((note) => `  - ${printable(note)}`),
   ].join("\n");
 }
@@ -119,13 +114,13 @@ export function nextStep(status: SessionStatus): Fix {
 const COLUMNS = 80;
 
 /** What a doctor found, in a line for each check; what to do has its own, where that would be long. */
-export function diagnosisText(diagnosis: Diagnosis, paint: Paint = plain): string {
+export function diagnosisText(diagnosis: Diagnosis): string {
   const marks = { ok: "✓", warn: "!", fail: "✗", skip: "-" };
   return diagnosis.checks.map(({ name, level, message, fix }) => {
     const found = printable(`${name}: ${message}`);
     const next = fix ? `→ ${printable(fix)}` : "";
     const isShort = `  ${found} ${next}`.length <= COLUMNS;
-    return `${paint(marks[level])} ${found}${next && `${isShort ? " " : "\n  "}${next}`}`;
+    return `${marks[level]} ${found}${next && `${isShort ? " " : "\n  "}${next}`}`;
   }).join("\n");
 }
 
@@ -144,8 +139,8 @@ export function downloadText(download: Download): string {
 const MOST_SHOWN = 20;
 
 /** Many files for people: a line, and one for each failure. */
-export function downloadsText(downloads: Downloads, paint: Paint = plain): string {
-  const mark = paint(downloads.counts.failed === 0 ? "●" : "!");
+export function downloadsText(downloads: Downloads): string {
+  const mark = downloads.counts.failed === 0 ? "●" : "!";
   const rest = unshownFailures(downloads);
   const lines = [
     `${downloadsHeadline(downloads)} · ${downloadsSize(downloads)}`,

@@ -66,16 +66,18 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * A text broken at blanks into lines; a longer word, such as an address, stays whole.
+ * A text broken at blanks into lines; a longer word, such as an address, stays whole. No line begins
+ * with a flag: people copy commands.
  *
  * @param indent What the lines after the first begin with.
  * @param columns The most characters of a line.
  */
 export function wrapped(text: string, indent = "", columns: number = COLUMNS): string {
   const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(/ +/)) {
-    const longer = line === "" ? word : `${line} ${word}`;
+  const start = text.length - text.trimStart().length;
+  let line = text.slice(0, start);
+  for (const word of text.slice(start).split(/ +(?!-\S)/)) {
+    const longer = line.trim() === "" ? line + word : `${line} ${word}`;
     if (longer.length <= columns || line.trim() === "") line = longer;
     else {
       lines.push(line);

@@ -29,6 +29,7 @@ interface Desk extends CliWorld {
     dialog: [awaited: string, answer: Answer][],
     env?: Record<string, string>,
     flags?: string[],
+    columns?: number,
   ): Promise<Seen>;
 }
 
@@ -39,9 +40,15 @@ function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
     await writeEnv(world.folder, others);
     const password = ` ${crypto.randomUUID()} `;
     world.sandbox.addUser({ username: "ada", password });
-    const type: Desk["type"] = (args, dialog, env = {}, flags = world.flagsOf(args[0] ?? "")) =>
+    const type: Desk["type"] = (
+      args,
+      dialog,
+      env = {},
+      flags = world.flagsOf(args[0] ?? ""),
+      columns = 0,
+    ) =>
       inTerminal(world.commandLine(args, flags), dialog, {
-        cwd: world.folder,
+        ...{ cwd: world.folder, columns },
         env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
       });
     await use({ ...world, password, portalString: await world.sandbox.portalToken(), type });
@@ -187,6 +194,27 @@ deskTest("the marks are colored on a terminal, and plain with NO_COLOR", async (
   }
   const token = await desk.type(["token"], []);
   assertMatch(token.screen, /^eyJ[\w.-]+\r\n$/);
+});
+
+deskTest("a terminal's lines are broken at words, and a pipe gets them whole", async (desk) => {
+  const address = `https://${"long-".repeat(20)}name.example.com`;
+  const commands = [["fetch", `${address}/v1`], ["doctor"], ["status"], ["fetch", "-o", "x"]];
+  for (const command of commands) {
+    const { screen } = await desk.type(command, [], { NO_COLOR: "1" }, undefined, 60);
+    const lines = screen.replaceAll("\r", "").trimEnd().split("\n");
+    const isUnbreakable = (line: string) => line.includes(address) || line.includes("--allow-");
+    assertEquals(lines.filter((line) => line.length > 60 && !isUnbreakable(line)), []);
+  }
+  const [toFetch = []] = commands;
+  const { screen } = await desk.type(toFetch, [], {}, undefined, 60);
+  const { stderr } = await desk.run(toFetch);
+  assertMatch(stderr, /^platform-auth: [^\n]+\n$/);
+  assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
+});
+
+deskTest("a terminal without abilities gets no colors", async (desk) => {
+  const { screen } = await desk.type(["status"], [], { TERM: "dumb" });
+  assertMatch(screen, /^○ Not signed in/);
 });
 
 deskTest("fetch --output shows one line of progress and clears it", async (desk) => {

@@ -18,10 +18,12 @@ export const TYPED_MOD_PATH: string = ON_WINDOWS
  * and reads lines.
  */
 const TYPIST = `
-import json, os, pty, select, signal, sys, termios, time, urllib.request
+import fcntl, json, os, pty, select, signal, struct, sys, termios, time, urllib.request
 dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
+    size = struct.pack("HHHH", 24, int(os.environ.get("TYPIST_COLUMNS", "0")), 0, 0)
+    fcntl.ioctl(0, termios.TIOCSWINSZ, size)
     os.execvp(command[0], command)
 screen, read, deadline = b"", 0, time.time() + float(os.environ.get("TYPIST_S", "120"))
 local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -75,11 +77,13 @@ export type Answer = string | (() => string | Promise<string>) | { signal: Deno.
 /**
  * Runs a program in a pseudo-terminal and gives each answer as soon as its awaited text is on the
  * screen.
+ *
+ * @param options.columns How wide the terminal is. Default: it does not tell.
  */
 export async function inTerminal(
   command: string[],
   dialog: [awaited: string, answer: Answer][],
-  options: { cwd: string; env: Record<string, string> },
+  options: { cwd: string; env: Record<string, string>; columns?: number },
 ): Promise<Seen> {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -98,7 +102,7 @@ export async function inTerminal(
   const { stdout, stderr } = await new Deno.Command("python3", {
     ...options,
     args: ["-c", TYPIST, JSON.stringify(lines), ...program],
-    env: { ...options.env, TERM: "xterm" },
+    env: { TERM: "xterm", ...options.env, TYPIST_COLUMNS: `${options.columns ?? 0}` },
     stdin: "null",
   }).output();
   const [seen, problem] = [stdout, stderr].map((it) => new TextDecoder().decode(it));

@@ -1,5 +1,14 @@
 import { defineCommand } from "../command.ts";
-import { FAILED, OK, print, printDiagnosis, printJson, say, UsageError } from "../output.ts";
+import {
+  FAILED,
+  OK,
+  print,
+  printDiagnosis,
+  printJson,
+  printText,
+  say,
+  UsageError,
+} from "../output.ts";
 import { readReply } from "../reply.ts";
 import { refuseWithoutPermission, saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
@@ -182,16 +191,18 @@ function settingsIn(
 async function printOutcome(outcome: Outcome): Promise<void> {
   const { file, written, kept, missing, ignored } = outcome;
   const place = displayPath(file);
-  await print(
+  await printText(
     written.length === 0 ? `${place} is as it was` : `Wrote ${place}: ${written.join(", ")}`,
   );
   for (const name of kept) {
-    await print(
+    await printText(
       `! ${name} is kept, the reply has another; remove that line and run platform-auth init again`,
     );
   }
-  for (const name of missing) await print(`! ${name} is not set yet; run platform-auth init again`);
-  if (ignored.length > 0) await print(`Added to .gitignore: ${ignored.join(", ")}`);
+  for (const name of missing) {
+    await printText(`! ${name} is not set yet; run platform-auth init again`);
+  }
+  if (ignored.length > 0) await printText(`Added to .gitignore: ${ignored.join(", ")}`);
   await print("");
 }
 

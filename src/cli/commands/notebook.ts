@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { defineCommand } from "../command.ts";
-import { OK, print, printJson, UsageError } from "../output.ts";
+import { OK, printJson, printText, UsageError } from "../output.ts";
 import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
 import { lookAt } from "../../files/look.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
@@ -34,7 +34,7 @@ async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> 
   if (!file.endsWith(".ipynb")) throw new UsageError("notebook takes a file that ends in .ipynb");
   const specifier = await create(file);
   if (json) return await printJson({ file: filePath(fileUrl(file)), import: specifier });
-  await print(
+  await printText(
     `Wrote ${file}, which imports ${specifier}\n` +
       "Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).\n" +
       "It takes its settings from the .env, which platform-auth init writes.",

@@ -2,7 +2,7 @@
  * The command line: the same verbs as the library.
  *
  * ```sh
- * deno install -g -A -n platform-auth src/cli.ts
+ * deno install -g -A --no-config -n platform-auth src/cli.ts
  * platform-auth login && platform-auth fetch /v1/stations
  * ```
  *

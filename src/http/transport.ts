@@ -74,10 +74,11 @@ const REASONS: readonly KnownReason[] = [
   { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
   { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
   {
-    says: /UnknownIssuer/i,
+    // The runtime's word, and those of its TLS for packages of Node's.
+    says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
     fix: "on a computer of a company set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
-      "(for a notebook: in the env of kernel.json), then try again",
+      "(for a notebook: in the env of kernel.json), else name the CA's file in DENO_CERT; then try again",
     stays: true,
   },
   {

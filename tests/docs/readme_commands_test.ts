@@ -20,6 +20,8 @@ testNeeding(
       ...{ workingTree: true, cached: true },
     });
     for (const { command, code, output } of steps) assertEquals(code, 0, `${command}\n${output}`);
+    const warned = steps.filter(({ output }) => /warning/i.test(output));
+    assertEquals(warned.map(({ command }) => command), []);
     assertEquals(skipped.length, 1);
     assert(firstAnswerSeconds !== undefined);
     const script = steps.find(({ command }) => command.endsWith("script.ts"));

@@ -64,6 +64,9 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     true,
     false,
   ],
+  ["self-signed certificate in certificate chain", "no trusted TLS connection", false, false],
+  ["unable to get local issuer certificate", "no trusted TLS connection", false, false],
+  ["unable to verify the first certificate", "no trusted TLS connection", false, false],
   ["Requests to port 25 are blocked", "the runtime blocks this port", false, false],
 ];
 for (const [message, words, mayPass, isUnsent] of failures) {
@@ -73,7 +76,7 @@ for (const [message, words, mayPass, isUnsent] of failures) {
     const { fix, ...reason } = networkReason(error);
     assertEquals(reason, { words, isKnown: true, isUnsent, mayPass });
     // Where a company's proxy shows a certificate of its own.
-    const wantsTrust = message.includes("UnknownIssuer");
+    const wantsTrust = /UnknownIssuer|self-signed|issuer|verify/.test(message);
     assertEquals(fix?.includes("DENO_TLS_CA_STORE=mozilla,system") ?? false, wantsTrust);
   });
 }

@@ -32,6 +32,13 @@ const LONGEST_CONNECT_MS = 900_000;
 /** The store did not answer. What it had was not changed by that, or will be found there. */
 export class Unreachable extends Error {
   override name = "Unreachable";
+  /** What to do, where starting it or correcting its address does not help. */
+  readonly fix: string | undefined;
+
+  constructor(why: string, { cause, fix }: { cause?: unknown; fix?: string | undefined } = {}) {
+    super(why, { cause });
+    this.fix = fix;
+  }
 }
 
 /** No answer came in the time that there was, which says little of why. */
@@ -155,9 +162,9 @@ function unreachable(error: unknown): Unreachable {
   // What the server answers begins with a word in capitals.
   const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (answered === undefined) {
-    const { isKnown, words } = networkReason(error);
+    const { isKnown, words, fix } = networkReason(error);
     const why = isKnown ? words : "the connection was refused or broke";
-    return new Unreachable(why, { cause: error });
+    return new Unreachable(why, { cause: error, fix });
   }
   const known = KNOWN.find(([pattern]) => pattern.test(message))?.[1];
   return new Unreachable(known ?? `it answered with the error ${answered}`);

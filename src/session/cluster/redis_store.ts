@@ -309,7 +309,7 @@ export class RedisStore {
     const error = new ConfigError(
       "STORE_UNREACHABLE",
       `Cannot use the session in the store at ${this.#address.host}: ${unreachable.message}`,
-      "start it, or correct AUTH_STORE, and try again",
+      unreachable.fix ?? "start it, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
     const { problem, fix } = this.#problem = error;

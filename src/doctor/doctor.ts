@@ -5,7 +5,7 @@
  */
 import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../display/diagnosis.ts";
 import { accessText, nextStep } from "../display/status_text.ts";
-import { endpointText } from "../provider/provider_settings.ts";
+import { endpointText, settingsFault } from "../provider/provider_settings.ts";
 import { inKernel } from "../errors/front_end.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
@@ -53,13 +53,14 @@ export async function diagnose(
   const tokens = session.tokens ?? found;
   const status = found ? statusOf(configuration, new Notices(), stateOf(found)) : session.status;
   const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
+  const fault = await settingsFault(configuration.options, configuration.settings);
   const reached = await checkProvider(configuration, endpoint, signal);
   const api = await checkApi(configuration, signal);
   const checks = [
     checkRuntime(),
-    ...await checkSettings(configuration, status),
+    ...checkSettings(configuration, status, fault),
     ...checkShadowing(configuration),
-    ...(stored?.checks ?? await checkEnvFile(configuration)),
+    ...(stored?.checks ?? await checkEnvFile(configuration, fault)),
     ...checkProxy(configuration, endpoint),
     ...reached,
     api.finding,

@@ -23,7 +23,9 @@ export async function checkProvider(
   if (endpoint === null) {
     return [{ name, level: "skip", message: "no address is set" }, checkClock(world, undefined)];
   }
-  const { finding, answer } = await reach(name, world, endpoint, {}, signal);
+  const reached = await reach(name, world, endpoint, {}, signal);
+  const finding = asNoPage(reached, "AUTH_URL", "it names the token endpoint");
+  const { answer } = reached;
   const date = Date.parse(answer?.headers.get("date") ?? "");
   return [finding, checkClock(world, Number.isNaN(date) ? undefined : date)];
 }
@@ -71,8 +73,29 @@ export async function checkApi(
     ];
     return { finding: { name, level: "warn", message: "API_BASE_URL is not set", fix } };
   }
-  const { finding, answer } = await reach(name, world, base, {}, signal);
+  const reached = await reach(name, world, base, {}, signal);
+  const finding = asNoPage(reached, "API_BASE_URL", "it names the API, not the portal");
+  const { answer } = reached;
   return answer ? { finding, answered: { base, status: answer.status } } : { finding };
+}
+
+/**
+ * What is said of an answer that a portal gives, or another web page. It may be right all the same: some
+ * show their documentation there.
+ */
+function asNoPage({ finding, answer }: Reached, setting: string, address: string): Finding {
+  if (answer === undefined) return finding;
+  const { status, headers, ok } = answer;
+  const isRedirect = status >= 300 && status < 400;
+  const isPage = ok && /^text\/html\b/i.test(headers.get("content-type") ?? "");
+  if (!isRedirect && !isPage) return finding;
+  const what = isRedirect ? "and sends on to another page" : "with a web page";
+  return {
+    ...finding,
+    level: "warn",
+    message: `${finding.message} ${what}, as a portal does`,
+    fix: `check ${setting}: ${address}`,
+  };
 }
 
 /** Whether the API takes the access token, if there is a good one and the API can be reached. */

@@ -1,5 +1,5 @@
 import type { Finding } from "../display/diagnosis.ts";
-import { dialectOf, isAwsHost, settingsFault } from "../provider/provider_settings.ts";
+import { dialectOf, isAwsHost, type SettingsFault } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
@@ -17,15 +17,15 @@ const PLACES: Readonly<Record<SettingOrigin, string>> = {
 const MAX_NAMES_LENGTH = 72;
 
 /** Whether all settings of a login are there, and where each came from: a line for each place. */
-export async function checkSettings(
-  { settings, options }: Configuration,
+export function checkSettings(
+  { settings }: Configuration,
   status: SessionStatus,
-): Promise<Finding[]> {
+  fault: SettingsFault | undefined,
+): Finding[] {
   const name = "settings";
   // A portal token needs none of them while it lasts.
   const usable = status.state === "valid" || status.state === "unknown";
   const level = usable && !status.canRefresh ? "warn" : "fail";
-  const fault = await settingsFault(options, settings);
   if (fault) return [{ name, level, message: fault.problem, fix: fault.fix }];
   return Object.entries(PLACES).flatMap(([origin, place]) => {
     const names = SETTING_NAMES.filter((key) => settings.origin(key) === origin);

@@ -4,6 +4,7 @@ import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
 import { gitIgnores, gitTracking, ignoreAdvice, mayRunGit, untrackCommand } from "../files/git.ts";
 import { lookAt, mayRead, ownUid, realPath } from "../files/look.ts";
 import { displayPath, folderOf } from "../files/paths.ts";
+import type { SettingsFault } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { STORE_ANSWER_SHARE } from "../session/plan.ts";
@@ -11,16 +12,21 @@ import { AuthError } from "../errors/errors.ts";
 import { remainingMs, type Tokens } from "../values/tokens.ts";
 import { durationText } from "../values/wording.ts";
 
-/** Checks of the `.env`: found, readable, writable, private, and not in version control. */
-export async function checkEnvFile(configuration: Configuration): Promise<Finding[]> {
+/**
+ * Checks of the `.env`: found, readable, writable, private, and not in version control.
+ *
+ * @param fault What was said of the settings already, with the names that were probably meant.
+ */
+export async function checkEnvFile(
+  configuration: Configuration,
+  fault: SettingsFault | undefined,
+): Promise<Finding[]> {
   const name = ".env";
   const { envFile, settings } = configuration;
-  const notes = settings.notes.map(({ problem, fix }): Finding => ({
-    name,
-    level: "warn",
-    message: problem,
-    fix,
-  }));
+  const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings.map((it) => it.name) : [];
+  const told = settings.hintsOn(missing);
+  const notes = settings.notes.filter((note) => !told.includes(note))
+    .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
   }

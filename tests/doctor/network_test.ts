@@ -183,6 +183,19 @@ Deno.test("token: it goes to no address that authFetch() would refuse, and not w
   assertEquals(tokens, []);
 });
 
+Deno.test("provider and API: a portal, or another web page, is not taken for one of them", async () => {
+  await using sandbox = await startSandbox();
+  const { portalUrl } = sandbox;
+  const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };
+  const portal = await withEnvironment(NO_VARIABLES, () => createSession(settings).doctor());
+  const sentOn = /answers \(status 303\) and sends on to another page, as a portal does$/;
+  assertCheck(portal, "API", "warn", sentOn, /^check API_BASE_URL: .* not the portal$/);
+  assertCheck(portal, "provider", "warn", sentOn, /^check AUTH_URL: /);
+  const page = () => new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
+  const website = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(page).fetch });
+  assertCheck(website, "API", "warn", /\(status 200\) with a web page, as/, /API_BASE_URL/);
+});
+
 Deno.test("API: not set, not usable", async () => {
   const { apiBaseUrl: _, ...others } = SETTINGS;
   const unset = await withEnvironment({ API_BASE_URL: undefined }, () => diagnosisOf(others));

@@ -190,7 +190,7 @@ export function download(
  *
  * An array, or another iterable that is not async, is checked as a whole before anything is sent. An
  * async iterable may be of any length: it is read at most twice `at` items ahead. The memory
- * holds the downloads that run, 16 bytes for each item, and the lists of the result: the first 100 000
+ * holds the downloads that run, the path of each file, and the lists of the result: the first 100 000
  * files of each kind. `counts` has all of them.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.

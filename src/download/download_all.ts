@@ -133,7 +133,8 @@ class Batch {
   /** Ends all downloads, with the reason that the call is rejected with. */
   readonly #end: AbortController;
   readonly #group: DownloadGroup;
-  readonly #targets = new Targets();
+  /** The files, to find two that are the same. */
+  readonly #targets = new Set<string>();
   readonly #result: Downloads = {
     saved: [],
     kept: [],
@@ -215,12 +216,16 @@ class Batch {
   /** @throws {TypeError | ConfigError} For what is no item, and for a file that another one is saved as. */
   #note(item: unknown, index: number): Task {
     const task = taskOf(item, index);
-    if (this.#targets.add(task.path)) return task;
-    throw new ConfigError(
-      "INVALID_SETTING",
-      `Cannot save ${task.path}: item ${index + 1} and one before it name the same file`,
-      "give each item a file of its own",
-    );
+    const target = targetOf(task.path);
+    if (this.#targets.has(target)) {
+      throw new ConfigError(
+        "INVALID_SETTING",
+        `Cannot save ${task.path}: item ${index + 1} and one before it name the same file`,
+        "give each item a file of its own",
+      );
+    }
+    this.#targets.add(target);
+    return task;
   }
 
   async #save({ input, path }: Task): Promise<void> {
@@ -307,59 +312,9 @@ function withoutQuery(input: string | URL | Request): string {
 
 /** Systems whose file names differ in more than their case. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";
-const FIRST_SLOTS = 1_024;
 
-/**
- * The files of a batch, to find two that are the same. It keeps 64 bits of each, because a million
- * paths would take ten times the memory.
- */
-class Targets {
-  #slots = new Uint32Array(2 * FIRST_SLOTS);
-  #count = 0;
-
-  /** @returns Whether it is new. */
-  add(path: string): boolean {
-    const whole = filePath(fileUrl(path));
-    const isNew = this.#put(...hashOf(FOLDS_CASE ? whole.toLowerCase() : whole));
-    // At most half of the slots are taken, so that a free one is near.
-    if (isNew && ++this.#count * 4 > this.#slots.length) this.#grow();
-    return isNew;
-  }
-
-  #put(high: number, low: number): boolean {
-    const slots = this.#slots;
-    const last = slots.length / 2 - 1;
-    for (let at = low & last;; at = (at + 1) & last) {
-      const [thereHigh = 0, thereLow = 0] = [slots[2 * at], slots[2 * at + 1]];
-      if (thereHigh === high && thereLow === low) return false;
-      if (thereHigh === 0 && thereLow === 0) {
-        slots[2 * at] = high;
-        slots[2 * at + 1] = low;
-        return true;
-      }
-    }
-  }
-
-  #grow(): void {
-    const before = this.#slots;
-    this.#slots = new Uint32Array(2 * before.length);
-    for (let at = 0; at < before.length; at += 2) {
-      const [high = 0, low = 0] = [before[at], before[at + 1]];
-      if (high !== 0 || low !== 0) this.#put(high, low);
-    }
-  }
-}
-
-/** Two times FNV-1a with different beginnings, each mixed once more. Never two zeros. */
-function hashOf(text: string): [high: number, low: number] {
-  let high = 0x811c9dc5;
-  let low = 0x9e3779b9;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    high = Math.imul(high ^ unit, 0x01000193);
-    low = Math.imul(low ^ unit, 0x85ebca6b);
-    low ^= low >>> 13;
-  }
-  high = Math.imul(high ^ (high >>> 15), 0x2c1b3c6d);
-  return [(high ^ (high >>> 12)) >>> 0, (low ^ (low >>> 16)) >>> 0 || 1];
+/** The same text for all names of a file. */
+function targetOf(path: string): string {
+  const whole = filePath(fileUrl(path));
+  return FOLDS_CASE ? whole.toLowerCase() : whole;
 }

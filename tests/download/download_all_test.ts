@@ -245,16 +245,6 @@ Deno.test("two items with one file are told before anything is sent", () =>
     assertMatch(error.message, /item 4 and one before it/);
   }));
 
-Deno.test("two items with one file are found among many", () =>
-  inBatchWorld(text, async (world) => {
-    for (const again of [0, 1_099]) {
-      const items = [...world.items(1_100), ["/again", `${world.folder}/${again}`] as const];
-      const { message } = await rejection(world.all(items));
-      assertMatch(message, /item 1101 and one before it name the same file/);
-    }
-    assertEquals(world.asked, []);
-  }));
-
 Deno.test("an async iterable is asked for an item when there is a place for it", () =>
   inBatchWorld(
     async (path) => (await later(), new Response(path)),

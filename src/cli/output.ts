@@ -11,7 +11,7 @@ import { jsonText, printable, wrapped } from "../values/wording.ts";
 export const OK = 0;
 export const FAILED = 1;
 const USAGE = 2;
-export const LOGIN_NEEDED = 3;
+const LOGIN_NEEDED = 3;
 
 /** What went wrong on the command line itself, and what to do. */
 export class CommandLineError extends Error {

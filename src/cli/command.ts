@@ -10,6 +10,8 @@ export interface Option {
   readonly short?: string;
   /** May be given several times. */
   readonly multiple?: true;
+  /** Whether an empty text is a value. An unset variable of a shell gives one, and names no file. */
+  readonly mayBeEmpty?: true;
   /** What its value is, for the help, such as `<file>`. */
   readonly value?: string;
   /** What it does, for the help. A further line stands below the first. */

@@ -62,9 +62,9 @@ function parse(name: string, command: Command, args: readonly string[]): Given &
     if (option.type === "boolean" && value !== undefined) {
       throw misuse(`${rawName} takes no value`);
     }
-    if (option.type === "string" && (value === undefined || (!inlineValue && /^-./.test(value)))) {
-      throw misuse(`${rawName} takes a value`);
-    }
+    const isLeftOut = value === undefined || (value === "" && !option.mayBeEmpty) ||
+      (!inlineValue && /^-./.test(value));
+    if (option.type === "string" && isLeftOut) throw misuse(`${rawName} takes a value`);
   }
   const { word, either = [] } = command;
   const least = word?.required ? 1 : 0;

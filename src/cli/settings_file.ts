@@ -4,7 +4,7 @@ import { filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { worldOf } from "../runtime/world.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { doubtsAbout } from "../settings/doubts.ts";
-import { SETTINGS, VARIABLES } from "../settings/options.ts";
+import { type SettingName, SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../values/tokens.ts";
 
@@ -86,7 +86,9 @@ export async function copySettings(from: string, to: string): Promise<void> {
   if (!source.exists) {
     throw new ConfigError("ENV_FILE", `Cannot read ${from}: it is not there`, "check its path");
   }
-  const [doubt] = doubtsAbout(source, () => "file");
+  const isSet = (name: SettingName) => source.values.get(VARIABLES[name]);
+  const doubt = doubtsAbout(source, (name) => isSet(name) ? "file" : undefined)
+    .find(({ stopsLogin }) => stopsLogin);
   if (doubt) {
     throw new ConfigError("INVALID_SETTING", `Cannot use ${from}: ${doubt.problem}`, doubt.fix);
   }

@@ -52,6 +52,7 @@ saved at once; what is there already is kept. Run it again to go on.`,
     data: {
       type: "string",
       short: "d",
+      mayBeEmpty: true,
       value: "<text>",
       help: "the body; @file reads a file, - standard input",
     },
@@ -97,12 +98,15 @@ saved at once; what is there already is kept. Run it again to go on.`,
     "platform-auth fetch --list urls.txt --output-dir data",
   ],
   async run({ word: target, options, envFile, json }) {
-    const { list, "output-dir": folder, at } = options;
+    const { list, output, "output-dir": folder, at } = options;
     if ((target === undefined) === (list === undefined)) {
       throw new UsageError("fetch takes one path or URL, or --list", SEE);
     }
     if (list === undefined && (folder ?? at) !== undefined) {
       throw new UsageError("--output-dir and --at belong to --list", SEE);
+    }
+    if (list === undefined && output === undefined && options["if-exists"] !== undefined) {
+      throw new UsageError("--if-exists belongs to --output or --list", SEE);
     }
     const body = await readBody(options.data);
     const init: RequestInit = {
@@ -110,7 +114,6 @@ saved at once; what is there already is kept. Run it again to go on.`,
       headers: (options.header ?? []).map(splitHeader),
     };
     if (body !== undefined) init.body = body;
-    const { output } = options;
     const ifExists = ifExistsOf(options["if-exists"]);
     const listed = list === undefined ? undefined : {
       items: await readList(list, folder ?? "."),

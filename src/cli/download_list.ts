@@ -4,7 +4,8 @@ import { ConfigError } from "../errors/errors.ts";
 
 /**
  * Reads what to save: one path or URL a line, and behind it, if it is wanted, the file in the folder.
- * Without it the file is named as the last part of the path. Lines that begin with `#` are left out.
+ * Without it the file is named as the last part of the path. Quotes around either are taken off. Lines
+ * that begin with `#` are left out.
  *
  * @param list Path of the list; `-`: standard input.
  * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden file, and two for one file.
@@ -15,8 +16,9 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
   const lineOf = new Map<string, number>();
   const items: DownloadItem[] = [];
   for (const [index, line] of text.split("\n").entries()) {
-    const [, input, given = ""] = /^\s*([^\s#]\S*)\s*(.*?)\s*$/.exec(line) ?? [];
-    if (input === undefined) continue;
+    const [, address, rest = ""] = LINE.exec(line) ?? [];
+    if (address === undefined) continue;
+    const [input, given] = [unquoted(address), unquoted(rest)];
     const number = index + 1;
     const file = given === "" ? nameIn(input) : inside(given);
     if (file === undefined) {
@@ -38,6 +40,13 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     items.push([input, `${folder}/${file}`]);
   }
   return items;
+}
+
+const LINE = /^\s*((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*?)\s*$/;
+
+/** Names with blanks stand in quotes elsewhere, here they need none. */
+function unquoted(text: string): string {
+  return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
 
 async function read(list: string): Promise<string> {

@@ -58,6 +58,19 @@ Deno.test("fetch --list - reads standard input, and is ok where nothing failed",
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
+Deno.test("quotes around an address or a name of a list are no part of it", () =>
+  inListWorld(
+    `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,
+    async ({ fetch }) => {
+      const { saved, failed } = JSON.parse((await fetch("--json", "--at", "1")).stdout);
+      const files = [...saved, ...failed].map(({ file }: { file: string }) => file);
+      assertEquals(files, [
+        ...["data/a b.csv", "data/c/d e.json", "data/whoami"],
+        'data/it\'s "so"',
+      ]);
+    },
+  ));
+
 const wrong: [string, string, RegExp][] = [
   [
     "two lines for one file",
@@ -70,6 +83,7 @@ const wrong: [string, string, RegExp][] = [
     /Line 1 of urls\.txt names no file, or a hidden one; write the file/,
   ],
   ["a file outside", "/v1/stations ../x\n", /Line 1 of urls\.txt is saved outside of data/],
+  ["a hidden file in quotes", '/v1/stations ".env"\n', /Line 1 of urls\.txt is saved .* hidden/],
   ["a hidden file", "/v1/stations .env\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
   ["a hidden folder", "/v1/x .git/x\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
   ["a hidden file's address", "/v1/%2eenv\n", /Line 1 of urls\.txt names no file, or a hidden one/],

@@ -32,8 +32,9 @@ export const command = defineCommand({
   description: `Calls the API with the token and prints the answer, or saves it, or many.
 
 A list has a path or URL a line, and behind it the file if it is not to be named
-as the last part of the path. Lines that begin with # are left out. Four are
-saved at once; what is there already is kept. Run it again to go on.`,
+as the last part of the path. A name may hold blanks; quotes around it are
+taken off. Lines that begin with # are left out. Four are saved at once; what is
+there already is kept. Run it again to go on.`,
   word: { name: "path or URL" },
   options: {
     method: {

@@ -9,8 +9,8 @@ import {
   nextTurn,
   pathOfFile,
 } from "./download.ts";
-import { concernsAllFiles, type IfExists } from "./download_target.ts";
-import { filePath, fileUrl } from "../files/paths.ts";
+import { concernsAllFiles, type IfExists, makeFolder } from "./download_target.ts";
+import { commonFolder, filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { idleTimeout } from "../http/idle.ts";
 import { unlessAborted } from "../runtime/abort.ts";
 import { ApiError, AuthError, CODES, ConfigError, typeError } from "../errors/errors.ts";
@@ -145,6 +145,8 @@ class Batch {
   };
   readonly #started: number;
   #total: number | undefined;
+  /** The folder of all files, as far as they are known. */
+  #folder: string | undefined;
   #fetched = 0;
   #shownAt = -Infinity;
   #restedAt = performance.now();
@@ -199,6 +201,7 @@ class Batch {
     }
     const list = Array.isArray(items) ? items : [...items];
     list.forEach((item, index) => this.#note(item, index));
+    if (this.#folder) makeFolder(this.#folder);
     this.#total = list.length;
     return this.#checked(list, false);
   }
@@ -216,7 +219,9 @@ class Batch {
   /** @throws {TypeError | ConfigError} For what is no item, and for a file that another one is saved as. */
   #note(item: unknown, index: number): Task {
     const task = taskOf(item, index);
-    const target = targetOf(task.path);
+    const file = filePath(fileUrl(task.path));
+    this.#folder = commonFolder(this.#folder ?? folderOf(file), file);
+    const target = FOLDS_CASE ? file.toLowerCase() : file;
     if (this.#targets.has(target)) {
       throw new ConfigError(
         "INVALID_SETTING",
@@ -312,9 +317,3 @@ function withoutQuery(input: string | URL | Request): string {
 
 /** Systems whose file names differ in more than their case. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";
-
-/** The same text for all names of a file. */
-function targetOf(path: string): string {
-  const whole = filePath(fileUrl(path));
-  return FOLDS_CASE ? whole.toLowerCase() : whole;
-}

@@ -196,6 +196,24 @@ export class PartNames {
   }
 }
 
+/**
+ * Makes the folder of all files of a batch: where that fails, none of them can be saved.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` if it cannot be made.
+ */
+export function makeFolder(folder: string): void {
+  // Without the permissions each file tells what it needs.
+  if (!mayRead(folder) || !mayWrite(folder)) return;
+  try {
+    Deno.mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    const named = folder.replace(/(?<=.)[\\/]$/, "");
+    const path = `files in ${named}`;
+    if (lookAt(named)?.isFile) throw refused(path, "it is a file", "name another folder", error);
+    throw reasonOf(path, error);
+  }
+}
+
 /** Locks a part file for this process, as long as it is open. `unusable`: files have no locks there. */
 function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   try {

@@ -38,6 +38,13 @@ export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
+/** The nearest folder that a folder and a file have in common; empty: they are on two disks of Windows. */
+export function commonFolder(folder: string, file: string): string {
+  if (file.startsWith(folder)) return folder;
+  const above = filePath(new URL("..", fileUrl(folder)));
+  return above === folder ? "" : commonFolder(above, file);
+}
+
 /** The working folder, with a separator at its end; `undefined` if it was removed. */
 export function workingFolder(): string | undefined {
   try {

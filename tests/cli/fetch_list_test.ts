@@ -64,10 +64,8 @@ Deno.test("quotes around an address or a name of a list are no part of it", () =
     async ({ fetch }) => {
       const { saved, failed } = JSON.parse((await fetch("--json", "--at", "1")).stdout);
       const files = [...saved, ...failed].map(({ file }: { file: string }) => file);
-      assertEquals(files, [
-        ...["data/a b.csv", "data/c/d e.json", "data/whoami"],
-        'data/it\'s "so"',
-      ]);
+      const named = ["data/a b.csv", "data/c/d e.json", `data/it's "so"`, "data/whoami"];
+      assertEquals(files.sort(), named);
     },
   ));
 
@@ -98,6 +96,14 @@ for (const [what, list, message] of wrong) {
       assertEquals(filesBelow(folder), ["urls.txt"]);
     }));
 }
+
+Deno.test("fetch --list says once that its folder is a file", () =>
+  inListWorld(`${CSV}\n/v1/stations\n`, async ({ folder, fetch }) => {
+    await Deno.writeTextFile(`${folder}/data`, "mine");
+    const { code, stdout, stderr } = await fetch();
+    assertEquals([code, stdout], [1, ""]);
+    assertMatch(stderr, /^platform-auth: Cannot save files in \S+: it is a file; [^\n]*\n$/);
+  }));
 
 Deno.test("what a path encodes makes no way out of the folder", () =>
   inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {

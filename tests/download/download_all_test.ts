@@ -180,6 +180,25 @@ testNeeding(
     ),
 );
 
+Deno.test("a file where the folder of all belongs is told once, before anything is sent", () =>
+  inBatchWorld(text, async (world) => {
+    await Deno.writeTextFile(`${world.folder}/taken`, "mine");
+    const into = (folder: string) =>
+      world.items(9).map(([input], at) => [input, `${folder}/${at % 2}/${at}`] as const);
+    const error = await rejection(world.all(into(`${world.folder}/taken`)));
+    assertEquals([error.code, world.asked], ["INVALID_SETTING", []]);
+    assertMatch(error.message, /^Cannot save files in \S+taken: it is a file; name another folder/);
+    const below = await rejection(world.all(into(`${world.folder}/taken/in/it`)));
+    assertMatch(below.message, /^Cannot save files in \S+taken\Sin\Sit: its folder cannot be made/);
+    // Where only some need that folder, the others are saved.
+    const { saved, failed } = await world.all([
+      ...into(`${world.folder}/taken`),
+      ["/x", `${world.folder}/x`],
+    ]);
+    assertEquals([saved.length, failed.length], [1, 9]);
+    assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
+  }));
+
 Deno.test("an API that never answered one request answers the next: no reason to end", () =>
   inBatchWorld(
     async (path, _, count) => {

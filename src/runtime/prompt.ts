@@ -5,12 +5,6 @@ import { wrapped } from "../values/wording.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */
-function canAsk(world: World): boolean {
-  return world.ask !== undefined || inKernel() ||
-    (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
-}
-
 /** Longer than it takes, on a busy machine, to deliver a signal that is already there. */
 const DELIVERY_MS = 50;
 
@@ -39,9 +33,10 @@ export class Questions {
     this.#world = world;
   }
 
-  /** Whether a user can be asked. */
+  /** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */
   get canAsk(): boolean {
-    return canAsk(this.#world);
+    return this.#world.ask !== undefined || inKernel() ||
+      (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
   }
 
   /** Whether a notebook shows the questions. */

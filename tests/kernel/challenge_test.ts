@@ -29,15 +29,12 @@ async function atDesk(
   await use(sandbox);
 }
 
-async function inKernel(use: (kernel: Kernel) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+function inKernel(use: (kernel: Kernel) => Promise<void>): Promise<void> {
+  return inFolder(async (folder) => {
     await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
     await kernel.execute(importing("createSession"));
     await use(kernel);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 /** What the notebook file would keep. */

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { inFolder } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import {
   CellTimeoutError,
@@ -10,21 +11,18 @@ import {
 
 const NEVER = "await new Promise((resolve) => setTimeout(resolve, 600_000))";
 
-async function withKernel(
+function withKernel(
   run: (kernel: Kernel, folder: string) => Promise<void>,
   options: Partial<KernelOptions> = {},
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  return inFolder(async (folder) => {
     await using kernel = await startKernel({
       cwd: folder,
       ...options,
       env: { NO_COLOR: "1", ...options.env },
     });
     await run(kernel, folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("execute() gives the value of a cell and what it printed", async () => {

@@ -7,6 +7,7 @@ import {
 } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { settlesWithin } from "../support/settles_within.ts";
 import { needing, NO_SIGNALS } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
@@ -25,20 +26,16 @@ interface Running {
 function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
   Deno.test({
     ...needing(NO_SIGNALS, name),
-    fn: async () => {
-      await using sandbox = await startSandbox();
-      const folder = await Deno.makeTempDir();
-      try {
+    fn: () =>
+      inFolder(async (folder) => {
+        await using sandbox = await startSandbox();
         const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
         await using kernel = await startKernel({ cwd: folder, env });
         const names =
           "accessToken, authFetch, configure, createSession, doctor, download, downloadAll, fetchJson, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
         await fn({ kernel, sandbox, folder });
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    },
+      }),
   });
 }
 
@@ -409,10 +406,9 @@ stopTest("in a kernel that has not called anything Stop ends it as well", async 
 
 Deno.test({
   ...needing(NO_SIGNALS, "in a script SIGINT ends the process, as always"),
-  fn: async () => {
-    await using sandbox = await startSandbox();
-    const folder = await Deno.makeTempDir();
-    try {
+  fn: () =>
+    inFolder(async (folder) => {
+      await using sandbox = await startSandbox();
       const script = `${importing("authFetch, login")}
         await login();
         await authFetch("/v1/stations").catch((error) => console.log("caught", error.name));`;
@@ -431,8 +427,5 @@ Deno.test({
       const { signal, stdout, stderr } = await output;
       assertEquals(signal, "SIGINT");
       assertEquals([stdout.length, stderr.length], [0, 0]);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+    }),
 });

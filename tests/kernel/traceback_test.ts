@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 import { type CellResult, startKernel } from "./kernel.ts";
 
@@ -24,10 +25,9 @@ function framesOf(result: CellResult): string[] {
   return frames;
 }
 
-Deno.test("a cell that fails shows name, code and sentence, and the cell's own lines", async () => {
-  await using sandbox = await startSandbox();
-  const cwd = await Deno.makeTempDir();
-  try {
+Deno.test("a cell that fails shows name, code and sentence, and the cell's own lines", () =>
+  inFolder(async (cwd) => {
+    await using sandbox = await startSandbox();
     await using kernel = await startKernel({ cwd, env: settingsEnvironment(sandbox.settings) });
     const names = "authFetch, configure, fetchJson, login, parsePortalToken, refresh";
     await kernel.execute(importing(names));
@@ -89,7 +89,4 @@ because the API answered 404 (There is nothing at GET
 /v1/nothing)
 → check the path`,
     );
-  } finally {
-    await Deno.remove(cwd, { recursive: true });
-  }
-});
+  }));

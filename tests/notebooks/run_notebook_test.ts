@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { inFolder } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { type Notebook, readNotebook, writeNotebook } from "./notebook.ts";
 import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
@@ -9,18 +10,15 @@ import type { Output } from "./outputs.ts";
 
 const COMMAND = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-async function inFile(
+function inFile(
   notebook: Notebook,
   use: (path: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  return inFolder(async (folder) => {
     const path = `${folder}/01_small.ipynb`;
     await writeNotebook(path, notebook);
     await use(path);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 async function problemsOf(...cells: Notebook["cells"]): Promise<string[]> {

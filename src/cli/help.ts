@@ -44,7 +44,7 @@ export function helpOf(name: string, command: Command): string {
 const WIDTH = 80;
 
 /** Paragraphs and points of a document, in lines that fit. */
-export function fitted(text: string): string {
+export function reflowed(text: string): string {
   const whole = text.replace(/(?<=[^\n])\n *(?=[^\s-]|-\S)/g, " ");
   return whole.split("\n")
     .map((paragraph) => wrapped(paragraph, paragraph.startsWith("- ") ? "  " : "", WIDTH))

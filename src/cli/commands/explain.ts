@@ -1,6 +1,6 @@
 import { defineCommand } from "../command.ts";
 import { OK, print, printJson, UsageError } from "../output.ts";
-import { columns, fitted } from "../help.ts";
+import { columns, reflowed } from "../help.ts";
 import { closest } from "../../values/wording.ts";
 
 export const command = defineCommand({
@@ -33,7 +33,7 @@ async function explain(code: string | undefined, json: boolean): Promise<void> {
   }
   await (json
     ? printJson({ code: wanted, text: section })
-    : print(`${wanted}\n\n${fitted(section)}`));
+    : print(`${wanted}\n\n${reflowed(section)}`));
 }
 
 async function list(sections: ReadonlyMap<string, string>, json: boolean): Promise<void> {

@@ -2,7 +2,7 @@ import type { Download } from "../download/download.ts";
 import type { Downloads, FailedDownload } from "../download/download_all.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import type { SessionStatus } from "../session/status.ts";
+import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
@@ -44,7 +44,13 @@ export function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
   const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
   const isEmpty = state === "none" && !canRefresh;
-  return fixText(isEmpty ? [{ call: "login" }, ` keeps it in ${place}`] : `kept in ${place}`);
+  if (!isEmpty) return fixText(`kept in ${place}`);
+  const isInMemory = envFile === undefined && store === undefined;
+  return fixText(
+    isInMemory && logsInUnasked(status)
+      ? [{ inProgram: `login() keeps it in ${place}`, inTerminal: "nothing is kept" }]
+      : [{ call: "login" }, ` keeps it in ${place}`],
+  );
 }
 
 /** How long the access token is still good. */
@@ -77,6 +83,11 @@ export function nextText(status: SessionStatus): string {
 
 const RUN_LOGIN: Fix = ["run ", { call: "login" }];
 
+/** What happens where user name and password are set. Only the command line logs in by itself. */
+const UNASKED: Fix = [
+  { inProgram: "run login()", inTerminal: "fetch and token log in by themselves" },
+];
+
 /** What to do where only a new portal string helps. */
 export function newPortalString(portalUrl: string | undefined): Fix {
   const login = { call: "login", options: { strategy: "portal" } } as const;
@@ -90,11 +101,13 @@ function atPortal(portalUrl: string | undefined): string {
 /** What happens next, or what to do, with calls as values. */
 export function nextStep(status: SessionStatus): Fix {
   const { state, canRefresh, refreshableUntil, source, portalUrl } = status;
-  if (state === "none") return canRefresh ? "the next call runs the token command" : RUN_LOGIN;
+  if (state === "none" && canRefresh) return "the next call runs the token command";
+  const byName = logsInUnasked(status) ? UNASKED : RUN_LOGIN;
+  if (state === "none") return byName;
   if (source === "command") return "replaced by the token command when it is due";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? newPortalString(portalUrl) : RUN_LOGIN;
+    return isPortal ? newPortalString(portalUrl) : byName;
   }
   const until = refreshableUntil
     ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`

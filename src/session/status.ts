@@ -94,6 +94,17 @@ export function statusOf(
   };
 }
 
+/**
+ * Whether the settings have all that a login needs, so that the command line asks nobody. A password of
+ * the environment must not go to an address of a `.env`, which a copied project may bring along.
+ */
+export function logsInUnasked({ settings, store }: SessionStatus): boolean {
+  const isElsewhere = store !== undefined || settings[VARIABLES.tokenCommand] !== undefined;
+  const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
+  if (isElsewhere || needed.some((name) => settings[name] === undefined)) return false;
+  return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");
+}
+
 /** The account, as the token tells; else the name of the login; a portal token may be anybody's. */
 function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
   const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;

@@ -227,7 +227,9 @@ Deno.test("a session that cannot be saved is a failure: no other command finds i
   }));
 
 Deno.test("without a session the exit status is 3, and the error says what to do", () =>
-  inCliWorld(async ({ run }) => {
+  inCliWorld(async ({ run, folder, variables }) => {
+    const { PASSWORD: _, ...others } = variables;
+    await writeEnv(folder, others);
     for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
       const { code, stdout, stderr } = await run(args);
       assertEquals([code, stdout], [3, ""], args[0]);

@@ -1,7 +1,8 @@
-/** CI, cron and containers: the environment has everything, and there is no file. */
+/** CI, cron and containers: nobody is there to log in, and the settings have all that it needs. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { assertStringIncludes } from "@std/assert";
+import { writeEnv } from "../support/sandbox_env.ts";
 import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
 
 /** A world whose settings are variables, with no `.env`. */
@@ -44,10 +45,59 @@ Deno.test("a file that is named keeps the session of the first command for the n
     assertEquals(sandbox.requests.length, 2);
   }));
 
-Deno.test("a .env is not logged in from unasked", () =>
-  inCliWorld(async ({ run, sandbox }) => {
+Deno.test("fetch and token log in with the .env alone, and keep the session there", () =>
+  inCliWorld(async ({ run, envFile, sandbox }) => {
+    const fetched = await run(["fetch", "/v1/whoami"]);
+    assertEquals([fetched.code, fetched.stderr], [0, ""]);
+    assertMatch(await Deno.readTextFile(envFile), /^ACCESS_TOKEN=eyJ/m);
+    assertEquals((await run(["token"])).code, 0);
+    assertEquals(sandbox.requests.length, 1);
+
+    // A session that is over is no reason to stop, either.
+    sandbox.expireAccessTokens();
+    sandbox.revokeRefreshTokens();
+    const lines = await Deno.readTextFile(envFile);
+    const ended = lines.replace(/^(ACCESS_TOKEN(_EXPIRES_AT)?)=.*\n/gm, "");
+    await Deno.writeTextFile(envFile, ended);
+    const again = await run(["fetch", "/v1/whoami"]);
+    assertEquals([again.code, again.stderr], [0, ""]);
+  }));
+
+Deno.test("without a password in the settings fetch logs in by itself no more than before", () =>
+  inCliWorld(async ({ run, variables, folder, sandbox }) => {
+    const { PASSWORD: _, ...others } = variables;
+    await writeEnv(folder, others);
     assertEquals((await run(["fetch", "/v1/whoami"])).code, 3);
     assertEquals(sandbox.requests.length, 0);
+  }));
+
+Deno.test("a password of the environment goes to no address of a .env unasked", () =>
+  inCliWorld(async ({ run, variables, folder, sandbox }) => {
+    const { AUTH_URL = "", API_BASE_URL = "", ...env } = variables;
+    for (const named of [{ AUTH_URL }, { API_BASE_URL }]) {
+      await writeEnv(folder, named);
+      const { code } = await run(["fetch", "/v1/whoami"], {
+        env: { AUTH_URL, API_BASE_URL, ...env, [Object.keys(named)[0] ?? ""]: "" },
+      });
+      assertEquals(code, 3, Object.keys(named).join());
+    }
+    assertEquals(sandbox.requests.length, 0);
+  }));
+
+Deno.test("status says what fetch and token do without a session", () =>
+  inBareFolder(async ({ run, env, folder, variables }) => {
+    const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
+    assertMatch(
+      bare.stdout,
+      / · fetch and token log in by themselves\n {2}nothing is kept · as of/,
+    );
+    await writeEnv(folder, variables);
+    const own = await run(["status"]);
+    assertMatch(own.stdout, / · fetch and token log in by themselves\n.* keeps it in \.env/);
+    assertEquals([bare.code, own.code], [3, 3]);
+    const { PASSWORD: _, ...others } = variables;
+    await writeEnv(folder, others);
+    assertMatch((await run(["status"])).stdout, / · run platform-auth login\n/);
   }));
 
 Deno.test("login says where nothing is kept, and where it is not needed", () =>

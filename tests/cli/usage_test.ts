@@ -85,7 +85,8 @@ Deno.test("login --portal without a terminal names another way than the one that
 Deno.test("a session that ended names the command that starts another", () =>
   inCliWorld(async ({ run, folder, variables }) => {
     const ended = jwt({ exp: Date.now() / 1_000 - 60, client_id: variables.APP_CLIENT_ID });
-    await writeEnv(folder, { ...variables, ACCESS_TOKEN: ended });
+    const { PASSWORD: _, ...others } = variables;
+    await writeEnv(folder, { ...others, ACCESS_TOKEN: ended });
     const { stdout } = await run(["status"]);
     assertMatch(stdout, / · run platform-auth login\n/);
     const { code, stderr } = await run(["token", "--json"]);

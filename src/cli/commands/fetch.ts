@@ -1,5 +1,5 @@
 import { defineCommand } from "../command.ts";
-import { logInFromEnvironment } from "../environment_login.ts";
+import { logInUnasked } from "../unasked_login.ts";
 import {
   CommandLineError,
   factsOf,
@@ -30,6 +30,8 @@ export const command = defineCommand({
   summary: "call the API with the token",
   synonyms: ["get", "post", "curl", "call", "request", "http", "api", "query"],
   description: `Calls the API with the token and prints the answer, or saves it, or many.
+Without a session it logs in by itself where user name and password are set, in
+the .env or in the environment.
 
 A list has a path or URL a line, and behind it the file if it is not to be named
 as the last part of the path. A name may hold blanks; quotes around it are
@@ -120,7 +122,7 @@ there already is kept. Run it again to go on.`,
       items: await readList(list, folder ?? "."),
       options: { init, at: countOf(at), ...(ifExists && { ifExists }) },
     };
-    await logInFromEnvironment(envFile);
+    await logInUnasked(envFile);
     if (listed === undefined && output === undefined) return await show(target ?? "", init, json);
     const done = listed
       ? await saveAll(listed.items, listed.options, json)

@@ -1,11 +1,10 @@
 import { defineCommand } from "../command.ts";
-import { isInEnvironment } from "../environment_login.ts";
 import { copySettings } from "../settings_file.ts";
 import { printKept, say, UsageError } from "../output.ts";
 import { namedEnvFile } from "../../dotenv/location.ts";
 import { login } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
-import type { SessionStatus } from "../../session/status.ts";
+import { logsInUnasked, type SessionStatus } from "../../session/status.ts";
 
 export const command = defineCommand({
   summary: "get tokens: portal string, or user name and password",
@@ -67,16 +66,15 @@ async function copyFrom(like: string, envFile: string | undefined): Promise<void
   await copySettings(from, to);
 }
 
-/** Other commands find nothing of a session in memory, and with the environment alone they need nothing of it. */
+/** Other commands find nothing of a session in memory, and those that log in by themselves need nothing of it. */
 function tellIfNotNeeded(found: SessionStatus): void {
   const { envFile, store, source } = found;
   if (envFile !== undefined || store !== undefined || source === "command") return;
-  const isNeeded = !isInEnvironment(found);
   say(
-    isNeeded
-      ? "nothing is kept, so fetch and token do not find this session; name a file with --env-file"
-      : "nothing is kept, and this login is not needed: fetch and token log in by themselves with " +
-        "the settings of the environment",
+    logsInUnasked(found)
+      ? "nothing is kept, and this login is not needed: fetch and token log in by themselves with " +
+        "the settings of the environment"
+      : "nothing is kept, so fetch and token do not find this session; name a file with --env-file",
   );
 }
 

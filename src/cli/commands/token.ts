@@ -1,5 +1,5 @@
 import { defineCommand } from "../command.ts";
-import { logInFromEnvironment } from "../environment_login.ts";
+import { logInUnasked } from "../unasked_login.ts";
 import { OK, print, printJson, UsageError, warn } from "../output.ts";
 import { accessToken, status } from "../../default_session.ts";
 
@@ -7,7 +7,8 @@ export const command = defineCommand({
   summary: "print a current access token and nothing else",
   synonyms: ["accesstoken", "bearer", "jwt", "print"],
   description: `Prints a current access token and nothing else, refreshed if needed.
-Treat it as a password.`,
+Treat it as a password. Without a session it logs in by itself where user name
+and password are set, in the .env or in the environment.`,
   options: {
     "min-valid": {
       type: "string",
@@ -24,8 +25,9 @@ Treat it as a password.`,
     "platform-auth token --min-valid 600",
   ],
   async run({ options, envFile, json }) {
-    await logInFromEnvironment(envFile);
-    const token = await accessToken({ minValidSeconds: seconds(options["min-valid"]) });
+    const minValidSeconds = seconds(options["min-valid"]);
+    await logInUnasked(envFile);
+    const token = await accessToken({ minValidSeconds });
     await (json ? printJson(tokenAnswer(token)) : print(token));
     warn(status());
     return OK;

@@ -13,6 +13,7 @@ import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import { redact, Secret } from "../values/secret.ts";
 import type { Tokens } from "../values/tokens.ts";
+import { counted } from "../values/wording.ts";
 
 /** How much of an error or a page is read: its message or title stands at the beginning. */
 const MAX_BEGINNING_LENGTH = 65_536;
@@ -251,7 +252,7 @@ function requestIdOf(headers: Headers): string | undefined {
  */
 export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
-    return `wait ${Math.ceil(waitMs / 1_000)} seconds, as it asks, then try again`;
+    return `wait ${counted(Math.ceil(waitMs / 1_000), "second")}, as it asks, then try again`;
   }
   if (status === 401) {
     return ["run ", { call: "login", options: { force: true } }, ", then try again"];

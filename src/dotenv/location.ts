@@ -4,7 +4,7 @@
  * and the lock (`file.ts`).
  * May import files, http, runtime, errors and values.
  */
-import { filePath, fileUrl, workingFolder } from "../files/paths.ts";
+import { filePath, fileUrl, isUrl, pathOfUrl, workingFolder } from "../files/paths.ts";
 import { ConfigError } from "../errors/errors.ts";
 import {
   FOREIGN_LINK,
@@ -44,7 +44,12 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
   const named = (path: string | undefined) => ({ path, notes: [], isNamed: true });
   if (name === false || name === "false") return named(undefined);
   if (name === "") throw notAFile("an empty text");
-  if (isUrl(name)) return named(pathOfUrl(String(name)));
+  if (typeof name !== "string" || isUrl(name)) {
+    const path = pathOfUrl(name);
+    if (path !== undefined) return named(path);
+    // Not quoted: an address can hold a password, also where it cannot be parsed.
+    throw notAFile(`an address that begins with ${/^[^:]*:/.exec(String(name))?.[0]}`);
+  }
   try {
     return named(filePath(fileUrl(name)));
   } catch {
@@ -59,23 +64,9 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
  * @throws {ConfigError} `INVALID_SETTING` if it names no file.
  */
 export function checkEnvFileName(name: string | URL | false): void {
-  if (name === "" || (name !== false && isUrl(name))) namedEnvFile(name);
-}
-
-function isUrl(name: string | URL): name is URL {
-  return name instanceof URL || /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
-}
-
-function pathOfUrl(text: string): string {
-  try {
-    const url = new URL(text);
-    const local = url.hostname === "" || Deno.build.os === "windows";
-    if (url.protocol === "file:" && local) return filePath(url);
-  } catch {
-    // Not a URL, or a % in it does not begin an encoded character.
+  if (name === "" || (name !== false && (typeof name !== "string" || isUrl(name)))) {
+    namedEnvFile(name);
   }
-  // Not quoted: an address can hold a password, also where it cannot be parsed.
-  throw notAFile(`an address that begins with ${text.slice(0, text.indexOf(":") + 1)}`);
 }
 
 function notAFile(name: string): ConfigError {

@@ -10,7 +10,7 @@ import { CheckedCall } from "../api/checked_call.ts";
 import { pairsOf, withDefault } from "../api/headers.ts";
 import { type DownloadTarget, type IfExists, openTarget, PartNames } from "./download_target.ts";
 import { isEnd, isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
-import { filePath } from "../files/paths.ts";
+import { isUrl, pathOfUrl } from "../files/paths.ts";
 import { backoffMs, retryAfterMs } from "../http/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
 import { Pauses } from "../runtime/pauses.ts";
@@ -158,9 +158,13 @@ export class DownloadGroup {
 
 /** The path of a file that was given. @throws {TypeError} If it is none. */
 export function pathOfFile(doing: string, file: unknown, where: string): string {
-  const path = file instanceof URL && file.protocol === "file:" ? filePath(file) : file;
-  if (typeof path === "string" && path !== "") return path;
-  throw typeError(`${doing} takes a file's path or file: URL ${where}`);
+  const isText = typeof file === "string" && file !== "";
+  const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
+  const problem = `${doing} takes a file's path or file: URL ${where}`;
+  if (typeof path !== "string" || path === "") throw typeError(problem);
+  // A folder with that name could cost its maker the home folder.
+  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ is a folder only in a shell`);
+  return path;
 }
 
 /**

@@ -33,6 +33,23 @@ export function filePath(url: URL, windows: boolean = WINDOWS): string {
   return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
 }
 
+/** Whether a name is an address, and no path. */
+export function isUrl(name: string): boolean {
+  return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
+}
+
+/** The path of an address; `undefined` if it names no file on this computer. */
+export function pathOfUrl(name: string | URL): string | undefined {
+  const url = URL.parse(String(name));
+  if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;
+  try {
+    return filePath(url);
+  } catch {
+    // A % in it does not begin an encoded character.
+    return undefined;
+  }
+}
+
 /** The folder of a file, with a separator at its end. */
 export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));

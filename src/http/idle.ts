@@ -17,7 +17,7 @@ export class Stalled extends Error {
   readonly reason: string;
 
   constructor(idleMs: number) {
-    const reason = `nothing came for ${spanText(idleMs)}`;
+    const reason = `nothing came for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`;
     super(reason);
     this.reason = reason;
   }

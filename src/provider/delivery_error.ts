@@ -5,6 +5,7 @@ import { MEANINGS } from "./refusals.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "../values/tokens.ts";
+import { counted } from "../values/wording.ts";
 
 /** Where user name and password came from: the message of a rejected login says it. */
 export interface CredentialOrigins {
@@ -49,7 +50,9 @@ export function deliveryError(
   }
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   const parts = [`${cannot}: ${problem} (${refused.seen}${tried})${detail}`];
-  if (retryAfterSeconds !== undefined) parts.push(`it asks to wait ${retryAfterSeconds} seconds`);
+  if (retryAfterSeconds !== undefined) {
+    parts.push(`it asks to wait ${counted(retryAfterSeconds, "second")}`);
+  }
   if (code === "INVALID_CREDENTIALS" && origins) parts.push(originsText(origins));
   if (advice) parts.push(advice);
   const { status, providerCode, requestId, cause } = refused;

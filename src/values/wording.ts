@@ -16,6 +16,11 @@ export function bytesText(bytes: number): string {
   return `${(bytes / 1_000 ** step).toFixed(1)} ${units[step - 1]}`;
 }
 
+/** A number of things, for sentences: their noun in the singular where it is one. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** A duration in whole words, for sentences. */
 export function spanText(ms: number): string {
   const seconds = Math.max(1, Math.floor(ms / 1_000));
@@ -27,7 +32,7 @@ export function spanText(ms: number): string {
     : minutes < 2_880
     ? [Math.floor(minutes / 60), "hour"]
     : [Math.floor(minutes / 1_440), "day"];
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return counted(count, unit);
 }
 
 /** An instant to the minute, in UTC, so that a saved notebook says the same everywhere. */

@@ -424,6 +424,16 @@ Deno.test("the result is a card and a text, with everything in it escaped", () =
     },
   ));
 
+Deno.test("a target may be a file URL, also as text, as import.meta.resolve() gives it", () =>
+  inBatchWorld(text, async (world) => {
+    const items = world.items(2).map(([input, file], at) => {
+      const url = new URL(`file://${file}`);
+      return [input, at === 0 ? url : url.href] as const;
+    });
+    const { saved } = await world.all(items);
+    assertEquals(saved.map(({ file }) => file).sort(), world.items(2).map(([, file]) => file));
+  }));
+
 Deno.test("wrong arguments are told before anything is sent", () =>
   inBatchWorld(text, async (world) => {
     const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
@@ -435,6 +445,9 @@ Deno.test("wrong arguments are told before anything is sent", () =>
       [[[item, ["/x"]]], /takes pairs \[input, file\], and item 2 is none/],
       [[[item, [5, "x"]]], /a string, a URL or a Request as the first part of item 2/],
       [[[item, ["/x", 5]]], /path or file: URL as the second part of item 2/],
+      [[[item, ["/x", new URL("file://data/x.csv")]]], /path or file: URL as the second part/],
+      [[[item, ["x.csv", "https://api.example/v1/x.csv"]]], /path or file: URL as the second/],
+      [[[item, ["/x", "~/x.csv"]]], /second part of item 2; ~ is a folder only in a shell/],
       [[[item], { at: 0 }], /whole number from 1 as "at"/],
       [[[item], { at: 1.5 }], /whole number from 1 as "at"/],
       [[[item], { ifExists: "skip" }], /"error", "keep" or "replace" as ifExists/],

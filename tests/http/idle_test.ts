@@ -178,6 +178,8 @@ Deno.test("fetchJson() ends with API_TIMEOUT after its retries, and says what to
     );
     await get({ idleTimeoutMs: 10_000, retries: 0 });
     assertEquals(asked.length, 5);
+    const { message } = await get({ idleTimeoutMs: 250, retries: 0 });
+    assertMatch(message, /nothing came for 250 ms\)/);
   }));
 
 Deno.test("an error page that stops is told with what came of it", () =>

@@ -25,7 +25,8 @@ export async function checkEnvFile(
   const { envFile, settings } = configuration;
   const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings.map((it) => it.name) : [];
   const told = settings.hintsOn(missing);
-  const notes = settings.notes.filter((note) => !told.includes(note))
+  const notes = [...settings.notes, ...settings.commentedSecrets]
+    .filter((note) => !told.includes(note))
     .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];

@@ -85,18 +85,29 @@ export function parseEnvText(text: string): Map<string, string> {
   return values;
 }
 
-/**
- * The keys whose value ends at a `#` that is not in quotes and has no blank before it: most readers take
- * the rest for a comment, and whoever wrote it may have meant a part of the value.
- */
-export function cutKeys(text: string, values: ReadonlyMap<string, string>): string[] {
+/** Keys whose value is not in quotes and ends at a `#`: whoever wrote it may have meant a part of the value. */
+export interface EndedByHash {
+  /** Nothing is before the `#`: most readers take the rest for a comment all the same. */
+  readonly cut: readonly string[];
+  /** A blank is before it, as before a comment. */
+  readonly commented: readonly string[];
+}
+
+/** Finds the values that end at a `#`. */
+export function endedByHash(text: string, values: ReadonlyMap<string, string>): EndedByHash {
   const lines = text.matchAll(
-    /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(?=\S)/gm,
+    /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(\S?)/gm,
   );
-  return [...lines]
+  const cut: string[] = [];
+  const commented: string[] = [];
+  for (const [, key = "", value = "", next = ""] of lines) {
     // Where the line stands in another value, its key has another one or none.
-    .filter(([, key = "", value = ""]) => !/\s$/.test(value) && values.get(key) === value)
-    .map(([, key = ""]) => key);
+    if (values.get(key) !== value.trimEnd()) continue;
+    const isApart = /\s$/.test(value);
+    if (isApart && value.trim() !== "") commented.push(key);
+    if (!isApart && next !== "") cut.push(key);
+  }
+  return { cut, commented };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
 import { missingWritePermission } from "../dotenv/file.ts";
-import { ConfigError, typeError } from "../errors/errors.ts";
+import { ConfigError, sentenceOf, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
+import type { Outcome } from "../provider/protocol.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../runtime/world.ts";
@@ -253,15 +254,27 @@ async function* passwordLogin(
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
       known === undefined;
     if (first && mistyped && !failures.nextLocks) continue;
+    const advice = [...cutSecrets(settings, outcome), failures.advice].filter((text) => text);
     throw deliveryError(
       "login",
       delivery,
       world.now(),
       undefined,
-      failures.advice,
+      advice.join("; "),
       origins,
     );
   }
+}
+
+/** What is said of a secret that was refused and may be longer than it was read. */
+function cutSecrets(settings: Settings, outcome: Outcome): string[] {
+  const code = outcome.kind === "refused" ? outcome.code : undefined;
+  const refused = code === "INVALID_CREDENTIALS"
+    ? "password"
+    : code === "SECRET_HASH_REJECTED"
+    ? "clientSecret"
+    : undefined;
+  return settings.commentedSecrets.filter(({ about }) => about === refused).map(sentenceOf);
 }
 
 /** What to do with a password that is set somewhere, after the account got a new one. */

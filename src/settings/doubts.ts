@@ -1,6 +1,6 @@
 import type { EnvSnapshot } from "../dotenv/file.ts";
 import type { Advice } from "../dotenv/location.ts";
-import { cutKeys } from "../dotenv/parser.ts";
+import { endedByHash } from "../dotenv/parser.ts";
 import { allVariables, environment } from "../runtime/environment.ts";
 import { editsBetween } from "../values/wording.ts";
 import { SETTING_NAMES, type SettingName, SETTINGS, VARIABLES } from "./options.ts";
@@ -39,7 +39,7 @@ function halfPair(originOf: OriginOf): Doubt[] {
 }
 
 function cutValues({ text = "", values }: EnvSnapshot, originOf: OriginOf): Doubt[] {
-  const cut = cutKeys(text, values);
+  const { cut } = endedByHash(text, values);
   const counts = ["file", undefined];
   return SETTING_NAMES.filter((name) =>
     cut.includes(VARIABLES[name]) && counts.includes(originOf(name))
@@ -49,6 +49,23 @@ function cutValues({ text = "", values }: EnvSnapshot, originOf: OriginOf): Doub
       stopsLogin: true,
       problem: `${VARIABLES[about]} in the .env ends at a # that is not in quotes`,
       fix: "put its value in single quotes, or a blank before the # of a comment",
+    }));
+}
+
+/**
+ * Secrets of the `.env` with a comment behind them that may be a part of them. Often it is a comment, so
+ * it is told by the doctor, and where the provider refuses the secret.
+ */
+export function commentedSecrets({ text = "", values }: EnvSnapshot, originOf: OriginOf): Doubt[] {
+  const { commented } = endedByHash(text, values);
+  return SETTING_NAMES.filter((name) =>
+    SETTINGS[name].secret && originOf(name) === "file" && commented.includes(VARIABLES[name])
+  )
+    .map((about) => ({
+      about,
+      stopsLogin: false,
+      problem: `${VARIABLES[about]} in the .env ends before " #"`,
+      fix: "if the # belongs to it, put it in single quotes",
     }));
 }
 

@@ -8,7 +8,7 @@ import {
 import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
 import { envFilesNearby } from "../dotenv/nearby.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { type Doubt, doubtsAbout } from "./doubts.ts";
+import { commentedSecrets, type Doubt, doubtsAbout } from "./doubts.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   ENV_FILE_VARIABLE,
@@ -71,6 +71,11 @@ export class Settings {
   /** What was probably meant as a setting. Looked for when it is asked for: a refresh needs none of it. */
   get doubts(): readonly Doubt[] {
     return this.#doubts ??= doubtsAbout(this.file, (name) => this.origin(name));
+  }
+
+  /** Secrets that a comment may have cut. */
+  get commentedSecrets(): readonly Doubt[] {
+    return commentedSecrets(this.file, (name) => this.origin(name));
   }
 
   /**

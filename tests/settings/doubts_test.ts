@@ -128,6 +128,48 @@ for (const [what, name, value] of cut) {
   });
 }
 
+const commented: [name: string, value: string, code: string][] = [
+  ["PASSWORD", "Sandbox-Entry #1", "INVALID_CREDENTIALS"],
+  ["PASSWORD", "Sandbox-Entry\t# 1", "INVALID_CREDENTIALS"],
+  ["APP_CLIENT_SECRET", "no-secret #1", "SECRET_HASH_REJECTED"],
+];
+for (const [name, value, code] of commented) {
+  Deno.test(`${name}=${value}: the doctor and the refusal say where it ends`, async () => {
+    await using world = portless({ file: true });
+    await withEnvironment(UNSET, async () => {
+      const { session } = sessionWith(world, { ...linesOf(world), [name]: value });
+      const told = `${name} in the .env ends before " #"`;
+      const { checks } = await session.doctor();
+      const found = checks.filter(({ message }) => message === told);
+      assertEquals(found.map(({ level, fix }) => [level, fix]), [
+        ["warn", "if the # belongs to it, put it in single quotes"],
+      ]);
+      // Often it is a comment, so nothing else speaks of it.
+      assertEquals(session.status().warnings, []);
+      const error = await rejection(session.login());
+      assertEquals(error.code, code);
+      assert(error.message.includes(`; ${told}; if the # belongs to it`), error.message);
+    });
+  });
+}
+
+Deno.test("a comment behind a password that is right, or in quotes, is mentioned by no login", async () => {
+  await using world = portless({ file: true });
+  await withEnvironment(UNSET, async () => {
+    const { PASSWORD, APP_CLIENT_SECRET, ...lines } = linesOf(world);
+    const { session } = sessionWith(world, {
+      ...lines,
+      PASSWORD: `${PASSWORD} # of the sandbox`,
+      APP_CLIENT_SECRET: `'${APP_CLIENT_SECRET}' #1`,
+    });
+    const { state, warnings } = await session.login();
+    assertEquals([state, warnings], ["valid", []]);
+    const { checks } = await session.doctor();
+    const names = checks.filter(({ message }) => message.includes(" #"));
+    assertEquals(names.map(({ message }) => message.split(" ")[0]), ["PASSWORD"]);
+  });
+});
+
 Deno.test("a # in quotes, behind a blank or in another line is no doubt", async () => {
   await using world = portless({ file: true });
   world.sandbox.addUser({ username: "ada", password: "pass#word" });

@@ -180,7 +180,7 @@ export class AuthError extends Error {
 }
 
 /** Where to read more. The command works offline and in any folder. A notebook has none. */
-function helpOn(code: AuthErrorCode): string {
+export function helpOn(code: AuthErrorCode): string {
   return `help: ${
     inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
   }`;

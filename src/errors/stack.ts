@@ -29,7 +29,7 @@ export function callSite(): CallSite {
 }
 
 /** What an error tells, in parts. */
-interface Told {
+export interface Told {
   readonly problem: string;
   readonly fix?: string;
   /** Where to read more. */
@@ -56,16 +56,18 @@ export function showCaller(error: Error, site: CallSite = callSite()): void {
   if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
 }
 
-/**
- * What stands above the frames: name and message. A notebook breaks long lines within words, so there
- * they are broken here, and what happened, what to do and where to read more have lines of their own.
- */
+/** What stands above the frames: name and message. A notebook breaks long lines within words, so there they are broken here. */
 function headOf(error: Error): string {
   const told = parts.get(error);
-  if (!inKernel() || told === undefined) return `${error.name}: ${error.message}`;
-  const { problem, fix, help } = told;
+  return inKernel() && told !== undefined
+    ? linesOf(error.name, told)
+    : `${error.name}: ${error.message}`;
+}
+
+/** What happened, what to do and where to read more, each on lines of its own. */
+export function linesOf(name: string, { problem, fix, help }: Told): string {
   return [
-    wrapped(`${error.name}: ${problem}`),
+    wrapped(`${name}: ${problem}`),
     ...(fix ? [wrapped(`→ ${fix}`, "  ")] : []),
     ...(help ? [`  (${help})`] : []),
   ].join("\n");

@@ -1,4 +1,6 @@
+import { type AuthError, CODES, helpOn } from "../errors/errors.ts";
 import { inKernel } from "../errors/front_end.ts";
+import { linesOf } from "../errors/stack.ts";
 
 /** Texts are broken at words where they are longer. */
 const COLUMNS = 80;
@@ -48,8 +50,16 @@ export async function display(bundle: Bundle): Promise<void> {
 function textOf(value: unknown): string {
   if (typeof value === "string") return wrapped(value);
   if (!(value instanceof Error)) return Deno.inspect(value, { breakLength: COLUMNS });
-  const code = "code" in value ? ` ${value.code}` : "";
-  return wrapped(`${value.name}${code}: ${value.message}`);
+  const name = "code" in value ? `${value.name} ${value.code}` : value.name;
+  if (!isOurs(value)) return wrapped(`${name}: ${value.message}`);
+  const { problem, fix, code } = value;
+  return linesOf(name, { problem, fix, help: helpOn(code) });
+}
+
+/** Told by what it offers: in a released file this is another copy of the class. */
+function isOurs(error: Error): error is AuthError {
+  return "problem" in error && "fix" in error && "code" in error &&
+    Object.hasOwn(CODES, String(error.code));
 }
 
 /** Each line broken at blanks where it is longer than a screen is wide. */

@@ -73,8 +73,17 @@ function isNumeric({ cells }: Rows): (name: string, at: number) => boolean {
   };
 }
 
-/** A value as text. What is not there is empty; `null` is told. */
+/** A value as text. One that fails to give its text leaves the other cells readable. */
 function cellText(value: unknown): string {
+  try {
+    return textOf(value);
+  } catch (error) {
+    return `(cannot be shown${error instanceof Error ? `: ${error.message}` : ""})`;
+  }
+}
+
+/** What is not there is empty; `null` is told. */
+function textOf(value: unknown): string {
   if (value === undefined) return "";
   if (value instanceof Date) {
     return Number.isNaN(value.getTime())

@@ -214,6 +214,39 @@ for (const [what, given, options, why] of NO_ROWS) {
   });
 }
 
+Deno.test("a value that fails to give its text leaves the other cells readable", () => {
+  const failing = {
+    toString() {
+      throw new Error("no words");
+    },
+  };
+  const wordless = { toString: () => ({}) };
+  const rows = [{ id: 1, value: failing }, { id: 2, value: wordless }, { id: 3, value: "good" }];
+  const [, first, second, third] = cellsOf(html(rows));
+  assertEquals(first, ["1", "(cannot be shown: no words)"]);
+  assertMatch(second?.[1] ?? "", /^\(cannot be shown: /);
+  assertEquals(third, ["3", "good"]);
+});
+
+Deno.test("show() gives what happened, what to do and where to read more lines of their own", () =>
+  inFolder(async (cwd) => {
+    const [show, errors] = ["notebook/mod.ts", "errors/errors.ts"]
+      .map((path) => import.meta.resolve(`../../src/${path}`));
+    const script = `
+    import { show } from "${show}";
+    import { ConfigError } from "${errors}";
+    await show(new ConfigError("ENV_FILE", "Cannot read ${
+      "word ".repeat(15)
+    }.env", "run login()"));`;
+    const { code, stdout, stderr } = await runScript(script, { cwd });
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(
+      stdout,
+      `ConfigError ENV_FILE: Cannot read ${"word ".repeat(5).trim()}\n` +
+        `${"word ".repeat(10)}.env\n→ run login()\n  (help: platform-auth explain ENV_FILE)\n`,
+    );
+  }));
+
 Deno.test("in a script table() and show() print text", () =>
   inFolder(async (cwd) => {
     const module = import.meta.resolve("../../src/notebook/mod.ts");

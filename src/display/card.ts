@@ -18,6 +18,7 @@ import {
 import type { Download } from "../download/download.ts";
 import type { Downloads } from "../download/download_all.ts";
 import { displayPath } from "../files/paths.ts";
+import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
@@ -80,9 +81,20 @@ export function statusCard(status: SessionStatus): string {
   return frame(tone, headline(status), `as of ${timeText(status.asOf)}`, rows);
 }
 
-/** Text as HTML, in which this address is a link. */
+/** Words as HTML, in which a call such as `login({ force: true })` stays in one line where it fits. */
+function wordsHtml(text: string): string {
+  return escapeHtml(text.replace(/\(\{[^}]*\}\)/g, (options) => options.replaceAll(" ", "\u00a0")));
+}
+
+/** What happened, and below it what to do. */
+function stepHtml(problem: string, fix: string | undefined): string {
+  const next = fix ? `<br><span style="opacity:.7">→</span> ${wordsHtml(fix)}` : "";
+  return `${escapeHtml(problem)}${next}`;
+}
+
+/** Words as HTML, in which this address is a link. */
 function linked(text: string, address: string | undefined): string {
-  const html = escapeHtml(text);
+  const html = wordsHtml(text);
   if (address === undefined) return html;
   const shown = escapeHtml(address);
   return html.replaceAll(shown, () => `<a href="${shown}" target="_blank">${shown}</a>`);
@@ -95,7 +107,7 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
   const rows = diagnosis.checks.map(({ name, level, message, fix }) => ({
     name,
     value: `<span style="color:${COLORS[tones[level]]};font-weight:600">${marks[level]}</span> ` +
-      escapeHtml(message) + (fix ? `<br><span style="opacity:.7">→</span> ${escapeHtml(fix)}` : ""),
+      stepHtml(message, fix),
   }));
   const failed = diagnosis.checks.filter(({ level }) => level === "fail").length;
   const warned = diagnosis.checks.some(({ level }) => level === "warn");
@@ -127,8 +139,7 @@ export function downloadsCard(downloads: Downloads): string {
     { name: "size", value: escapeHtml(downloadsSize(downloads)) },
     ...shownFailures(downloads).map(({ input, file, error }): Row => ({
       name: "failed",
-      value: `${escapeHtml(`${input} → ${displayPath(file)}`)}<br>` +
-        `<span style="opacity:.7">${escapeHtml(error.message)}</span>`,
+      value: `${escapeHtml(`${input} → ${displayPath(file)}`)}<br>${failureHtml(error)}`,
       tone: "amber",
     })),
     ...(rest > 0 ? [{ name: "failed", value: `and ${rest} more` }] : []),
@@ -136,6 +147,12 @@ export function downloadsCard(downloads: Downloads): string {
   ];
   const tone = failed === 0 ? "good" : saved === 0 ? "red" : "amber";
   return frame(tone, downloadsHeadline(downloads), "", rows);
+}
+
+function failureHtml(error: Error): string {
+  return error instanceof AuthError
+    ? stepHtml(error.problem, error.fix)
+    : escapeHtml(error.message);
 }
 
 /**

@@ -223,12 +223,16 @@ function frame(
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
 const NOT_IN_XML = /[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g;
 
+/** A plot is not made narrower, as its letters could not be read: beside a side bar it scrolls. */
+const READABLE_WIDTH = 420;
+
 function figure(svg: Drawing, alt: string, caption: string | undefined): string {
   svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const data = new TextEncoder().encode(svg.outerHTML.replace(NOT_IN_XML, "")).toBase64();
+  const least = Math.min(Number(svg.getAttribute("width")), READABLE_WIDTH);
   const image = `<img alt="${
     escapeHtml(alt)
-  }" style="max-width:100%" src="data:image/svg+xml;base64,${data}">`;
+  }" style="max-width:100%;min-width:${least}px" src="data:image/svg+xml;base64,${data}">`;
   const words = caption === undefined
     ? ""
     : `<figcaption>${caption.split("\n").map(escapeHtml).join("; ")}</figcaption>`;

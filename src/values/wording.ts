@@ -70,9 +70,11 @@ export function shortened(text: string, maxLength: number): string {
 /** What a notebook shows in one line beside an open side bar, in characters. */
 const COLUMNS = 60;
 
+/** A word, with the flags behind it and the options of a call: people copy commands and calls. */
+const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
+
 /**
- * A text broken at blanks into lines; a longer word, such as an address, stays whole. No line begins
- * with a flag: people copy commands.
+ * A text broken at blanks into lines; a longer word, such as an address, stays whole.
  *
  * @param indent What the lines after the first begin with.
  * @param columns The most characters of a line.
@@ -81,7 +83,7 @@ export function wrapped(text: string, indent = "", columns: number = COLUMNS): s
   const lines: string[] = [];
   const start = text.length - text.trimStart().length;
   let line = text.slice(0, start);
-  for (const word of text.slice(start).split(/ +(?!-\S)/)) {
+  for (const word of text.slice(start).match(WORD) ?? []) {
     const longer = line.trim() === "" ? line + word : `${line} ${word}`;
     if (longer.length <= columns || line.trim() === "") line = longer;
     else {

@@ -4,8 +4,9 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type Diagnosis, type SessionStatus } from "../../mod.ts";
-import { diagnosisCard, statusCard } from "../../src/display/card.ts";
+import { diagnosisCard, downloadsCard, statusCard } from "../../src/display/card.ts";
 import { displayable } from "../../src/display/displayable.ts";
+import { ApiError } from "../../src/errors/errors.ts";
 import { diagnosisText, statusText } from "../../src/display/status_text.ts";
 import { jsonText } from "../../src/values/wording.ts";
 
@@ -304,6 +305,42 @@ Deno.test("a status stays plain data: what makes it show is neither listed nor i
   assertEquals(Object.keys(status), Object.keys(made()));
   assertEquals(JSON.stringify(status), JSON.stringify(made()));
   assertEquals(Deno.inspect(status), statusText(made()));
+});
+
+Deno.test("a call that a card names stays in one line", () => {
+  const portal = made({ source: "portal", canRefresh: false, state: "expired" });
+  const checks = [{
+    name: "a",
+    level: "fail" as const,
+    message: "b",
+    fix: "run logout({ now: 1 })",
+  }];
+  for (const card of [statusCard(portal), diagnosisCard({ ok: false, checks })]) {
+    const [, options = ""] = /log(?:in|out)\(\{(.*?)\}\)/.exec(card) ?? [];
+    assertMatch(options, /^\u00a0\w+:\u00a0\S+\u00a0$/);
+  }
+});
+
+Deno.test("the card of many downloads says of each failure what to do, on a line of its own", () => {
+  const error = new ApiError(
+    "API_STATUS",
+    "Cannot GET it, as <it> is not there",
+    "check the path",
+    {
+      method: "GET",
+      url: "https://api.example/v1/x",
+    },
+  );
+  const counts = { saved: 0, kept: 0, failed: 2 };
+  const failed = [error, new TypeError("no network")]
+    .map((error) => ({ input: "/v1/x", file: "x.json", error }));
+  const card = downloadsCard({ saved: [], kept: [], failed, counts, bytes: 0, milliseconds: 0 });
+  const lines = card.replace(/<br>/g, "\n").replace(/<[^>]*>/g, "");
+  assertStringIncludes(
+    lines,
+    "/v1/x → x.json\nCannot GET it, as &lt;it&gt; is not there\n→ check the path",
+  );
+  assertStringIncludes(lines, "/v1/x → x.json\nno network");
 });
 
 Deno.test("the card of a portal token links to the portal, and its text names it", () => {

@@ -49,10 +49,18 @@ Deno.test("plot() writes title, legend and caption, and the caption where only t
   assertEquals(texts.slice(-2), ["A &lt;week&gt;", "warm"]);
   assertEquals(
     html,
-    '<figure style="margin:0"><img alt="A &lt;week&gt;" style="max-width:100%" src="data:image/svg+xml;base64,">' +
+    '<figure style="margin:0"><img alt="A &lt;week&gt;" style="max-width:100%;min-width:420px" src="data:image/svg+xml;base64,">' +
       "<figcaption>mean 8 °C; most 14 °C</figcaption></figure>",
   );
   assertEquals(text, "A <week>\nmean 8 °C\nmost 14 °C");
+});
+
+Deno.test("a plot is not made too narrow to read, and a small one not larger", async () => {
+  const least = async (width: number) => {
+    const { html } = await drawn({ width, marks: (Plot) => Plot.dot(ROWS, { x: "time" }) });
+    return /min-width:(\d+)px/.exec(html)?.[1];
+  };
+  assertEquals([await least(900), await least(200)], ["420", "200"]);
 });
 
 Deno.test("plot() makes room for a legend of many names, and for none if none is wanted", async () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { durationText, spanText } from "../../src/values/wording.ts";
+import { durationText, spanText, wrapped } from "../../src/values/wording.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -25,6 +25,16 @@ Deno.test("spanText() says a span in the unit that people would take", () => {
   ) {
     assertEquals(spanText(ms), text, `${ms} ms`);
   }
+});
+
+Deno.test("wrapped() breaks a text at blanks, and never within the options of a call", () => {
+  const lead = "word ".repeat(9);
+  assertEquals(
+    wrapped(`${lead}and run login({ strategy: "portal" }) again, or nothing`, "  "),
+    `${lead}and run\n  login({ strategy: "portal" }) again, or nothing`,
+  );
+  assertEquals(wrapped(`${lead}and run {abcd efgh}`), `${lead}and run {abcd\nefgh}`);
+  assertEquals(wrapped(""), "");
 });
 
 Deno.test("durationText() says a duration in its two largest units", () => {

@@ -67,12 +67,18 @@ export function deliveryError(
 }
 
 function originsText({ username, password, envFile = "the .env" }: CredentialOrigins): string {
-  const from = (origin: SettingOrigin | "typed", name: "username" | "password") => {
+  const { username: USERNAME, password: PASSWORD } = VARIABLES;
+  const place = (origin: "file" | "environment") => origin === "file" ? envFile : "the environment";
+  if (username === password) {
+    if (username === "typed") return "both were typed";
+    if (username === "option") return "both came as options";
+    return `both came from ${place(username)} (${USERNAME}, ${PASSWORD})`;
+  }
+  const from = (origin: CredentialOrigins["username"], variable: string) => {
     if (origin === "typed") return "was typed";
-    if (origin === "option") return `came as the option ${name}`;
-    return `came from ${VARIABLES[name]} in ${origin === "file" ? envFile : "the environment"}`;
+    return origin === "option" ? "came as an option" : `came from ${variable} in ${place(origin)}`;
   };
-  return `the user name ${from(username, "username")}, the password ${from(password, "password")}`;
+  return `the user name ${from(username, USERNAME)}, the password ${from(password, PASSWORD)}`;
 }
 
 /** What was refused. An answer of the wrong kind is treated as `UNEXPECTED_RESPONSE`. */

@@ -334,7 +334,7 @@ export class Engine {
     const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
     this.notices.clear("STORED_IGNORED");
     const here = hadSession
-      ? `signed out: ${holders} no tokens any more`
+      ? `signed out here: ${holders} no tokens any more`
       : `there was no session to end: ${holders} no tokens`;
     const remotely = told.text === undefined ? "" : `; ${told.text}`;
     const isMissed = remote === "everywhere" && !hadSession;

@@ -295,8 +295,8 @@ function namedBy(settings: Settings): string[] {
     : ["authUrl"] as const;
   const origins = parts.map((name) => settings.origin(name));
   // One part in the file is enough to lead to another host.
-  if (origins.includes("file")) return [`(named in ${displayPath(settings.envFile)})`];
-  return origins.includes("environment") ? ["(named in the environment)"] : [];
+  if (origins.includes("file")) return [`(host set in ${displayPath(settings.envFile)})`];
+  return origins.includes("environment") ? ["(host set in the environment)"] : [];
 }
 
 /** The portal string (section 2.3): it needs no other setting and brings no refresh token. */

@@ -127,7 +127,7 @@ export function whyNot(
     }`,
     source === "portal"
       ? [
-        `copy a new one in ${portalName(portalUrl)} ("Copy Token") and run `,
+        `choose "Copy Token" in ${portalName(portalUrl)} and run `,
         { call: "login", options: { strategy: "portal" } },
       ]
       : ["run ", { call: "login", options: { force: true } }],

@@ -16,7 +16,7 @@ import {
 const FIRST = "press Enter for user name and password:";
 const PORTAL = '"Copy Token" string:';
 const NAME = "User name:";
-const PASSWORD = "(named in .env):";
+const PASSWORD = "(host set in .env):";
 const AGAIN = "That password was rejected.";
 const ESCAPE = "\u001b[";
 
@@ -78,7 +78,7 @@ deskTest("login asks for user name and password, the latter masked", async (desk
     [NAME, "ada\r"],
     [PASSWORD, `${desk.password}\r`],
   ]);
-  assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(named in \.env\): /);
+  assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(host set in \.env\): /);
   assertStringIncludes(seen.screen, "Signed in as ada");
   assertHides(seen, desk);
   assert(seen.sane);

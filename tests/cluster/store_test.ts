@@ -41,7 +41,7 @@ testNeeding(
       const { state, notes } = await other.logout();
       assertEquals([state, notes?.join()], [
         "none",
-        `signed out: this session and the store at ${host} hold no tokens any more; also at the provider`,
+        `signed out here: this session and the store at ${host} hold no tokens any more; also at the provider`,
       ]);
       assertEquals((await rejection(one.refresh())).code, "NO_SESSION");
       assertEquals((await rejection(call(session()))).code, "NO_SESSION");

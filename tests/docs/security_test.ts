@@ -73,7 +73,10 @@ Deno.test("after a logout another process goes on with its access token until it
   await other.accessToken();
   const { state, notes } = await world.session.logout();
   assertEquals(state, "none");
-  assertMatch(notes?.join() ?? "", /signed out: this session and .*\.env hold no tokens any more/);
+  assertMatch(
+    notes?.join() ?? "",
+    /signed out here: this session and .*\.env hold no tokens any more/,
+  );
   assertEquals((await other.login()).state, "valid");
   world.clock.advance(1_700);
   assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");

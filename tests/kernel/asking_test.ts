@@ -96,7 +96,7 @@ Deno.test("in a notebook login() takes user name and password, the former openly
     assertEquals(masks(result), [true, false, true]);
     assertMatch(
       result.inputs[2]?.prompt ?? "",
-      /^Password of ada for 127\.0\.0\.1:\d+\n\(named in the environment\):$/,
+      /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
     );
     assertStringIncludes(kept(result), "Signed in as ada");
     assertHides(kept(result), desk);
@@ -281,7 +281,7 @@ const LOGIN = "console.log(await login());";
 const FAILING = "await login().catch((error) => console.log(error.code, error.message));";
 const FIRST = "press Enter for user name and password:";
 const NAME = "User name:";
-const PASSWORD = "(named in the environment):";
+const PASSWORD = "(host set in the environment):";
 
 deskTest("in a terminal login() takes a portal string and shows none of it", async (desk) => {
   const seen = await typed(desk, LOGIN, [[FIRST, `${desk.portalString}\r`]]);

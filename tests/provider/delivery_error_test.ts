@@ -18,17 +18,23 @@ const origins: [string, CredentialOrigins, RegExp][] = [
   [
     "the environment",
     { username: "environment", password: "environment" },
-    /; the user name came from USERNAME in the environment, the password came from PASSWORD in the environment; 2 in a row; check both/,
+    /; both came from the environment \(USERNAME, PASSWORD\); 2 in a row; check both/,
   ],
   [
     "the .env and a prompt",
     { username: "file", password: "typed", envFile: "/home/ada/.env" },
     /; the user name came from USERNAME in \/home\/ada\/\.env, the password was typed; 2 in a row; /,
   ],
+  ["questions", { username: "typed", password: "typed" }, /; both were typed; 2 in a row; /],
+  [
+    "options and the environment",
+    { username: "option", password: "environment" },
+    /; the user name came as an option, the password came from PASSWORD in the environment; /,
+  ],
   [
     "options",
     { username: "option", password: "option" },
-    /; the user name came as the option username, the password came as the option password; /,
+    /; both came as options; /,
   ],
 ];
 for (const [place, from, told] of origins) {

@@ -84,7 +84,7 @@ Deno.test("logout() says that it signed out, and the next login takes that back"
   await world.session.login();
   const out = await world.session.logout({ revoke: false });
   assertEquals(out.state, "none");
-  assertMatch((out.notes ?? []).join(), /^signed out: .*\.env hold no tokens any more$/);
+  assertMatch((out.notes ?? []).join(), /^signed out here: .*\.env hold no tokens any more$/);
   assertEquals(linesOf(world.envFile), {});
   assertEquals((await world.session.login()).notes ?? [], []);
 });

@@ -219,8 +219,8 @@ Deno.test("the error of a session that cannot be refreshed tells the expiry and 
     const { message } = await rejection(world.session.refresh());
     assert(
       message.startsWith(
-        `Cannot refresh the session: there is no refresh token, and the access token ${expiry}; copy a ` +
-          'new one in the portal ("Copy Token") and run login({ strategy: "portal" }) (help: ',
+        `Cannot refresh the session: there is no refresh token, and the access token ${expiry}; ` +
+          'choose "Copy Token" in the portal and run login({ strategy: "portal" }) (help: ',
       ),
       message,
     );

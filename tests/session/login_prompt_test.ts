@@ -53,7 +53,7 @@ Deno.test("the prompt for a password names the host that gets it, and the file t
   const host = new URL(authUrl).host.replaceAll(".", "\\.");
   assertMatch(
     asked[0]?.message ?? "",
-    new RegExp(`^Password of student for ${host}\n\\(named in .*\\.env\\):$`),
+    new RegExp(`^Password of student for ${host}\n\\(host set in .*\\.env\\):$`),
   );
 });
 
@@ -67,7 +67,7 @@ Deno.test("a host that is put together from parts is named by the file if one pa
   await rejection(session.login({ strategy: "password" }));
   assertMatch(
     asked[0]?.message ?? "",
-    /^Password of student for idp\.north-1\.stranger\.example\n\(named in .*\.env\):$/,
+    /^Password of student for idp\.north-1\.stranger\.example\n\(host set in .*\.env\):$/,
   );
 });
 

@@ -16,7 +16,7 @@ Deno.test("a session with PORTAL_URL says where a new portal string is", async (
     assertStringIncludes(status.warnings.join(), `copy a new one at ${PORTAL} or log in`);
     world.clock.advance(7_200);
     const { message } = await rejection(session.authFetch("/v1/whoami"));
-    assertStringIncludes(message, `copy a new one in the portal ${PORTAL} ("Copy Token")`);
+    assertStringIncludes(message, `choose "Copy Token" in the portal ${PORTAL} and run`);
   });
 });
 

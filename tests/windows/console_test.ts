@@ -49,7 +49,7 @@ function consoleTest(name: string, use: (desk: Desk) => Promise<void>): void {
 /** Wine takes over the terminal when the console is read first: what comes before must not be lost. */
 const LISTENING = ["sh", "-c", 'stty raw -echo; "$0" "$@"'];
 
-const ASKED = "(named in .env):";
+const ASKED = "(host set in .env):";
 
 consoleTest("the console of Windows masks a password, and takes it", async (desk) => {
   const seen = await desk.login([ASKED, `x\x7f${desk.password}\r`]);

@@ -42,7 +42,7 @@ function told({ sent }: Portless): unknown[][] {
 
 function noteOf({ state, notes }: SessionStatus): string {
   assertEquals(state, "none");
-  return notes?.join("\n").replace(/^signed out: .*? no tokens any more/, "") ?? "";
+  return notes?.join("\n").replace(/^signed out here: .*? no tokens any more/, "") ?? "";
 }
 
 Deno.test("logout() revokes the refresh token, after it was forgotten here", async () => {

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
+import { diagnosisCard } from "../../src/display/card.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
 import { code, printed, value } from "./notebook_builders.ts";
@@ -55,6 +56,35 @@ Deno.test("every notebook fits a small screen, and each value is under its own c
     }
   }
   assertEquals(problems, []);
+});
+
+/** What a card's frame and names look like, whatever their colors. */
+function cardStyles(html: string): string[] {
+  return [/<div role="group"[^>]*>/, /<table[^>]*>/, /<th [^>]*>/]
+    .map((tag) => tag.exec(html)?.[0].replace(/#\w+/g, "color") ?? "none");
+}
+
+Deno.test("the files of the notebooks hold cards as they are made today", async () => {
+  const today = cardStyles(diagnosisCard({
+    ok: true,
+    checks: [{ name: "clock", level: "ok", message: "right" }],
+  }));
+  let cards = 0;
+  for (const path of await listNotebooks()) {
+    for (const { number, cell } of codeCells(await readNotebook(path))) {
+      for (const output of cell.outputs) {
+        const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
+        if (!html.includes('aria-label="platform-auth"')) continue;
+        cards++;
+        assertEquals(
+          cardStyles(html),
+          today,
+          `${basename(path)} [${number}]: take its output out, then run with --update`,
+        );
+      }
+    }
+  }
+  assertEquals(cards > 10, true);
 });
 
 Deno.test("a long line, a plain value and an unmarked cell of the sandbox are found", () => {

@@ -57,7 +57,7 @@ import {
 } from "./store.ts";
 
 /** Makes the store of a session; replaced in tests. */
-export type OpenStore = (configuration: () => Configuration, notices: Notices) => SessionStore;
+export type OpenStore = (engine: Engine) => SessionStore;
 
 /** Why a refresh is made: it is time, it is nearly time, the user wants it, the API rejected the token. */
 type Reason = "due" | "early" | "forced" | "rejected";
@@ -160,7 +160,7 @@ export class Engine {
   }
 
   get store(): SessionStore {
-    return this.#store ??= this.#openStore(() => this.#configuration, this.notices);
+    return this.#store ??= this.#openStore(this);
   }
 
   /** The state as memory knows it; at first use what the store or the process environment holds. */
@@ -178,6 +178,23 @@ export class Engine {
   get isRejected(): boolean {
     const now = this.current;
     return now.kind !== "none" && now.rejected;
+  }
+
+  /**
+   * All that it remembers. What it does next depends on nothing else but its store and the calls under
+   * way, so that tests can tell whether two orders of events led to the same state.
+   */
+  get memory(): unknown {
+    return {
+      state: this.#state,
+      seen: this.#seen.tokens,
+      transactions: this.#transactions,
+      refreshing: this.#refreshing,
+      cooldowns: this.#cooldowns,
+      changes: this.#changes,
+      counts: [this.#startedCount, this.#lastAppliedOrder],
+      notices: this.notices.all,
+    };
   }
 
   // Calls that need a token.
@@ -927,8 +944,9 @@ const TO_END_OTHERS: Fix = [
 /** How long a logout waits for the answer to a refresh that was under way. */
 const LATE_ANSWER_MS = 3_000;
 
-function storeOf(configuration: () => Configuration, notices: Notices): SessionStore {
-  const { envFile, isInStore } = configuration();
+function storeOf(engine: Engine): SessionStore {
+  const configuration = () => engine.configuration;
+  const { notices, configuration: { envFile, isInStore } } = engine;
   if (isInStore) return new StoreOnDemand(configuration, notices);
   return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, configuration, notices);
 }

@@ -1,18 +1,19 @@
 import { violationsOf } from "./checks.ts";
-import type { Gate, Shared } from "./gates.ts";
+import { commute, withMemory } from "./commute.ts";
+import type { Event, Gate } from "./gates.ts";
 import { Order, type Wrap } from "./order.ts";
 import type { Scenario } from "./scenario.ts";
+import { type History, StateNames } from "./state_names.ts";
 
 /** What the orders of a scenario showed. */
 export interface Report {
   readonly scenario: Scenario;
-  /** Orders of events that the runs stand for. Orders that differ only in events that do not touch each other are one run. */
+  /** The orders of events that were explored: those that were run, and those that the runs stand for. */
   readonly orders: number;
-  /** Orders that were run to their end. */
   readonly runs: number;
   /** Whether all orders were explored. */
   readonly isComplete: boolean;
-  /** What must not be: how often, and the shortest order that shows it. */
+  /** What must not be: in how many runs, and the shortest of them. */
   readonly violations: ReadonlyMap<string, { count: number; trace: readonly string[] }>;
 }
 
@@ -23,141 +24,127 @@ export interface Limits {
   /** At most so many milliseconds. Default: no limit. */
   readonly ms?: number;
   readonly wrap?: Wrap;
+  /** Whether each order is a run of its own: so it is seen that nothing is missed otherwise. */
+  readonly isPlain?: boolean;
 }
-
-/**
- * A name for the state that a run has come to. Two runs with the same events, in orders that differ
- * only for events which touch nothing in common, have come to the same state.
- */
-class StateName {
-  readonly #names = new Map<string, number>();
-  #sessions: number[] = [];
-  #written = new Map<Shared, number>();
-  #read = new Map<Shared, number[]>();
-  /** The events by their names, which are told apart in a run. */
-  #events = new Map<string, number>();
-
-  constructor(readonly count: number) {
-    this.reset();
-  }
-
-  reset(): void {
-    this.#sessions = Array.from({ length: this.count }, () => 0);
-    this.#written = new Map();
-    this.#read = new Map();
-    this.#events = new Map();
-  }
-
-  add(
-    { name, session, isSeen = true, follows = "" }: Gate,
-    touched: ReadonlyMap<Shared, "read" | "written">,
-  ): number {
-    const isForAll = session === undefined;
-    const before = isForAll ? this.#sessions : isSeen && this.#sessions[session];
-    const parts: unknown[] = [name, before, this.#events.get(follows)];
-    const all = isForAll ? ALL.map((it) => [it, "written"] as const) : [...touched].sort();
-    for (const [what, how] of all) {
-      parts.push(what, how, this.#written.get(what), how === "written" && this.#reads(what));
-    }
-    const event = this.#name(parts);
-    this.#events.set(name, event);
-    for (const [what, how] of all) {
-      if (how === "written") {
-        this.#written.set(what, event);
-        this.#read.set(what, []);
-      } else this.#read.set(what, [...this.#reads(what), event]);
-    }
-    if (isForAll) this.#sessions.fill(event);
-    else if (isSeen) this.#sessions[session] = event;
-    const shared = ALL.map((what) => [this.#written.get(what), this.#reads(what)]);
-    return this.#name([this.#sessions, shared]);
-  }
-
-  #reads(what: Shared): number[] {
-    return (this.#read.get(what) ?? []).sort((a, b) => a - b);
-  }
-
-  #name(parts: readonly unknown[]): number {
-    const text = JSON.stringify(parts);
-    const known = this.#names.get(text);
-    if (known !== undefined) return known;
-    this.#names.set(text, this.#names.size + 1);
-    return this.#names.size;
-  }
-}
-
-const ALL: readonly Shared[] = ["store", "lock", "provider"];
 
 /** No scenario has so many events. */
 const TOO_MANY_EVENTS = 300;
 
-/** A place where orders part. */
-interface Fork {
-  readonly state: number;
-  readonly width: number;
-  taken: number;
-  /** Orders from here on, as far as they were explored. */
+/** What all orders that come to the same state have in common from there on. */
+interface State {
+  /** What may happen, as far as it was tried or is known. */
+  readonly steps: Map<string, Step>;
+  /** How many orders follow. */
   orders: number;
 }
 
-/** Explores all orders of a scenario, depth first. */
+interface Step {
+  readonly event: Event;
+  readonly to: State;
+}
+
+/** A place on the way of the run. */
+interface Place {
+  readonly history: History;
+  readonly state: State;
+  /** Events that are to be tried here. */
+  readonly left: string[];
+  /** The event that the run goes on with. */
+  tried: string;
+}
+
+/**
+ * Explores all orders of a scenario, depth first. Sessions cannot be copied, so each run begins anew. It
+ * goes to the last place where an event is left to try, and on until all that may follow is known.
+ *
+ * Two things make the runs fewer than the orders, and both leave nothing out. Orders that come to the
+ * same state go on as one (`StateNames`). And where two events commute (`commute()`), the second order
+ * of them is not run: it leads to the state that the first one led to.
+ */
 export async function explore(scenario: Scenario, limits: Limits = {}): Promise<Report> {
-  const { runs: mostRuns = Infinity, ms = Infinity } = limits;
+  const { runs: mostRuns = Infinity, ms = Infinity, isPlain = false } = limits;
   const until = performance.now() + ms;
   const violations: Violations = new Map();
-  const names = new StateName(scenario.sessions);
-  /** How many orders follow from states that are explored. */
-  const explored = new Map<number, number>();
-  const path: Fork[] = [];
+  const names = new StateNames();
+  const states = new Map<number, State>();
+  const first: State = { steps: new Map(), orders: 0 };
+  const path: Place[] = [];
   let runs = 0;
-  let orders = 0;
-  for (;;) {
+  do {
     const order = await started(scenario, limits.wrap);
-    names.reset();
-    let state = 0;
-    let found: number | undefined;
-    for (let depth = 0;; depth++) {
-      const choices = order.choices();
-      const fork = path[depth] ?? { state, width: choices.length, taken: 0, orders: 0 };
-      if (path[depth] === undefined) path.push(fork);
-      if (fork.width !== choices.length || fork.state !== state) {
-        throw new Error(`The same events led elsewhere: ${order.trace.join("; ")}`);
-      }
-      const choice = choices[fork.taken];
-      if (choice === undefined) break;
-      order.gates.touched.clear();
-      await order.let(choice);
-      if (depth > TOO_MANY_EVENTS) {
-        note(violations, ["it never comes to a rest"], order.trace);
-        found = 1;
+    if (runs++ === 0) {
+      path.push({
+        history: names.begin(order.snapshot),
+        state: first,
+        left: next(order),
+        tried: "",
+      });
+    }
+    for (const { tried } of path.slice(0, -1)) await order.let(choiceOf(order, tried));
+    for (let place = path.at(-1); place !== undefined && place.left.length > 0;) {
+      const tried = place.tried = place.left.shift() ?? "";
+      const happened = await order.let(choiceOf(order, tried));
+      const snapshot = order.snapshot;
+      const history = names.after(place.history, happened, snapshot);
+      const name = isPlain ? states.size : names.of(history, snapshot);
+      const known = states.get(name);
+      const to = known ?? { steps: new Map(), orders: 0 };
+      states.set(name, to);
+      place.state.steps.set(tried, { event: withMemory(happened, place.history, history), to });
+      if (known) break;
+      const choices = next(order);
+      const isEndless = order.trace.length > TOO_MANY_EVENTS;
+      if (choices.length === 0 || isEndless) {
+        const found = isEndless ? ["it never comes to a rest"] : await violationsOf(order);
+        note(violations, found, order.trace);
+        to.orders = 1;
         break;
       }
-      state = names.add(choice, order.gates.touched);
-      found = path[depth + 1] === undefined ? explored.get(state) : undefined;
-      if (found !== undefined) break;
+      if (!isPlain) inferSteps(place.state, tried, to, choices);
+      const left = choices.filter((choice) => !to.steps.has(choice));
+      path.push(place = { history, state: to, left, tried: "" });
     }
-    if (found === undefined) {
-      runs++;
+    // Back to the last place where an event is left to try.
+    for (let place = path.at(-1); place?.left.length === 0; place = path.at(-1)) {
+      place.state.orders = ordersFrom(place.state);
       path.pop();
-      explored.set(state, found = 1);
-      note(violations, await violationsOf(order), order.trace);
     }
-    // Back to the last place where another order is left.
-    for (let fork = path.at(-1); fork !== undefined; fork = path.at(-1)) {
-      fork.orders += found;
-      fork.taken++;
-      if (fork.taken < fork.width) break;
-      path.pop();
-      found = fork.orders;
-      explored.set(fork.state, found);
-      orders = found;
-    }
-    const isComplete = path.length === 0;
-    if (isComplete || runs >= mostRuns || performance.now() > until) {
-      if (!isComplete) orders = path.reduce((sum, fork) => sum + fork.orders, 0);
-      return { scenario, orders, runs, isComplete, violations };
-    }
+  } while (path.length > 0 && runs < mostRuns && performance.now() < until);
+  const isComplete = path.length === 0;
+  const orders = isComplete
+    ? first.orders
+    : path.reduce((sum, { state }) => sum + ordersFrom(state), 0);
+  return { scenario, orders, runs, isComplete, violations };
+}
+
+function ordersFrom({ steps }: State): number {
+  return [...steps.values()].reduce((sum, { to }) => sum + to.orders, 0);
+}
+
+/**
+ * Finds out without a run where events lead that commute with the one that led here: they could have
+ * happened before it, and what follows from that was explored.
+ */
+function inferSteps(before: State, tried: string, here: State, choices: readonly string[]): void {
+  const step = before.steps.get(tried);
+  for (const name of choices) {
+    const other = before.steps.get(name);
+    if (step === undefined || other === undefined || !commute(step.event, other.event)) continue;
+    const both = other.to.steps.get(tried);
+    if (both) here.steps.set(name, { event: other.event, to: both.to });
   }
+}
+
+/** What may happen next, by name. */
+function next(order: Order): string[] {
+  return order.choices().map(({ name }) => name);
+}
+
+function choiceOf(order: Order, name: string): Gate {
+  const choice = order.choices().find((each) => each.name === name);
+  if (choice) return choice;
+  throw new Error(`No "${name}" among: ${next(order).join("; ")}`);
 }
 
 /** Runs so many orders at random. */
@@ -191,14 +178,7 @@ export async function replay(
   wrap?: Wrap,
 ): Promise<{ order: Order; violations: string[] }> {
   const order = await started(scenario, wrap);
-  for (const name of trace) {
-    const choices = order.choices();
-    const choice = choices.find((each) => each.name === name);
-    if (choice === undefined) {
-      throw new Error(`No "${name}" among: ${choices.map((each) => each.name).join("; ")}`);
-    }
-    await order.let(choice);
-  }
+  for (const name of trace) await order.let(choiceOf(order, name));
   return { order, violations: await violationsOf(order) };
 }
 

@@ -11,6 +11,8 @@ export class GateRedis {
   readonly #place: SharedPlace;
   readonly #script = new RedisScript();
   readonly #unheard = new Set<{ count: number }>();
+  /** All questions that were answered, the first one first. */
+  #answered = "";
 
   constructor(place: SharedPlace) {
     this.#place = place;
@@ -26,6 +28,11 @@ export class GateRedis {
     const connect = (url: URL) =>
       Promise.resolve(this.#connection(url.username.charCodeAt(0) - 65));
     Object.assign(Connection, { to: connect });
+  }
+
+  /** Its answers tell the time: only who asked the same in the same order was told the same. */
+  get contents(): unknown {
+    return [this.#answered, ...[...this.#unheard].map(({ count }) => count)];
   }
 
   static addressOf(session: number): string {
@@ -65,7 +72,9 @@ export class GateRedis {
 
   #answer(session: number, words: Words): unknown {
     const { gates, provider, writes } = this.#place;
+    this.#answered += `${gates.last}; `;
     gates.touch("store", "written");
+    gates.learn(this.#answered);
     const done = this.#script.run(words, provider.now);
     if (done.hasWritten) {
       const lines: { ACCESS_TOKEN?: string } = JSON.parse(this.#script.kept.data || "{}");

@@ -4,7 +4,7 @@ import type { SessionStore, Stored, Transaction, Wait, Written } from "../../src
 import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
 import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
 import type { Gates } from "./gates.ts";
-import { type Provider, tokenName } from "./provider.ts";
+import { type Provider, tokenName, withoutTimes } from "./provider.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A write that reached the store. */
@@ -33,6 +33,23 @@ export class SharedPlace {
     this.writes.push({ by, login: name?.login, text: name?.text ?? "none" });
   }
 
+  /** All that the sessions can come to know of it, and what is looked at in the end. */
+  get contents(): unknown {
+    return [this.text, this.holder, this.writes];
+  }
+
+  /** The lines. */
+  get text(): string {
+    return `${this.number} ${withoutTimes(this.lines)}`;
+  }
+
+  /** @returns The number of the last write. */
+  look(): number {
+    this.gates.touch("store", "read");
+    this.gates.learn(`${this.number}`);
+    return this.number;
+  }
+
   /** What tells that something else is there. */
   get revision(): string {
     return this.scenario.store === "by text" ? this.lines : `${this.number}`;
@@ -57,9 +74,16 @@ export class GateStore implements SessionStore {
     this.#world = world;
   }
 
+  /** What it remembers. */
+  get memory(): unknown {
+    return withoutTimes(this.#seen?.revision ?? "");
+  }
+
   read(): Stored {
     const { gates, revision, lines } = this.#place;
+    const isNews = this.#seen?.revision !== revision;
     gates.touch("store", "read");
+    gates.learn(`${isNews ? "news" : "seen"}: ${this.#place.text}`);
     if (this.#seen?.revision === revision) return this.#seen.stored;
     const stored = { tokens: tokensIn(lines, this.#world()) };
     this.#seen = { revision, stored };
@@ -89,7 +113,7 @@ export class GateStore implements SessionStore {
     const place = this.#place;
     const { gates, provider } = place;
     signal?.throwIfAborted();
-    let known = place.number;
+    let known = place.look();
     for (;;) {
       const way = provider.isOpen ? "" : await gates.wait(this.#session, "lock", () => {
         if (place.holder === undefined) return [""];
@@ -104,7 +128,7 @@ export class GateStore implements SessionStore {
         return false;
       }
       if (way === "asked again") {
-        known = place.number;
+        known = place.look();
         if (isServed?.()) return false;
         continue;
       }
@@ -120,7 +144,9 @@ export class GateStore implements SessionStore {
     const isFree = provider.isOpen;
     const ways = () => provider.budget.failedWrites ? ["", "fails"] : [""];
     const way = isFree ? "" : await gates.wait(this.#session, "write", ways);
+    const isOther = expected !== undefined && expected !== place.revision;
     gates.touch("store", "written");
+    gates.learn(isOther ? "others wrote" : `${place.number}`);
     if (way === "fails") {
       provider.budget = {
         ...provider.budget,
@@ -130,7 +156,7 @@ export class GateStore implements SessionStore {
       const problem = new ConfigError("ENV_FILE", "Cannot write the store", "make room");
       return { kind: "failed", problem, stored: this.read() };
     }
-    if (expected !== undefined && expected !== place.revision) {
+    if (isOther) {
       return { kind: "others wrote", stored: this.read() };
     }
     place.put(this.#session, tokens);

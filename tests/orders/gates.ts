@@ -1,18 +1,28 @@
 /** What happens outside of the sessions, one thing at a time, in an order that the explorer chooses. */
 
-/** What is shared between sessions. An event that touches none of them is between a session and itself. */
-export type Shared = "store" | "lock" | "provider";
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** What is shared between calls: an event that touches none of it is between a call and itself. */
+export type Shared = "store" | "lock" | "all logins" | `login ${string}` | `memory ${number}`;
 
 /** Something that may happen next. */
 export interface Gate {
   readonly name: string;
   /** The session that waits for it; `undefined`: all of them take part. */
   readonly session: number | undefined;
+  /** The call of it that waits; `undefined`: it may concern all of them. */
+  readonly call?: string | undefined;
   /** Whether the session goes on by it. Else it only changes what is shared, such as a request that arrives. */
   readonly isSeen?: boolean;
   /** The event without which it would not be. */
   readonly follows?: string;
   open(): void;
+}
+
+/** What happened. */
+export interface Event extends Pick<Gate, "name" | "session" | "call" | "isSeen" | "follows"> {
+  readonly touched: ReadonlyMap<Shared, "read" | "written">;
+  readonly learned: readonly string[];
 }
 
 /** What is known of an event in advance. */
@@ -25,6 +35,7 @@ export interface EventKind {
 interface Waiting {
   readonly name: string;
   readonly session: number;
+  readonly call: string | undefined;
   readonly kind: EventKind;
   /** In how many ways it may go now. None: it cannot happen yet. */
   ways(): readonly string[];
@@ -36,16 +47,25 @@ export class Gates {
   #waiting: Waiting[] = [];
   readonly #counts = new Map<string, number>();
   readonly #dead = new Set<number>();
+  /** The call on whose behalf something is done. */
+  readonly call = new AsyncLocalStorage<string>();
   /** Grows with all that happens: at rest it stands still. */
   activity = 0;
   /** The event that happened last. */
   last = "";
   readonly touched = new Map<Shared, "read" | "written">();
+  /** What the session learned by it: nothing else of what is shared can change what it does. */
+  readonly learned: string[] = [];
 
   /** Notes that the event that goes on read or changed something shared. */
   touch(what: Shared, how: "read" | "written"): void {
     this.activity++;
     if (how === "written" || !this.touched.has(what)) this.touched.set(what, how);
+  }
+
+  /** Notes what the session learned by the event that goes on. */
+  learn(what: string): void {
+    if (what !== this.learned.at(-1)) this.learned.push(what);
   }
 
   /**
@@ -63,9 +83,8 @@ export class Gates {
     signal?: AbortSignal | null,
     kindOfEvent: EventKind = {},
   ): Promise<string> {
-    const base = `${nameOf(session)}: ${kind}`;
-    const count = (this.#counts.get(base) ?? 0) + 1;
-    this.#counts.set(base, count);
+    const call = this.call.getStore();
+    const name = this.#nameOf(`${call ?? nameOf(session)}: ${kind}`, kindOfEvent);
     this.activity++;
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -78,8 +97,9 @@ export class Gates {
         reject(signal?.reason);
       };
       const waiting: Waiting = {
-        name: count === 1 ? base : `${base} (${count})`,
+        name,
         session,
+        call,
         kind: kindOfEvent,
         ways,
         open: (way) => {
@@ -93,12 +113,21 @@ export class Gates {
     });
   }
 
+  /** Events are told apart by numbers. An answer has that of its request, whichever arrives first. */
+  #nameOf(base: string, { follows }: EventKind): string {
+    if (follows !== undefined) return base + (/ \(\d+\)$/.exec(follows)?.[0] ?? "");
+    const count = (this.#counts.get(base) ?? 0) + 1;
+    this.#counts.set(base, count);
+    return count === 1 ? base : `${base} (${count})`;
+  }
+
   /** What may happen next. */
   choices(): Gate[] {
     return this.#waiting.filter(({ session }) => !this.#dead.has(session)).flatMap((waiting) =>
       waiting.ways().map((way) => ({
         name: way === "" ? waiting.name : `${waiting.name}, ${way}`,
         session: waiting.session,
+        call: waiting.call,
         isSeen: !waiting.kind.unseen?.includes(way),
         ...(waiting.kind.follows !== undefined && { follows: waiting.kind.follows }),
         open: () => {
@@ -107,6 +136,11 @@ export class Gates {
         },
       }))
     );
+  }
+
+  /** Whether something may still happen on behalf of a call. */
+  isWaiting(call: string): boolean {
+    return this.#waiting.some((each) => each.call === call);
   }
 
   /** The process of a session ends: nothing happens to it any more. */

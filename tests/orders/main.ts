@@ -8,6 +8,9 @@
  * default 1; `pattern`: only scenarios whose part and name match, such as "^two operations". Named
  * scenarios and those of up to four operations are explored to their end, where the time is enough, in
  * an order by chance; then orders by chance of four and six operations with all that may go wrong.
+ *
+ * `explore.ts` says how few runs stand for all orders, and why none is left out: `state_names.ts` for
+ * orders that come to the same state, `commute.ts` for events that touch nothing in common.
  */
 import { randomFrom } from "../support/random.ts";
 import { explore, type Report, sample } from "./explore.ts";

@@ -6,10 +6,10 @@ import { worldOf } from "../../src/runtime/world.ts";
 import { makeTokens } from "../../src/values/tokens.ts";
 import { Secret } from "../../src/values/secret.ts";
 import { ACCOUNT } from "./account.ts";
-import { type Gate, Gates, nameOf } from "./gates.ts";
+import { type Event, type Gate, Gates, nameOf } from "./gates.ts";
 import { GateRedis } from "./gate_redis.ts";
 import { GateStore, SharedPlace } from "./gate_store.ts";
-import { Provider, tokenName } from "./provider.ts";
+import { Provider, tokenName, withoutTimes } from "./provider.ts";
 import type { Op, Scenario } from "./scenario.ts";
 
 /** What became of an operation. */
@@ -28,10 +28,25 @@ export interface Outcome {
   isAborted?: boolean;
 }
 
+/** What a run has come to, so that it can be compared with others. */
+export interface Snapshot {
+  /** What is shared. */
+  readonly contents: unknown;
+  /** What each session remembers. */
+  readonly memories: readonly string[];
+  /** The calls that began, and what became of those that are over. */
+  readonly calls: readonly {
+    readonly label: string;
+    readonly session: number;
+    readonly outcome: string | undefined;
+  }[];
+}
+
 /** Puts something between a session and its store, as a fault does. */
 export type Wrap = (store: SessionStore, session: number) => SessionStore;
 
 const AN_HOUR_MS = 3_600_000;
+const A_SECOND_MS = 1_000;
 const LONGEST_PAUSE_MS = 2_500;
 /** The name of the login that all sessions know at the beginning. */
 export const FIRST_LOGIN = "first";
@@ -57,6 +72,8 @@ export class Order {
   readonly unhandled: string[] = [];
   readonly #redis: GateRedis | undefined;
   readonly #sessions: ConfigurableSession[] = [];
+  /** What each session remembers. */
+  readonly #memories: (() => unknown)[] = [];
   readonly #aborts = new Map<string, AbortController>();
   readonly #began: number[] = [];
 
@@ -134,10 +151,14 @@ export class Order {
       ...(this.#redis && { store: GateRedis.addressOf(session), storeKey: "" }),
     };
     const world = worldOf(options);
-    const store = this.wrap(new GateStore(this.place, session, () => world), session);
+    const gateStore = new GateStore(this.place, session, () => world);
+    const store = this.wrap(gateStore, session);
     const made = this.#redis
       ? makeSession(options, false)
-      : makeSession(options, false, () => store);
+      : makeSession(options, false, (engine) => {
+        this.#memories[session] = () => [engine.memory, gateStore.memory];
+        return store;
+      });
     this.#sessions.push(made);
     this.#began.push(0);
     // At first use it reads the store.
@@ -165,6 +186,7 @@ export class Order {
       found.push({
         name: `${label} begins`,
         session: isForAll(op) ? undefined : op.by,
+        call: label,
         open: () => this.#start(outcome),
       });
     }
@@ -199,13 +221,56 @@ export class Order {
     return found;
   }
 
-  /** Lets one of the choices happen. */
-  async let(choice: Gate): Promise<void> {
+  /** All that may follow depends on this, and on what the calls under way went through. */
+  get snapshot(): Snapshot {
+    const { place, provider, unhandled } = this;
+    return {
+      contents: [place.contents, provider.contents, this.#redis?.contents, unhandled],
+      memories: this.#sessions.map((_, session) => this.#memoryOf(session)),
+      calls: this.outcomes.filter(({ state }) => state !== "idle").map((outcome) => ({
+        label: outcome.label,
+        session: outcome.op.by,
+        outcome: this.#isOver(outcome) ? textOf(outcome) : undefined,
+      })),
+    };
+  }
+
+  #memoryOf(session: number): string {
+    if (this.gates.isDead(session)) return "dead";
+    return memoryText(this.#memories[session]?.(), this.provider.now - 1e12);
+  }
+
+  /** Whether nothing of a call goes on. */
+  #isOver({ op, label, state, isAborted }: Outcome): boolean {
+    if (this.gates.isDead(op.by)) return true;
+    if (this.#redis || state === "under way" || this.gates.isWaiting(label)) return false;
+    // What an abort left behind may wait for another call.
+    return !isAborted ||
+      !this.outcomes.some((it) =>
+        it.op.by === op.by && (it.state === "under way" || this.gates.isWaiting(it.label))
+      );
+  }
+
+  /** Lets one of the choices happen. @returns What happened. */
+  async let(choice: Gate): Promise<Event> {
+    const { gates, provider } = this;
     this.trace.push(choice.name);
     // No two events are at the same moment.
-    this.provider.now += 7;
+    const before = provider.now += 7;
+    gates.touched.clear();
+    gates.learned.length = 0;
     choice.open();
     await this.rest();
+    // Shorter times change nothing that a session does.
+    const isLong = provider.now - before > A_SECOND_MS;
+    return {
+      ...choice,
+      session: isLong ? undefined : choice.session,
+      // What the client's own store remembers is not known here: each event may concern all calls.
+      call: this.#redis ? undefined : choice.call,
+      touched: new Map(gates.touched),
+      learned: [...gates.learned],
+    };
   }
 
   /** Does one thing more, in which nothing goes wrong and nothing waits. */
@@ -228,18 +293,26 @@ export class Order {
       if (op.do === "revocation") provider.revokeAll();
       return;
     }
-    gates.touch("store", "read");
+    // What a logout did is told by the writes since it began.
+    const noteWrites = () => {
+      if (op.do === "logout" || op.do === "everywhere") {
+        gates.touch("store", "read");
+        gates.learn(`${writes.length}`);
+      }
+    };
+    noteWrites();
     outcome.state = "under way";
     outcome.nth = this.#began[op.by] ?? 0;
     this.#began[op.by] = outcome.nth + 1;
     outcome.writesBefore = writes.length;
     const signal = this.#signalOf(op);
     const end = (state: "resolved" | "rejected") => {
-      gates.touch("store", "read");
+      gates.activity++;
+      noteWrites();
       outcome.state = state;
       outcome.writesAfter = writes.length;
     };
-    this.#call(op, outcome.label, signal).then(
+    gates.call.run(outcome.label, () => this.#call(op, outcome.label, signal)).then(
       (value) => {
         outcome.value = value;
         end("resolved");
@@ -283,6 +356,30 @@ export class Order {
         throw new Error(`${op.do} is nothing that a session does`);
     }
   }
+}
+
+/** What became of a call, as far as it is looked at. */
+function textOf({ op, state, nth, value, error, isAborted, ...writes }: Outcome): string {
+  const isLogout = op.do === "logout" || op.do === "everywhere";
+  const during = isLogout && [writes.writesBefore, writes.writesAfter];
+  const why = error instanceof Error && "code" in error ? error.code : error && `${error}`;
+  return JSON.stringify([state, nth, op.do === "fetch" && value, why, isAborted, during]);
+}
+
+/** The same text for memories that make no difference. @param now By the clock of the sessions. */
+function memoryText(memory: unknown, now: number): string {
+  return JSON.stringify(memory ?? null, (key, value) => {
+    if (value instanceof AbortController) return value.signal.aborted;
+    if (value instanceof AbortSignal) return value.aborted;
+    if (value instanceof Secret) return withoutTimes(value.reveal());
+    // How much of a pause is left.
+    if (key.endsWith("Until") && value !== -Infinity) return Math.ceil((value - now) / 10_000);
+    if (value?.accessToken instanceof Secret) {
+      const { accessToken, refreshToken, source, learned: { refreshVariant, loginName } } = value;
+      return [accessToken, refreshToken, source, refreshVariant, loginName];
+    }
+    return value;
+  });
 }
 
 function isForAll(op: Op): boolean {

@@ -5,11 +5,20 @@ import type { EventKind, Gates } from "./gates.ts";
 /** One login as the provider knows it. */
 interface Login {
   revoked: boolean;
+  /** How many tokens it brought. */
+  issued: number;
   /** The refresh token that works. */
   newest: string;
   /** The session whose request brought it. */
   newestOf?: number;
   readonly first: string;
+}
+
+interface AccessToken {
+  readonly name: string;
+  readonly login: string;
+  readonly endsAt: number;
+  rejected: boolean;
 }
 
 const LIFETIME_MS = 1_800_000;
@@ -21,8 +30,7 @@ export class Provider {
   /** By the name of the operation that logged in. */
   readonly logins = new Map<string, Login>();
   readonly #refreshTokens = new Map<string, string>();
-  readonly #accessTokens = new Map<string, { login: string; endsAt: number; rejected: boolean }>();
-  #issued = 0;
+  readonly #accessTokens = new Map<string, AccessToken>();
   /** How many refreshes were answered with tokens. */
   refreshes = 0;
   /** Replaced refresh tokens that were sent again: by whom, and which session got the newer one. */
@@ -46,11 +54,24 @@ export class Provider {
 
   /** Logs in. @param operation What logs in: the first time that is the name of the login. */
   login(operation: string): { accessToken: string; refreshToken: string } {
-    const name = this.logins.has(operation) ? `${operation}-${this.logins.size}` : operation;
-    const refreshToken = `R${++this.#issued}.${name}`;
+    let name = operation;
+    this.#touch(name, "written");
+    for (let nth = 2; this.logins.has(name); nth++) name = `${operation}-${nth}`;
+    const refreshToken = `R1.${name}`;
     this.#refreshTokens.set(refreshToken, name);
-    this.logins.set(name, { revoked: false, newest: refreshToken, first: refreshToken });
-    return { accessToken: this.#accessToken(name), refreshToken };
+    const login = { revoked: false, issued: 1, newest: refreshToken, first: refreshToken };
+    this.logins.set(name, login);
+    return { accessToken: this.#accessToken(name, login), refreshToken };
+  }
+
+  /** All that its next answers depend on, and what is looked at in the end. Nothing in it depends on what came first elsewhere. */
+  get contents(): unknown {
+    const tokens = [...this.#accessTokens.values()].map(({ name, endsAt, rejected }) =>
+      `${name}${endsAt <= this.now ? " ended" : ""}${rejected ? " rejected" : ""}`
+    );
+    const { refreshes, reused, budget } = this;
+    const faults = [...this.faults].sort();
+    return [[...this.logins].sort(), tokens.sort(), refreshes, reused, faults, budget];
   }
 
   /** Every access token is rejected by the API from now on; refreshed ones are not. */
@@ -118,21 +139,19 @@ export class Provider {
       this.#fault("refusals");
       return answer(503, { message: "busy" });
     }
-    this.gates.touch("provider", "written");
     const { status, body } = this.#answer(session, operation, request);
-    if (signal?.aborted) throw signal.reason;
+    this.gates.learn(`${status} ${withoutTimes(JSON.stringify(body))}`);
     const delivery = await this.#pass(
       session,
       `${what} is answered`,
       () => {
-        if (signal?.aborted) return [];
         return [
           "",
           ...(this.budget.losses ? ["lost"] : []),
           ...(this.budget.late ? ["too late"] : []),
         ];
       },
-      undefined,
+      signal,
       { follows: arrived },
     );
     if (delivery === "lost") {
@@ -150,10 +169,11 @@ export class Provider {
   async #api(session: number, headers: Headers, signal?: AbortSignal | null): Promise<Response> {
     const { slowApi } = this.budget;
     if (slowApi) await this.#pass(session, "call arrives", () => [""], signal);
-    this.gates.touch("provider", "read");
     const token = (headers.get("authorization") ?? "").replace(/^bearer /i, "");
     const found = this.#accessTokens.get(token);
     const isGood = found && found.endsAt > this.now && !found.rejected && this.isAlive(token);
+    this.#touch(found?.login, "read");
+    this.gates.learn(isGood ? "200" : "401");
     if (slowApi) await this.#pass(session, "call is answered", () => [""], signal);
     return new Response("x", { status: isGood ? 200 : 401 });
   }
@@ -166,6 +186,12 @@ export class Provider {
     kindOfEvent?: EventKind,
   ): Promise<string> {
     return this.isOpen ? "" : await this.gates.wait(session, kind, ways, signal, kindOfEvent);
+  }
+
+  /** Who touches one login takes part in what is done to all. */
+  #touch(login: string | undefined, how: "read" | "written"): void {
+    this.gates.touch("all logins", "read");
+    if (login !== undefined) this.gates.touch(`login ${login}`, how);
   }
 
   #fault(kind: "refusals" | "losses" | "late"): void {
@@ -189,13 +215,16 @@ export class Provider {
       case "refresh":
         return this.#refresh(session, parameters.REFRESH_TOKEN);
       case "revoke": {
-        const login = this.logins.get(this.#refreshTokens.get(request.Token) ?? "");
+        const name = this.#refreshTokens.get(request.Token);
+        const login = this.logins.get(name ?? "");
+        this.#touch(name, "written");
         // Where refresh tokens rotate, one in between ends nothing.
         if (login && [login.newest, login.first].includes(request.Token)) login.revoked = true;
         return { status: 200, body: {} };
       }
       case "sign-out": {
         const found = this.#accessTokens.get(request.AccessToken);
+        this.gates.touch("all logins", "written");
         if (!found || found.endsAt <= this.now || !this.isAlive(request.AccessToken)) {
           return refused("Access Token has been revoked");
         }
@@ -210,24 +239,26 @@ export class Provider {
   #refresh(session: number, refreshToken: string): { status: number; body: unknown } {
     const name = this.#refreshTokens.get(refreshToken) ?? "";
     const login = this.logins.get(name);
+    this.#touch(name, "written");
     if (!login) return refused("Invalid Refresh Token");
     if (login.revoked) return refused("Refresh Token has been revoked");
     if (login.newest !== refreshToken) {
       // Whoever sends a replaced refresh token ends the login, as real services do.
       login.revoked = true;
+      this.gates.touch("store", "read");
       this.reused.push({ by: session, newestOf: login.newestOf, isKept: this.isKept(name) });
       return refused("Refresh Token has been revoked");
     }
     this.refreshes++;
-    if (!this.rotates) return issued(this.#accessToken(name));
-    login.newest = `R${++this.#issued}.${name}`;
+    if (!this.rotates) return issued(this.#accessToken(name, login));
+    login.newest = `R${++login.issued}.${name}`;
     login.newestOf = session;
     this.#refreshTokens.set(login.newest, name);
-    return issued(this.#accessToken(name), login.newest);
+    return issued(this.#accessToken(name, login), login.newest);
   }
 
-  #accessToken(login: string): string {
-    const id = `T${++this.#issued}.${login}`;
+  #accessToken(of: string, login: Login): string {
+    const name = `T${++login.issued}.${of}`;
     const iat = Math.floor(this.now / 1_000);
     const claims = {
       sub: "u",
@@ -236,10 +267,11 @@ export class Provider {
       token_use: "access",
       iat,
       exp: iat + LIFETIME_MS / 1_000,
-      jti: id,
+      jti: name,
     };
     const token = jwt(claims, "s");
-    this.#accessTokens.set(token, { login, endsAt: this.now + LIFETIME_MS, rejected: false });
+    const endsAt = this.now + LIFETIME_MS;
+    this.#accessTokens.set(token, { name, login: of, endsAt, rejected: false });
     return token;
   }
 }
@@ -251,13 +283,31 @@ const NAMES: Readonly<Record<string, string>> = {
   GlobalSignOut: "sign-out",
 };
 
-/** The name of an access token: a number that grows, and the login it is of. */
-export function tokenName(token: string): { number: number; login: string; text: string } {
+/** The name of an access token: the login it is of, and a number that grows with each token of that. */
+interface TokenName {
+  readonly number: number;
+  readonly login: string;
+  readonly text: string;
+}
+
+export function tokenName(token: string): TokenName {
+  const known = tokenNames.get(token);
+  if (known) return known;
   const claims = token.split(".")[1] ?? "";
   const bytes = Uint8Array.fromBase64(claims, { alphabet: "base64url" });
   const text: string = JSON.parse(new TextDecoder().decode(bytes)).jti;
   const dot = text.indexOf(".");
-  return { number: Number(text.slice(1, dot)), login: text.slice(dot + 1), text };
+  const name = { number: Number(text.slice(1, dot)), login: text.slice(dot + 1), text };
+  tokenNames.set(token, name);
+  return name;
+}
+
+const tokenNames = new Map<string, TokenName>();
+
+/** A text that is the same whatever time it is: instants are left out, access tokens are named. */
+export function withoutTimes(text: string): string {
+  return text.replaceAll(/[\w-]{9,}\.[\w-]{9,}\.[\w-]+/g, (token) => tokenName(token).text)
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "then");
 }
 
 function issued(accessToken: string, refreshToken?: string): { status: number; body: unknown } {

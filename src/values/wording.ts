@@ -74,7 +74,7 @@ const COLUMNS = 60;
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 
 /**
- * A text broken at blanks into lines; a longer word, such as an address, stays whole.
+ * A text broken at blanks into lines; a longer word, such as an address, stays whole where it is.
  *
  * @param indent What the lines after the first begin with.
  * @param columns The most characters of a line.
@@ -85,7 +85,8 @@ export function wrapped(text: string, indent = "", columns: number = COLUMNS): s
   let line = text.slice(0, start);
   for (const word of text.slice(start).match(WORD) ?? []) {
     const longer = line.trim() === "" ? line + word : `${line} ${word}`;
-    if (longer.length <= columns || line.trim() === "") line = longer;
+    const fitsNowhere = indent.length + word.length > columns;
+    if (longer.length <= columns || line.trim() === "" || fitsNowhere) line = longer;
     else {
       lines.push(line);
       line = indent + word;

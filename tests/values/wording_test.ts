@@ -54,3 +54,22 @@ Deno.test("durationText() says a duration in its two largest units", () => {
     assertEquals(durationText(ms), text, `${ms} ms`);
   }
 });
+
+Deno.test("wrapped() breaks at blanks, and keeps long words and the flags of a command", () => {
+  const address = `https://${"a".repeat(30)}`;
+  for (
+    const [text, lines] of [
+      ["short", ["short"]],
+      ["one two three four five", ["one two three four", "  five"]],
+      ["  indented one two three", ["  indented one two", "  three"]],
+      [`see ${address} for more words`, [`see ${address}`, "  for more words"]],
+      ["it is run with --all --quiet", ["it is run", "  with --all --quiet"]],
+      ["run: deno run --allow-read=. --allow-net x", [
+        "run: deno run --allow-read=. --allow-net",
+        "  x",
+      ]],
+    ] as const
+  ) {
+    assertEquals(wrapped(text, "  ", 20).split("\n"), lines);
+  }
+});

@@ -158,7 +158,7 @@ Deno.test("the help shows a call with nothing but a token", () =>
   inBareFolder(async ({ run, sandbox, env: { API_BASE_URL = "" } }) => {
     assertStringIncludes(
       (await run(["fetch", "--help"])).stdout,
-      "ACCESS_TOKEN=… platform-auth fetch",
+      "ACCESS_TOKEN=… API_BASE_URL=https://api.example.com \\\n    platform-auth fetch /v1/stations",
     );
     const token = (await sandbox.portalToken()).replace("bearer ", "");
     const { code, stdout } = await run(["fetch", "/v1/whoami"], {

@@ -97,7 +97,8 @@ there already is kept. Run it again to go on.`,
     "platform-auth fetch /v1/stations/gull-harbor/observations.csv -o wind.csv",
     `platform-auth fetch /v1/annotations -d '{"text":"calm"}' \\
     -H "content-type: application/json"`,
-    "ACCESS_TOKEN=… platform-auth fetch https://api.example.com/v1/stations",
+    `ACCESS_TOKEN=… API_BASE_URL=https://api.example.com \\
+    platform-auth fetch /v1/stations`,
     "platform-auth fetch --list urls.txt --output-dir data",
   ],
   async run({ word: target, options, envFile, json }) {

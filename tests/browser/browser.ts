@@ -4,6 +4,7 @@
  */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "../support/needs.ts";
+import "../support/sandbox_key.ts";
 
 /** A page and what went wrong in it. */
 export interface WatchedPage {
@@ -34,13 +35,9 @@ export const noChromium: Lack | undefined = findChromium()
  * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
  * which it takes for loopback.
  */
-export async function launchBrowser(): Promise<Browser> {
-  const executablePath = findChromium();
-  if (executablePath === undefined) {
-    throw new Error(`Cannot start the browser: ${noChromium?.reason}`);
-  }
+async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({
-    executablePath,
+    executablePath: findChromium() ?? "",
     headless: true,
     args: [
       "--no-sandbox",
@@ -57,11 +54,30 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** Registers a test with a browser of its own. */
-export function chromiumTest(name: string, fn: (browser: Browser) => Promise<void>): void {
-  testNeeding(noChromium, name, async () => {
-    await using browser = await launchBrowser();
-    await fn(browser);
+let ofThisFile: Browser | undefined;
+
+Deno.test.beforeAll(async () => {
+  if (noChromium === undefined) ofThisFile = await launchBrowser();
+});
+Deno.test.afterAll(() => ofThisFile?.close());
+
+/**
+ * Registers a test with Chromium. The tests of a file share one, as its start costs more than most of
+ * them, and each has contexts of its own, which end with it.
+ */
+export function chromiumTest(
+  name: string,
+  fn: (browser: Browser, t: Deno.TestContext) => Promise<void>,
+  lack: Lack | undefined = undefined,
+): void {
+  testNeeding(lack ?? noChromium, name, async (t) => {
+    const browser = ofThisFile;
+    if (!browser) throw new Error(`Cannot start the browser: ${noChromium?.reason}`);
+    try {
+      await fn(browser, t);
+    } finally {
+      for (const context of browser.contexts()) await context.close();
+    }
   });
 }
 

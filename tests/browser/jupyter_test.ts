@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { statusCard } from "../../src/display/card.ts";
-import { chromiumTest, launchBrowser, noChromium, openPage } from "./browser.ts";
+import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
 import {
   AMBER,
@@ -14,7 +14,6 @@ import {
 } from "./notebook_page.ts";
 import { readNotebook, scanForSecrets } from "../notebooks/notebook.ts";
 import { noJupyter, startJupyter } from "../support/jupyter.ts";
-import { testNeeding } from "../support/needs.ts";
 import { importing } from "../support/sandbox_env.ts";
 
 /** A notebook that is open in classic Jupyter. */
@@ -52,14 +51,12 @@ status()`,
   "await doctor()",
 ];
 
-testNeeding(
-  noJupyter("jupyter-notebook") ?? noChromium,
+chromiumTest(
   "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",
-  async () => {
+  async (browser) => {
     await using world = await signInWorld("cards.ipynb", CELLS);
     const { home, path, portalString, user } = world;
     await using server = await startJupyter(home, world.variables);
-    await using browser = await launchBrowser();
     const { page } = await openPage(browser);
     const notebook = await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
     const cardOf = async (index: number, name: string) => {
@@ -116,6 +113,7 @@ testNeeding(
     );
     if (SCREENSHOTS) await reopened.screenshot({ path: `${SCREENSHOTS}/card-untrusted.png` });
   },
+  noJupyter("jupyter-notebook"),
 );
 
 chromiumTest("a card stays within a narrow page, however long the names in it", async (browser) => {

@@ -30,9 +30,9 @@ function command(): { line: string[]; variables: Record<string, string> } {
 }
 
 /** What Jupyter Lab would show above the notebook, or ask the internet for, and what it would not render. */
-async function writeSettings(home: JupyterHome, theme: Theme): Promise<void> {
+async function writeSettings(home: JupyterHome): Promise<void> {
   const settings = {
-    "apputils-extension/themes": { theme: `JupyterLab ${theme}` },
+    "apputils-extension/themes": { theme: "JupyterLab Light" },
     "apputils-extension/notification": { fetchNews: "false", checkForUpdates: false },
     // Else a cell that is out of view is not in the page.
     "notebook-extension/tracker": { windowingMode: "none" },
@@ -44,13 +44,12 @@ async function writeSettings(home: JupyterHome, theme: Theme): Promise<void> {
   }
 }
 
-/** Starts JupyterLab in this theme and waits until it answers. */
+/** Starts JupyterLab, in its light theme, and waits until it answers. */
 export async function startJupyterLab(
   home: JupyterHome,
-  theme: Theme,
   variables: Record<string, string> = {},
 ): Promise<JupyterServer> {
-  await writeSettings(home, theme);
+  await writeSettings(home);
   const { line, variables: own } = command();
   const args = [
     ...[
@@ -64,6 +63,8 @@ export async function startJupyterLab(
   return await startServer(home, [...line, ...args], { ...variables, ...own });
 }
 
+const START = { timeout: 120_000 };
+
 /** The kernel of the open notebook, as the page's own code has it. */
 const KERNEL = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel";
 
@@ -72,13 +73,31 @@ export class LabPage extends NotebookPage {
   protected override readonly prompt = ".jp-InputPrompt";
   protected override readonly box = "input.jp-Stdin-input";
 
-  static async open(page: Page, url: string): Promise<LabPage> {
-    await page.goto(`${url}?reset`);
-    const timeout = 120_000;
-    await page.waitForFunction(`globalThis.jupyterapp && (${KERNEL})`, undefined, { timeout });
-    // Answered by the kernel itself: what is run before it is there is lost.
-    await page.evaluate(`(${KERNEL}).info.then(() => null)`);
+  /** Opens JupyterLab without a notebook. */
+  static async open(page: Page, server: JupyterServer): Promise<LabPage> {
+    await page.goto(`${server.url}lab?reset`);
+    await page.waitForFunction(
+      "globalThis.jupyterapp?.restored.then(() => true)",
+      undefined,
+      START,
+    );
     return new LabPage(page);
+  }
+
+  /** Opens a notebook, in the place of the one before, whose kernel ends. */
+  async openNotebook(name: string): Promise<void> {
+    await this.page.evaluate(`(async ({ commands, shell }) => {
+      // Closed first, they would leave a page that opens its start page over the notebook.
+      const others = [...shell.widgets("main")];
+      await commands.execute("docmanager:open", { path: ${JSON.stringify(name)} });
+      for (const other of others) {
+        await other.sessionContext?.shutdown();
+        other.dispose();
+      }
+    })(jupyterapp)`);
+    await this.page.waitForFunction(`!!(${KERNEL})`, undefined, START);
+    // Answered by the kernel itself: what is run before it is there is lost.
+    await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
   override cell(index: number): Locator {

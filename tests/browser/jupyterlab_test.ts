@@ -9,16 +9,13 @@ import {
   scanForSecrets,
 } from "../notebooks/notebook.ts";
 import { notebooksHome } from "../support/jupyter.ts";
-import { testNeeding } from "../support/needs.ts";
 import { importing } from "../support/sandbox_env.ts";
-import { launchBrowser, noChromium, openPage } from "./browser.ts";
+import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
 import { LabPage, noJupyterLab, startJupyterLab, type Theme } from "./jupyterlab.ts";
 import { AMBER, GRAY, GREEN, RED, SCREENSHOTS, signInWorld } from "./notebook_page.ts";
 
-const THEMES: Record<Theme, "light" | "dark"> = { Light: "light", Dark: "dark" };
-
-const lack = noJupyterLab ?? noChromium;
+const THEMES: [Theme, "light" | "dark"][] = [["Light", "light"], ["Dark", "dark"]];
 
 /** A picture of a cell, in pixels that people see. */
 async function picture(lab: LabPage, index: number, name: string): Promise<void> {
@@ -65,95 +62,92 @@ configure({ monotonic: () => ticks += 1_000 });
 await download(Deno.env.get("HELD_FILE"), "data.bin")`,
 ];
 
-for (const [theme, ground] of Object.entries(THEMES) as [Theme, "light" | "dark"][]) {
-  testNeeding(
-    lack,
-    `in JupyterLab, ${theme}: login() asks, masked; cards; Stop; restart; a download's progress`,
-    async () => {
-      await using world = await signInWorld("session.ipynb", CELLS);
-      const { home, sandbox, user } = world;
-      await using file = heldFile();
-      const variables = { API_ALLOWED_ORIGINS: file.origin, HELD_FILE: `${file.origin}/data.bin` };
-      await using server = await startJupyterLab(home, theme, { ...world.variables, ...variables });
-      await using browser = await launchBrowser();
-      const { page, problems } = await openPage(browser);
-      await page.setViewportSize({ width: 1200, height: 900 });
-      const lab = await LabPage.open(page, `${server.url}lab/tree/session.ipynb`);
-      const cardOf = async (index: number, name: string) => {
+chromiumTest(
+  "in JupyterLab, light and dark: login() asks, masked; cards; Stop; restart; a download's progress",
+  async (browser) => {
+    await using world = await signInWorld("session.ipynb", CELLS);
+    const { home, sandbox, user } = world;
+    await using file = heldFile();
+    const variables = { API_ALLOWED_ORIGINS: file.origin, HELD_FILE: `${file.origin}/data.bin` };
+    await using server = await startJupyterLab(home, { ...world.variables, ...variables });
+    const { page, problems } = await openPage(browser);
+    await page.setViewportSize({ width: 1200, height: 900 });
+    const lab = await LabPage.open(page, server);
+    await lab.openNotebook("session.ipynb");
+    const assertCard = async (index: number, name: string, words: RegExp, color?: string) => {
+      for (const [theme, ground] of THEMES) {
+        await lab.changeTheme(theme);
         const card = await lab.card(index);
         await assertReadable(card.place, ground);
         await picture(lab, index, `${theme}-card-${name}`);
-        return card;
-      };
+        assertMatch(card.text, words);
+        if (color) assertEquals(card.color, color, theme);
+      }
+    };
 
-      await lab.run(0);
-      const none = await cardOf(0, "none");
-      assertEquals(none.color, GRAY);
-      assertMatch(none.text, /Not signed in .*run login\(\)/);
+    await lab.run(0);
+    await assertCard(0, "none", /Not signed in .*run login\(\)/, GRAY);
 
-      await lab.start(1);
-      await lab.asked(1, "password");
-      await picture(lab, 1, `${theme}-prompt`);
-      await lab.answer(1, "password", world.portalString);
-      await lab.ended(1);
-      const amber = await cardOf(1, "amber");
-      assertEquals(amber.color, AMBER);
-      assertMatch(amber.text, /Signed in as student .*cannot be refreshed/);
+    await lab.start(1);
+    await lab.asked(1, "password");
+    await picture(lab, 1, "prompt");
+    await lab.answer(1, "password", world.portalString);
+    await lab.ended(1);
+    await assertCard(1, "amber", /Signed in as student .*cannot be refreshed/, AMBER);
 
-      await lab.run(2);
-      const red = await cardOf(2, "red");
-      assertEquals(red.color, RED);
-      assertMatch(red.text, /Session ended .*copy a new portal string/);
+    await lab.run(2);
+    await assertCard(2, "red", /Session ended .*copy a new portal string/, RED);
 
-      await lab.start(3);
-      await lab.answer(3, "text", user.username);
-      await lab.answer(3, "password", user.password);
-      await lab.ended(3);
-      const good = await cardOf(3, "good");
-      assertEquals(good.color, GREEN);
-      assertMatch(good.text, /Signed in as ada .*refreshed automatically/);
-      const bar = await good.place.locator("svg").boundingBox();
-      assertEquals(bar?.height, 6, "the bar has its style");
+    await lab.start(3);
+    await lab.answer(3, "text", user.username);
+    await lab.answer(3, "password", user.password);
+    await lab.ended(3);
+    await assertCard(3, "good", /Signed in as ada .*refreshed automatically/, GREEN);
+    const bar = await lab.cell(3).locator("[role=group] svg").boundingBox();
+    assertEquals(bar?.height, 6, "the bar has its style");
 
-      await lab.run(4);
-      assertMatch((await cardOf(4, "doctor")).text, /settings/);
+    await lab.run(4);
+    await assertCard(4, "doctor", /settings/);
 
-      const hanging = { at: "api" as const, delayMs: 600_000, times: 1 };
-      sandbox.failures.push(hanging);
-      await lab.start(5);
-      while (hanging.times > 0) await new Promise((resolve) => setTimeout(resolve, 10));
-      sandbox.failures.length = 0;
-      await lab.menu("notebook:interrupt-kernel");
-      await lab.ended(5);
-      assertMatch(await lab.shown(5), /INTERRUPTED/);
-      await lab.run(6);
-      assertMatch((await lab.card(6)).text, /Signed in as ada/, "Stop left the kernel its names");
+    const hanging = { at: "api" as const, delayMs: 600_000, times: 1 };
+    sandbox.failures.push(hanging);
+    await lab.start(5);
+    while (hanging.times > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    sandbox.failures.length = 0;
+    await lab.menu("notebook:interrupt-kernel");
+    await lab.ended(5);
+    assertMatch(await lab.shown(5), /INTERRUPTED/);
+    await lab.run(6);
+    assertMatch((await lab.card(6)).text, /Signed in as ada/, "Stop left the kernel its names");
 
-      await lab.restart();
-      await lab.run(0);
-      assertMatch((await lab.card(0)).text, /Signed in as ada/);
-      await lab.run(5);
-      assertMatch(await lab.shown(5), /200|Response/);
-      const logins = sandbox.requests.filter(({ authFlow }) => authFlow === "USER_PASSWORD_AUTH");
-      assertEquals(logins.length, 1, "the restart needed no login");
+    await lab.restart();
+    await lab.run(0);
+    assertMatch((await lab.card(0)).text, /Signed in as ada/);
+    await lab.run(5);
+    assertMatch(await lab.shown(5), /200|Response/);
+    const logins = sandbox.requests.filter(({ authFlow }) => authFlow === "USER_PASSWORD_AUTH");
+    assertEquals(logins.length, 1, "the restart needed no login");
 
-      await lab.start(7);
-      await lab.output(7).getByText(/data\.bin {2}█+░+ 50 % {2}50\.0 kB of 100\.0 kB/).waitFor();
+    await lab.start(7);
+    await lab.output(7).getByText(/data\.bin {2}█+░+ 50 % {2}50\.0 kB of 100\.0 kB/).waitFor();
+    for (const [theme, ground] of THEMES) {
+      await lab.changeTheme(theme);
       await assertReadable(lab.output(7), ground);
       await picture(lab, 7, `${theme}-progress-middle`);
-      file.release();
-      await lab.ended(7);
-      assertMatch((await lab.card(7)).text, /data\.bin .*saved .*100\.0 kB/);
-      assertMatch(await lab.shown(7), /^data\.bin 100\.0 kB in (under )?\d+ (s|min)\b/);
-      assertEquals(await lab.output(7).getByText(/[█░]/).count(), 0, "the bar is gone");
-      await picture(lab, 7, `${theme}-progress-end`);
+    }
+    file.release();
+    await lab.ended(7);
+    assertMatch((await lab.card(7)).text, /data\.bin .*saved .*100\.0 kB/);
+    assertMatch(await lab.shown(7), /^data\.bin 100\.0 kB in (under )?\d+ (s|min)\b/);
+    assertEquals(await lab.output(7).getByText(/[█░]/).count(), 0, "the bar is gone");
+    await picture(lab, 7, "progress-end");
 
-      await lab.save();
-      await world.assertNoSecret();
-      assertEquals(problems.filter((it) => it.startsWith("http")), [], "no host but loopback");
-    },
-  );
-}
+    await lab.save();
+    await world.assertNoSecret();
+    assertEquals(problems.filter((it) => it.startsWith("http")), [], "no host but loopback");
+  },
+  noJupyterLab,
+);
 
 /** The outputs that are wider than their place, and the pictures that do not show. */
 const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea-output")]
@@ -161,51 +155,54 @@ const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea
     [...place.querySelectorAll("img")].some(({ complete, naturalWidth }) => !complete || !naturalWidth))
   .map((place) => place.innerText)`;
 
-testNeeding(lack, "in JupyterLab all notebooks run, and show what their files show", async (t) => {
-  const paths = await listNotebooks();
-  await using home = await notebooksHome(paths);
-  await using server = await startJupyterLab(home, "Light");
-  await using browser = await launchBrowser();
-  for (const path of paths) {
-    const name = basename(path);
-    await t.step(name, async () => {
-      const { page } = await openPage(browser);
-      await page.setViewportSize({ width: 1200, height: 900 });
-      const lab = await LabPage.open(page, `${server.url}lab/tree/${name}`);
-      const committed = codeCells(await readNotebook(path));
-      await lab.menu("editmenu:clear-all");
-      await lab.menu("notebook:run-all-cells");
-      await lab.ended(committed.length - 1);
+chromiumTest(
+  "in JupyterLab all notebooks run, and show what their files show",
+  async (browser, t) => {
+    const paths = await listNotebooks();
+    await using home = await notebooksHome(paths);
+    await using server = await startJupyterLab(home);
+    const { page } = await openPage(browser);
+    await page.setViewportSize({ width: 1200, height: 900 });
+    const lab = await LabPage.open(page, server);
+    for (const path of paths) {
+      const name = basename(path);
+      await t.step(name, async () => {
+        await lab.openNotebook(name);
+        const committed = codeCells(await readNotebook(path));
+        await lab.menu("editmenu:clear-all");
+        await lab.menu("notebook:run-all-cells");
+        await lab.ended(committed.length - 1);
 
-      const rich = page.locator(".jp-NotebookPanel .jp-OutputArea-output").filter({
-        has: page.locator("[role=group], figure, table, progress"),
-      });
-      for (const [theme, ground] of Object.entries(THEMES) as [Theme, "light" | "dark"][]) {
-        await lab.changeTheme(theme);
-        assertEquals(await page.evaluate(MISFITS), [], theme);
-        for (const [index, place] of (await rich.all()).entries()) {
-          // Tables have stripes, but words alone stand on the page.
-          await assertReadable(place, ground);
-          const file = `${SCREENSHOTS}/lab-${theme}-${name.slice(0, 2)}-${index + 1}.png`;
-          if (SCREENSHOTS) await place.screenshot({ path: file });
+        const rich = page.locator(".jp-NotebookPanel .jp-OutputArea-output").filter({
+          has: page.locator("[role=group], figure, table, progress"),
+        });
+        for (const [theme, ground] of THEMES) {
+          await lab.changeTheme(theme);
+          assertEquals(await page.evaluate(MISFITS), [], theme);
+          for (const [index, place] of (await rich.all()).entries()) {
+            // Tables have stripes, but words alone stand on the page.
+            await assertReadable(place, ground);
+            const file = `${SCREENSHOTS}/lab-${theme}-${name.slice(0, 2)}-${index + 1}.png`;
+            if (SCREENSHOTS) await place.screenshot({ path: file });
+          }
         }
-      }
 
-      await lab.save();
-      const executed = await readNotebook(`${home.folder}/${name}`);
-      const cells = codeCells(executed);
-      assertEquals(
-        cells.map(({ cell }) => cell.execution_count),
-        cells.map((_, index) => index + 1),
-      );
-      const different = cells.flatMap(({ cell, number }, index) => {
-        const unstable = hasTag(cell, "unstable-output");
-        return compareOutputs(committed[index]?.cell.outputs ?? [], cell.outputs, { unstable })
-          .map((message) => `[${number}] ${message}`);
+        await lab.save();
+        const executed = await readNotebook(`${home.folder}/${name}`);
+        const cells = codeCells(executed);
+        assertEquals(
+          cells.map(({ cell }) => cell.execution_count),
+          cells.map((_, index) => index + 1),
+        );
+        const different = cells.flatMap(({ cell, number }, index) => {
+          const unstable = hasTag(cell, "unstable-output");
+          return compareOutputs(committed[index]?.cell.outputs ?? [], cell.outputs, { unstable })
+            .map((message) => `[${number}] ${message}`);
+        });
+        assertEquals(different, []);
+        assertEquals(scanForSecrets(executed), []);
       });
-      assertEquals(different, []);
-      assertEquals(scanForSecrets(executed), []);
-      await page.context().close();
-    });
-  }
-});
+    }
+  },
+  noJupyterLab,
+);

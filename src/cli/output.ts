@@ -4,7 +4,7 @@ import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { environment } from "../runtime/environment.ts";
+import { isDumbTerminal } from "../runtime/environment.ts";
 import { jsonText, printable, wrapped } from "../values/wording.ts";
 
 /** The exit statuses. */
@@ -141,7 +141,7 @@ export async function printText(text: string): Promise<void> {
 
 /** A line with its mark in color. */
 function inColor(line: string): string {
-  const isPlain = Deno.noColor || environment("TERM") === "dumb";
+  const isPlain = Deno.noColor || isDumbTerminal();
   return isPlain ? line : line.replace(
     /^( *)(\S)(?= )/,
     (start, indent, mark) =>

@@ -1,4 +1,5 @@
 import { inKernel } from "../errors/front_end.ts";
+import { isDumbTerminal } from "./environment.ts";
 
 /** What people see while a call goes on: an output of the cell, or one line of the terminal. */
 export interface LiveLine {
@@ -11,7 +12,7 @@ export interface LiveLine {
 /** A line under the cell of a notebook, or on the terminal; `undefined` where there is neither. */
 export function liveLine(): LiveLine | undefined {
   if (inKernel()) return cellLine();
-  return Deno.stderr.isTerminal() ? terminalLine() : undefined;
+  return Deno.stderr.isTerminal() && !isDumbTerminal() ? terminalLine() : undefined;
 }
 
 /** One output, which is replaced in place, also in a notebook that was saved. */

@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.ts";
+import { isDumbTerminal } from "./environment.ts";
 import { cleanUpAtExit } from "./signals.ts";
 
 /** The terminal puts these around pasted text while bracketed paste is on. */
@@ -30,7 +31,7 @@ export async function readMasked(
   using _ = cleanUpAtExit(restore);
   // Before the question, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
-  write(`${message} ${PASTE_MARKS_ON}`);
+  write(`${message} ${isDumbTerminal() ? "" : PASTE_MARKS_ON}`);
   let text: string | null;
   try {
     text = await readText(lines);
@@ -96,7 +97,7 @@ function shrink(text: string, count: number): string {
 
 function restore(): void {
   Deno.stdin.setRaw(false);
-  write(`${PASTE_MARKS_OFF}\n`);
+  write(`${isDumbTerminal() ? "" : PASTE_MARKS_OFF}\n`);
 }
 
 function write(text: string): void {

@@ -212,23 +212,55 @@ deskTest("a terminal's lines are broken at words, and a pipe gets them whole", a
   assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
 });
 
-deskTest("a terminal without abilities gets no colors", async (desk) => {
-  const { screen } = await desk.type(["status"], [], { TERM: "dumb" });
-  assertMatch(screen, /^○ Not signed in/);
-});
-
-deskTest("fetch --output shows one line of progress and clears it", async (desk) => {
+/** What is seen of `fetch --output zeros`, where the API gives this. */
+async function seenOfFetch(
+  desk: Desk,
+  answer: () => Response,
+  dialog: [string, Answer][] = [],
+  variables: Record<string, string> = {},
+): Promise<Seen> {
   const login = ["login", "--username", "ada", "--stdin"];
   assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  await using server = Deno.serve(options, () => new Response(new Uint8Array(3_000_000)));
+  await using server = Deno.serve(options, answer);
   const host = `127.0.0.1:${server.addr.port}`;
-  const env = { API_ALLOWED_ORIGINS: `http://${host}` };
+  const env = { API_ALLOWED_ORIGINS: `http://${host}`, ...variables };
   const flags = desk.flagsOf("fetch").map((flag) =>
     flag.startsWith("--allow-net=") ? `${flag},${host}` : flag
   );
-  const fetch = ["fetch", `http://${host}`, "-o", "zeros"];
-  const { screen, sane } = await desk.type(fetch, [], env, flags);
+  return await desk.type(["fetch", `http://${host}`, "-o", "zeros"], dialog, env, flags);
+}
+
+subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
+  test("Ctrl-C during a download ends its line and says how to go on", () =>
+    atDesk(async (desk) => {
+      const endless = () =>
+        new Response(
+          new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(2_000_000)) }),
+          { headers: { etag: '"1"', "content-length": "3000000" } },
+        );
+      const seen = await seenOfFetch(desk, endless, [["of 3.0 MB", "\x03"]]);
+      assertEquals([seen.code, seen.left, seen.sane], [130, 0, true]);
+      const [last = ""] = seen.screen.split(`\r${ESCAPE}K`).slice(-1);
+      assertEquals(last, "platform-auth: stopped; run the same command again to go on\r\n");
+      const parts = [...Deno.readDirSync(desk.folder)].filter(({ name }) => /part$/.test(name));
+      assertEquals(parts.length, 1);
+    }));
+});
+
+deskTest("a terminal without abilities gets no escape sequences", async (desk) => {
+  const TERM = "dumb";
+  const big = () => new Response(new Uint8Array(3_000_000));
+  const screens = [
+    await seenOfFetch(desk, big, [], { TERM }),
+    await desk.type(["status"], [], { TERM }),
+    await desk.type(["login", "--force"], [[FIRST, "\x03"]], { TERM }),
+  ].map(({ screen }) => screen);
+  assertEquals(screens.map((screen) => screen.includes(ESCAPE)), [false, false, false]);
+});
+
+deskTest("fetch --output shows one line of progress and clears it", async (desk) => {
+  const { screen, sane } = await seenOfFetch(desk, () => new Response(new Uint8Array(3_000_000)));
   if (ON_WINDOWS) {
     // A console draws the line in its own way, and what was drawn last is that it is gone.
     assertMatch(screen, /([█░]{20} \d+ % .* of 3\.0 MB|0 bytes) {2}[\d.]+ \w+\/s/);

@@ -19,6 +19,7 @@ import { discardUseless, type IfExists } from "../../download/download_target.ts
 import type { DownloadAllOptions, DownloadItem } from "../../download/download_all.ts";
 import { readList } from "../download_list.ts";
 import { authFetch, download, downloadAll, status } from "../../default_session.ts";
+import { liveLine } from "../../runtime/live_line.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
 import { fixOfStatus } from "../../api/checked_call.ts";
 import { ApiError, ConfigError } from "../../errors/errors.ts";
@@ -169,10 +170,18 @@ function answerError(response: Response, method: string): ApiError {
 
 /** What was fetched when a signal ends this stays, if the next call can resume it. */
 async function save(target: string, output: string, options: DownloadOptions): Promise<number> {
-  using _ = cleanUpAtExit(discardUseless);
+  using _ = cleanUpAtExit(stop);
   const { kept } = await download(target, output, options);
   if (kept) say(`${output} is there already, and was kept`);
   return OK;
+}
+
+/** What a signal does to downloads. Whoever pressed Ctrl-C reads what comes of it on a line of its own. */
+function stop(): void {
+  discardUseless();
+  if (!Deno.stderr.isTerminal()) return;
+  liveLine()?.remove();
+  say("stopped; run the same command again to go on");
 }
 
 /** Saves many. What was fetched when a signal ends this stays. */
@@ -181,7 +190,7 @@ async function saveAll(
   options: DownloadAllOptions,
   json: boolean,
 ): Promise<number> {
-  using _ = cleanUpAtExit(discardUseless);
+  using _ = cleanUpAtExit(stop);
   const found = await downloadAll(items, options);
   if (json) {
     const failed = found.failed.map(({ error, ...each }) => ({ ...each, error: factsOf(error) }));

@@ -5,6 +5,7 @@ import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.
 import { cannedFetch } from "./support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "./support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
+import "./support/sandbox_key.ts";
 
 const { createSession } = module;
 

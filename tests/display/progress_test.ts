@@ -6,6 +6,7 @@ import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
 import { inFolder, neededVariables } from "../support/child_deno.ts";
 import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
+import "../support/sandbox_key.ts";
 
 Deno.test("progress is a bar, bytes, a rate and the time left, or what is known of these", () => {
   const MB = 1_000_000;

@@ -4,6 +4,7 @@
  */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";
+import "../support/sandbox_key.ts";
 
 /** A provider behind a proxy that does to requests what a case says. */
 export interface FaultyProvider extends AsyncDisposable {

@@ -6,6 +6,7 @@ import {
 } from "../../src/sandbox/mod.ts";
 import { IMPORT_FLAGS } from "../support/child_deno.ts";
 import { TextLineStream } from "../support/text_lines.ts";
+import "../support/sandbox_key.ts";
 
 /** What the token endpoint of the other process was asked. */
 export interface WorldRequest {

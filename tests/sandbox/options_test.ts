@@ -5,6 +5,7 @@ import {
   startSandbox,
   type StartSandboxOptions,
 } from "../../src/sandbox/mod.ts";
+import "../support/sandbox_key.ts";
 
 const REFUSED: [Record<string, unknown>, string][] = [
   [{ accessTokenSecond: 5 }, 'there is no option "accessTokenSecond"; use accessTokenSeconds, '],

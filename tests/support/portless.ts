@@ -1,4 +1,5 @@
 import { Clock } from "./clock.ts";
+import "./quick_signatures.ts";
 import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";

@@ -1,6 +1,7 @@
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { inCliWorld } from "../support/cli_world.ts";
+import { inFolder, runScript } from "../support/child_deno.ts";
+import { CLI_PATH, inCliWorld } from "../support/cli_world.ts";
 import { jwt } from "../support/answers.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { denoConfig } from "../support/documented_flags.ts";
@@ -61,17 +62,52 @@ const misuse: [string[], RegExp][] = [
   ],
   [["explain", "no_session", "timeout"], /explain takes one code/],
 ];
-for (const [args, message] of misuse) {
-  Deno.test(`platform-auth ${args.join(" ")}: wrong usage, exit status 2`, () =>
-    inCliWorld(async ({ run }) => {
-      const { code, stdout, stderr } = await run(args, { flags: ["--allow-read=."] });
-      assertEquals([code, stdout], [2, ""]);
-      assertMatch(stderr, message);
-      assertEquals(stderr.split("\n").length, 2);
-      // What was typed by mistake may be a secret.
-      assert(!stderr.includes("hunter2"));
-    }));
+/** Written behind what a call printed, into both streams. */
+const END = "\0";
+
+interface Misused {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
+
+/** Calls the command line with all of them in one process: a start costs more than such a call. */
+async function misused(): Promise<Misused[]> {
+  const script = `
+    import { runCli } from ${JSON.stringify(CLI_PATH)};
+    for (const args of ${JSON.stringify(misuse.map(([args]) => args))}) {
+      const code = await runCli(args);
+      const end = new TextEncoder().encode(${JSON.stringify(END)});
+      await Deno.stderr.write(end);
+      await Deno.stdout.write(new TextEncoder().encode(code + ${JSON.stringify(END)}));
+    }`;
+  return await inFolder(async (cwd) => {
+    const { stdout, stderr } = await runScript(script, { cwd, flags: ["--allow-read=."] });
+    const errors = stderr.split(END);
+    return stdout.split(END).slice(0, -1).map((text, at) => {
+      const [, printed = "", code] = /^([^]*?)(\d+)$/.exec(text) ?? [];
+      return { code: Number(code), stdout: printed, stderr: errors[at] ?? "" };
+    });
+  });
+}
+
+let all: Promise<Misused[]> | undefined;
+for (const [index, [args, message]] of misuse.entries()) {
+  Deno.test(`platform-auth ${args.join(" ")}: wrong usage, exit status 2`, async () => {
+    const { code, stdout, stderr } = (await (all ??= misused()))[index] ?? {};
+    assertEquals([code, stdout], [2, ""]);
+    assertMatch(stderr ?? "", message);
+    assertEquals(stderr?.split("\n").length, 2);
+    // What was typed by mistake may be a secret.
+    assert(!stderr?.includes("hunter2"));
+  });
+}
+
+Deno.test("wrong usage ends the process with exit status 2", () =>
+  inCliWorld(async ({ run }) => {
+    const { code, stdout, stderr } = await run(["nothing"], { flags: ["--allow-read=."] });
+    assertEquals([code, stdout, stderr.split("\n").length], [2, "", 2]);
+  }));
 
 Deno.test("login --portal without a terminal names another way than the one that was tried", () =>
   inCliWorld(async ({ run }) => {

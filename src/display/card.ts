@@ -178,7 +178,7 @@ export function keyCard(key: AuthenticatorKey, picture: string | undefined): str
 function frame(tone: Tone, title: string, note: string, rows: readonly Row[]): string {
   return `<div role="group" aria-label="platform-auth" style="max-width:600px;border:1px solid rgba(128,128,128,.35);` +
     `border-left:4px solid ${COLORS[tone]};border-radius:8px;padding:10px 14px;font-size:13px;` +
-    `line-height:1.45;overflow-wrap:anywhere"><div><strong style="font-size:14px">` +
+    `line-height:1.45;overflow-wrap:break-word"><div><strong style="font-size:14px">` +
     `<span aria-hidden="true" style="color:${COLORS[tone]}">●</span> ${
       escapeHtml(title)
     }</strong>` +
@@ -190,7 +190,7 @@ function frame(tone: Tone, title: string, note: string, rows: readonly Row[]): s
 /** Each property that front ends set on tables is set here. */
 const ROW = "display:block;border:0;padding:0;background:none";
 const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
-  "vertical-align:top;font-weight:normal;line-height:inherit;max-width:none;white-space:normal";
+  "vertical-align:top;font-weight:normal;line-height:inherit;max-width:100%;white-space:normal";
 const NAME = `${CELL};width:120px;padding:4px 8px 0 0`;
 /** Below its name where it has no room beside it. */
 const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);padding:4px 0 0`;
@@ -198,7 +198,7 @@ const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);paddin
 /**
  * Without styles the names still stand to the left of a gap, each on one line. Only such styles are used
  * as JupyterLab leaves in a notebook that it does not trust, or without which the card can be read: it
- * takes out a flex gap. A tone stands beside the name, as amber words are too pale for a white page.
+ * takes out a flex gap and `overflow-wrap:anywhere`. A tone stands beside the name, as amber words are too pale for a white page.
  */
 function tableRow({ name, value, tone }: Row): string {
   const look = tone

@@ -154,7 +154,7 @@ function htmlCell(text: string): string {
   return `<details><summary style="cursor:pointer;display:list-item">${
     escapeHtml(shortened(line, CELL))
   }</summary>` +
-    `<div style="white-space:pre-wrap;overflow-wrap:anywhere;max-width:480px">${all}</div></details>`;
+    `<div style="white-space:pre-wrap;overflow-wrap:break-word;max-width:480px">${all}</div></details>`;
 }
 
 /** The table as text. Columns that do not fit are named below it. */

@@ -49,12 +49,20 @@ chromiumTest(
 
 /** What JupyterLab takes out of the styles of a notebook that it does not trust. */
 const TAKEN_OUT =
-  /(flex|gap|justify|align-items|opacity)[\w-]*:[^;"]*;?|[\w-]+:[^;"]*(calc|min)\([^;"]*;?|[\w-]+:-[^;"]*;?/g;
+  /(flex|gap|justify|align-items|opacity)[\w-]*:[^;"]*;?|[\w-]+:[^;"]*(calc|min|anywhere)\(?[^;"]*;?|[\w-]+:-[^;"]*;?/g;
+
+/** Where the widest text ends. */
+const WIDEST = `Math.max(...[...document.querySelectorAll("td")].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getBoundingClientRect().right;
+}))`;
 
 chromiumTest(
   "in JupyterLab, untrusted, a gap is left between names and values",
   async (browser) => {
-    const card = statusCard({ ...STATUS, warnings: ["a long one ".repeat(20)] })
+    const warnings = ["a long one ".repeat(20)];
+    const card = statusCard({ ...STATUS, clientId: "client".repeat(20), warnings })
       .replace(/<svg.*?<\/svg>/g, "")
       .replace(/ style="[^"]*"/g, (style) => style.replace(TAKEN_OUT, ""));
     const { page } = await openPage(browser);
@@ -72,6 +80,7 @@ chromiumTest(
         assertEquals(isBelow || value.x - name.x - name.width >= 4, true, `at ${width} pixels`);
         assertEquals(value.x + value.width <= width, true, `it fits ${width} pixels`);
       }
+      assertEquals(await page.evaluate(WIDEST) as number <= width, true, "each word fits, too");
     }
   },
 );

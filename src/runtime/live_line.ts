@@ -29,7 +29,8 @@ export function cellLine(): LiveLine {
       // A line that cannot be shown must not end what it tells of.
     }
   };
-  return { show: (text) => put({ "text/plain": text }), remove: () => put({}) };
+  // An empty text, as classic Jupyter keeps an output that is replaced by one without any form.
+  return { show: (text) => put({ "text/plain": text }), remove: () => put({ "text/plain": "" }) };
 }
 
 function terminalLine(): LiveLine {

@@ -129,7 +129,9 @@ Deno.test("while a question is open a line says where and how to leave it, and t
         "Stop, then Enter, cancels.";
       assertEquals(seen, [`Portal: https://portal.example/\n${open}`, open, open]);
       const [line, card] = result.outputs;
-      assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {}]);
+      assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
+        "text/plain": "",
+      }]);
       assertEquals([card?.output_type, result.outputs.length], ["execute_result", 2]);
       const empty = await kernel.execute(
         `await login({ strategy: "password", username: "ada" })`,

@@ -107,5 +107,8 @@ Deno.test("a long pause shows one line under its cell, which is gone when it is 
     assertMatch(seen.join(), /Trying again in 5 s \(the API answered 503\)/);
     assertEquals(seen.length, 1);
     const [line, value] = result.outputs;
-    assertEquals([line && "data" in line && line.data, value?.output_type], [{}, "execute_result"]);
+    assertEquals([line && "data" in line && line.data, value?.output_type], [
+      { "text/plain": "" },
+      "execute_result",
+    ]);
   }));

@@ -78,7 +78,7 @@ export class OutputCollector {
 export function mergeStreams(outputs: readonly Output[]): Output[] {
   const merged: Output[] = [];
   for (const output of outputs) {
-    if ("data" in output && Object.keys(output.data).length === 0) continue;
+    if ("data" in output && Object.values(output.data).every((text) => text === "")) continue;
     append(merged, { ...output });
   }
   return merged;

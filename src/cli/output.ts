@@ -4,7 +4,7 @@ import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { isDumbTerminal } from "../runtime/environment.ts";
+import { isDumbTerminal, terminalColumns } from "../runtime/terminal.ts";
 import { jsonText, printable, wrapped } from "../values/wording.ts";
 
 /** The exit statuses. */
@@ -153,16 +153,6 @@ function inColor(line: string): string {
 function fitted(line: string): string {
   const indent = " ".repeat(line.length - line.trimStart().length + 2);
   return wrapped(line, indent, terminalColumns());
-}
-
-/** How wide the terminal is. */
-function terminalColumns(): number {
-  try {
-    // Terminals that do not know it say 0.
-    return Deno.consoleSize().columns || Infinity;
-  } catch {
-    return Infinity;
-  }
 }
 
 /** Prints what a doctor found. */

@@ -10,11 +10,6 @@ export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }
 
-/** Whether the terminal shows escape sequences as text, as that of Emacs does. */
-export function isDumbTerminal(): boolean {
-  return environment("TERM") === "dumb";
-}
-
 /** The names of all variables; none if reading them needs a permission prompt. */
 export function allVariables(): string[] {
   const { state } = Deno.permissions.querySync({ name: "env" });

@@ -1,5 +1,6 @@
 import { inKernel } from "../errors/front_end.ts";
-import { isDumbTerminal } from "./environment.ts";
+import { shortened } from "../values/wording.ts";
+import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
 /** What people see while a call goes on: an output of the cell, or one line of the terminal. */
 export interface LiveLine {
@@ -35,7 +36,9 @@ export function cellLine(): LiveLine {
 
 function terminalLine(): LiveLine {
   const put = (text: string) => {
-    Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${text}`));
+    // Of a line that is broken only the last piece could be taken out again.
+    const line = shortened(text, terminalColumns() - 2);
+    Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${line}`));
     return Promise.resolve();
   };
   return { show: put, remove: () => put("") };

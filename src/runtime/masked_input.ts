@@ -1,6 +1,6 @@
 import { ConfigError } from "../errors/errors.ts";
-import { isDumbTerminal } from "./environment.ts";
 import { cleanUpAtExit } from "./signals.ts";
+import { isDumbTerminal } from "./terminal.ts";
 
 /** The terminal puts these around pasted text while bracketed paste is on. */
 const PASTE_BEGINS = "\u001b[200~";

@@ -217,7 +217,7 @@ async function seenOfFetch(
   desk: Desk,
   answer: () => Response,
   dialog: [string, Answer][] = [],
-  variables: Record<string, string> = {},
+  { columns = 0, ...variables }: { TERM?: string; columns?: number } = {},
 ): Promise<Seen> {
   const login = ["login", "--username", "ada", "--stdin"];
   assertEquals((await desk.run(login, { stdin: desk.password })).code, 0);
@@ -228,7 +228,7 @@ async function seenOfFetch(
   const flags = desk.flagsOf("fetch").map((flag) =>
     flag.startsWith("--allow-net=") ? `${flag},${host}` : flag
   );
-  return await desk.type(["fetch", `http://${host}`, "-o", "zeros"], dialog, env, flags);
+  return await desk.type(["fetch", `http://${host}`, "-o", "zeros"], dialog, env, flags, columns);
 }
 
 subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
@@ -258,6 +258,17 @@ deskTest("a terminal without abilities gets no escape sequences", async (desk) =
   ].map(({ screen }) => screen);
   assertEquals(screens.map((screen) => screen.includes(ESCAPE)), [false, false, false]);
 });
+
+deskTest(
+  "a line of progress is no wider than the terminal, so that it can be cleared",
+  async (desk) => {
+    const big = () => new Response(new Uint8Array(3_000_000));
+    const { screen } = await seenOfFetch(desk, big, [], { columns: 30 });
+    const shown = screen.split(`\r${ESCAPE}K`).slice(1);
+    assert(shown.length > 1);
+    for (const line of shown) assert(line.length < 30, line);
+  },
+);
 
 deskTest("fetch --output shows one line of progress and clears it", async (desk) => {
   const { screen, sane } = await seenOfFetch(desk, () => new Response(new Uint8Array(3_000_000)));

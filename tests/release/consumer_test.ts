@@ -112,7 +112,7 @@ const DRAWING = {
     export const plot = () => svg;`,
   "linkedom@0.18.99": `
     const document = { createElementNS: () => ({ setAttribute() {} }) };
-    export const parseHTML = () => ({ document });`,
+    export class DOMParser { parseFromString = () => document; }`,
 };
 
 testNeeding(noNpm, "the package in a registry fetches what draws with the first plot", async () => {

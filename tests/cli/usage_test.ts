@@ -139,7 +139,8 @@ Deno.test("every command has help with examples, which needs no permission", () 
       assertEquals([own.code, own.stderr], [0, ""], command);
       assertMatch(own.stdout, /^Usage: /m);
       if (command !== "sandbox") assertMatch(own.stdout, /^Examples?:\n {2}.*platform-auth/m);
-      const examples = own.stdout.split(/^Examples?:\n/m)[1]?.trim().split(/\n */) ?? [];
+      const [, part = ""] = own.stdout.split(/^Examples?:\n/m);
+      const examples = part.replaceAll(/ \\\n */g, " ").trim().split(/\n */);
       assertEquals(new Set(examples).size, examples.length, command);
       assertEquals(await run(["help", command], { flags: [] }), own);
     }

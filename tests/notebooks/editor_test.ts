@@ -29,15 +29,21 @@ async function marksIn(
   return marks;
 }
 
+/** The server of this folder's project: it reads the types of Deno once, which takes seconds. */
+let ofProject: LanguageServer;
+Deno.test.beforeAll(async () => {
+  ofProject = await startLanguageServer(ROOT);
+});
+Deno.test.afterAll(() => ofProject[Symbol.asyncDispose]());
+
 async function sourcesOf(path: string): Promise<string[]> {
   return codeCells(await readNotebook(path)).map(({ cell }) => cell.source);
 }
 
 Deno.test("an editor marks nothing in the notebooks", async (t) => {
-  await using server = await startLanguageServer(`${ROOT}notebooks`);
   for (const path of await listNotebooks()) {
     await t.step(basename(path), async () => {
-      assertEquals(await marksIn(server, path, await sourcesOf(path)), []);
+      assertEquals(await marksIn(ofProject, path, await sourcesOf(path)), []);
     });
   }
 });
@@ -59,15 +65,13 @@ Deno.test("an editor marks nothing in a notebook that the command line wrote, as
 Deno.test("an editor marks nothing in the README's TypeScript, which readers put into cells", async () => {
   const readme = await Deno.readTextFile(`${ROOT}README.md`);
   const blocks = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
-  await using server = await startLanguageServer(ROOT);
   for (const [at, text] of blocks.entries()) {
-    assertEquals(await marksIn(server, `${ROOT}readme_${at + 1}.ipynb`, [text]), [], text);
+    assertEquals(await marksIn(ofProject, `${ROOT}readme_${at + 1}.ipynb`, [text]), [], text);
   }
 });
 
 Deno.test("what an editor would mark is found, in the cell where it is", async () => {
-  await using server = await startLanguageServer(`${ROOT}notebooks`);
-  const marks = await marksIn(server, `${ROOT}notebooks/wrong.ipynb`, [
+  const marks = await marksIn(ofProject, `${ROOT}notebooks/wrong.ipynb`, [
     'import { fetchJson } from "../mod.ts";\nconst rows = await fetchJson("/v1/stations");',
     "rows.map(({ id }) => id);\nescape(rows);",
     'const rows: string = "again";',

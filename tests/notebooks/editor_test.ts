@@ -34,7 +34,9 @@ let ofProject: LanguageServer;
 Deno.test.beforeAll(async () => {
   ofProject = await startLanguageServer(ROOT);
 });
-Deno.test.afterAll(() => ofProject[Symbol.asyncDispose]());
+Deno.test.afterAll(async () => {
+  await ofProject[Symbol.asyncDispose]();
+});
 
 async function sourcesOf(path: string): Promise<string[]> {
   return codeCells(await readNotebook(path)).map(({ cell }) => cell.source);

@@ -76,6 +76,7 @@ export async function openTarget(
 ): Promise<DownloadTarget | { readonly kept: number } | { readonly busy: number }> {
   const [whole, named, found] = guarded(path, () => {
     const whole = filePath(fileUrl(path));
+    if (folderOf(whole) === whole) throw isFolder(path);
     // A look at nothing throws, which costs more than most calls: only a link needs a second look.
     const named = unlessMissing(() => Deno.lstatSync(whole));
     const found = named?.isSymlink ? unlessMissing(() => Deno.statSync(whole)) : named;

@@ -3,6 +3,7 @@ import type { Downloads, FailedDownload } from "../download/download_all.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { logsInUnasked, type SessionStatus } from "../session/status.ts";
+import { VARIABLES } from "../settings/options.ts";
 import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
@@ -41,16 +42,18 @@ export function headline({ state, username, provider }: SessionStatus): string {
 
 /** Where the session is kept, or will be. */
 export function placeText(status: SessionStatus): string {
-  const { state, canRefresh, envFile, store } = status;
+  const { state, canRefresh, envFile, store, settings } = status;
   const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
   const isEmpty = state === "none" && !canRefresh;
   if (!isEmpty) return fixText(`kept in ${place}`);
-  const isInMemory = envFile === undefined && store === undefined;
-  return fixText(
-    isInMemory && logsInUnasked(status)
-      ? [{ inProgram: `login() keeps it in ${place}`, inTerminal: "nothing is kept" }]
-      : [{ call: "login" }, ` keeps it in ${place}`],
-  );
+  // What the environment has need not be kept, so only a file that is named is made.
+  if (logsInUnasked(status) && settings[VARIABLES.password] === "environment") {
+    const unless = envFile === undefined ? "" : " unless a file is named";
+    return fixText([
+      { inProgram: `login() keeps it in ${place}`, inTerminal: `nothing is kept${unless}` },
+    ]);
+  }
+  return fixText([{ call: "login" }, ` keeps it in ${place}`]);
 }
 
 /** How long the access token is still good. */

@@ -91,6 +91,8 @@ Deno.test("status says what fetch and token do without a session", () =>
       bare.stdout,
       / · fetch and token log in by themselves\n {2}nothing is kept · as of/,
     );
+    const unnamed = await run(["status"], { env });
+    assertMatch(unnamed.stdout, /themselves\n {2}nothing is kept unless a file is named · as of/);
     await writeEnv(folder, variables);
     const own = await run(["status"]);
     assertMatch(own.stdout, / · fetch and token log in by themselves\n.* keeps it in \.env/);

@@ -23,10 +23,11 @@ export async function violationsOf(order: Order): Promise<string[]> {
     faults.has(it)
   );
   const isExcused = scenario.rotates && mayLoseToken;
-  // Who signs out everywhere may know no newer refresh token of a login that is over: others got it. Then
-  // the provider ends what is to end.
+  // Who signs out everywhere may know no newer refresh token of a login that is over: others got it, or
+  // are getting it at this moment. Then the provider ends what is to end.
   const endsWhatIsOver = ({ by, newestOf, isKept }: typeof provider.reused[number]) =>
-    !isKept && newestOf !== by && calls.some(({ op }) => op.do === "everywhere" && op.by === by);
+    !isKept && newestOf !== by &&
+    calls.some(({ op }) => op.do === "everywhere" && (op.by === by || op.by === newestOf));
   if (!isExcused && !provider.reused.every(endsWhatIsOver)) {
     found.push("a replaced refresh token is sent again");
   }

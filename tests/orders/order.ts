@@ -3,7 +3,7 @@ import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import type { SessionOptions } from "../../src/settings/options.ts";
 import type { SessionStore } from "../../src/session/store.ts";
 import { worldOf } from "../../src/runtime/world.ts";
-import { makeTokens } from "../../src/values/tokens.ts";
+import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
 import { Secret } from "../../src/values/secret.ts";
 import { ACCOUNT } from "./account.ts";
 import { type Event, type Gate, Gates, nameOf } from "./gates.ts";
@@ -368,18 +368,22 @@ function textOf({ op, state, nth, value, error, isAborted, ...writes }: Outcome)
 
 /** The same text for memories that make no difference. @param now By the clock of the sessions. */
 function memoryText(memory: unknown, now: number): string {
-  return JSON.stringify(memory ?? null, (key, value) => {
+  // Not the second argument of the function: a secret has hidden itself there.
+  return JSON.stringify(memory ?? null, function (this: Record<string, unknown>, key) {
+    const value = this[key];
     if (value instanceof AbortController) return value.signal.aborted;
     if (value instanceof AbortSignal) return value.aborted;
     if (value instanceof Secret) return withoutTimes(value.reveal());
     // How much of a pause is left.
-    if (key.endsWith("Until") && value !== -Infinity) return Math.ceil((value - now) / 10_000);
-    if (value?.accessToken instanceof Secret) {
-      const { accessToken, refreshToken, source, learned: { refreshVariant, loginName } } = value;
-      return [accessToken, refreshToken, source, refreshVariant, loginName];
-    }
-    return value;
+    if (key.endsWith("Until")) return Math.ceil((Number(value) - now) / 10_000);
+    if (!isTokens(value)) return value;
+    const { accessToken, refreshToken, source, learned: { refreshVariant, loginName } } = value;
+    return [accessToken, refreshToken, source, refreshVariant, loginName];
   });
+}
+
+function isTokens(value: unknown): value is Tokens {
+  return typeof value === "object" && value !== null && "accessToken" in value;
 }
 
 function isForAll(op: Op): boolean {

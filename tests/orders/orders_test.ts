@@ -1,6 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { randomFrom } from "../support/random.ts";
-import { explore, type Report, sample } from "./explore.ts";
+import { explore, replay, type Report, sample } from "./explore.ts";
 import { comparesNothing, hidesNews, locksNobody } from "./faults.ts";
 import { NAMED } from "./named.ts";
 import type { Wrap } from "./order.ts";
@@ -111,3 +111,46 @@ for (const [what, ops, shape, wrap] of mixed) {
     assertEquals(found(fewer), found(each));
   });
 }
+
+Deno.test("two states in which a session holds other tokens are not taken for one", async () => {
+  const ops = [{ by: 0, do: "refresh" }] as const;
+  const scenario = { name: "held", sessions: 1, rotates: true, store: "by text", ops } as const;
+  const { order } = await replay(scenario, []);
+  const held = () => /"tokens":\["(.*?)"/.exec(order.snapshot.memories.join())?.[0];
+  const before = held();
+  await order.ask(0, "refresh");
+  assertNotEquals(before, held());
+});
+
+Deno.test("a refresh and a logout everywhere may both send the token of a login that is over", async () => {
+  const scenario = {
+    name: "over",
+    sessions: 2,
+    rotates: true,
+    store: "by number",
+    begins: "due",
+    ops: [{ by: 0, do: "token" }, { by: 0, do: "logout" }, { by: 1, do: "everywhere" }],
+  } as const;
+  const { order, violations } = await replay(scenario, [
+    "A-token-0 begins",
+    "A-token-0: lock",
+    "A-logout-1 begins",
+    // The login is over; the refresh is on its way.
+    "A-token-0: write",
+    "B-everywhere-2 begins",
+    "B-everywhere-2: lock",
+    "B-everywhere-2: write",
+    "B-everywhere-2: refresh arrives",
+    "A-token-0: refresh arrives",
+    "B-everywhere-2: refresh is answered",
+    "A-token-0: refresh is answered",
+    "B-everywhere-2: sign-out arrives",
+    "A-logout-1: revoke arrives",
+    "B-everywhere-2: sign-out is answered",
+    "A-logout-1: revoke is answered",
+    "B-everywhere-2: revoke arrives",
+    "B-everywhere-2: revoke is answered",
+  ]);
+  assertEquals(order.provider.reused.length, 1);
+  assertEquals(violations, []);
+});

@@ -133,12 +133,14 @@ function checked(init: FetchJsonInit): FetchJsonInit {
     idleTimeoutMs: ["number"],
   });
   for (const name of Object.keys(init)) {
-    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
-    if (instead !== undefined) throw typeError(`fetchJson() has no option "${name}"; ${instead}`);
+    if (OPTIONS.includes(name)) continue;
+    const habit = Object.hasOwn(HABITS, name) ? name : undefined;
+    const meant = habit ?? closest(name, OPTIONS) ?? closest(name, Object.keys(HABITS));
     // Other names are passed on: they may be further options of `fetch`.
-    const meant = OPTIONS.includes(name) ? undefined : closest(name, OPTIONS);
     if (meant === undefined) continue;
-    throw typeError(`fetchJson() has no option "${name}" (did you mean "${meant}"?)`);
+    const instead = HABITS[meant];
+    const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
+    throw typeError(`fetchJson() has no option "${name}"${hint}`);
   }
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {
     throw typeError("fetchJson() takes zero or more as retries and retryWithinMs");

@@ -250,6 +250,8 @@ Deno.test("wrong arguments are a TypeError that names them", async () => {
       /no option "params"; put them into the path: `.*\?\$\{new URL/,
     ],
     [["/x", { timeout: 10 }], /no option "timeout"; write idleTimeoutMs, or signal: AbortSignal/],
+    [["/x", { timeOut: 10 }], /no option "timeOut"; write idleTimeoutMs/],
+    [["/x", { Params: {} }], /no option "Params"; put them into the path/],
     [["/x", { json: {} }], /no option "json"; write method: "POST", body: JSON\.stringify/],
     [
       ["/x", { auth: ["ada", "x"] }],

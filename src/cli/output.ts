@@ -90,8 +90,12 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 
 /** Prints a sentence to standard error, beside the answer. */
 export function say(sentence: string): void {
-  const line = `platform-auth: ${printable(sentence)}`;
-  printError(Deno.stderr.isTerminal() ? fitted(line) : line);
+  printError(errorLine(`platform-auth: ${printable(sentence)}`));
+}
+
+/** A line of standard error, broken at words where the terminal would break it within them. */
+export function errorLine(line: string): string {
+  return Deno.stderr.isTerminal() ? fitted(line) : line;
 }
 
 function printError(line: string): void {

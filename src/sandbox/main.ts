@@ -82,6 +82,8 @@ export interface ClientTools {
     settings: Readonly<Record<string, string>>,
     couldBe: (name: string, value: string) => boolean,
   ): Promise<string>;
+  /** A line of standard error, broken at words where the terminal would break it within them. */
+  fitted(line: string): string;
   /** The known word that a mistyped one was meant to be. */
   closest(word: string, known: readonly string[]): string | undefined;
 }
@@ -225,14 +227,14 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
     }
     sandbox = await startSandbox(options);
   } catch (error) {
-    return refused(error, command);
+    return refused(error, command, tools?.fitted);
   }
   await using _ = sandbox;
   let others: string[];
   try {
     others = addUsers(sandbox, parse(args).user ?? []);
   } catch (error) {
-    return refused(error, command);
+    return refused(error, command, tools?.fitted);
   }
   const folder = parse(args)["write-env"];
   const envFile = folder === undefined
@@ -248,9 +250,13 @@ export async function runSandbox(args: string[], tools?: ClientTools): Promise<n
 }
 
 /** Says why the sandbox does not start. @returns The exit status. */
-function refused(error: unknown, command: string): number {
+function refused(
+  error: unknown,
+  command: string,
+  fitted: ClientTools["fitted"] = (line) => line,
+): number {
   const usage = error instanceof TypeError || error instanceof RangeError;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = fitted(error instanceof Error ? error.message : String(error));
   console.error(usage ? `${text}\nSee ${command} --help` : text);
   return usage ? 2 : 1;
 }

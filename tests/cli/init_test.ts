@@ -196,6 +196,8 @@ for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plai
         assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
         const { clientId, userPoolId } = desk.sandbox.settings;
         const [head = ""] = seen.screen.split("Wrote .env");
+        const question = head.slice(0, head.indexOf(PASTE) + PASTE.length).split("\r\n");
+        assertEquals(question.filter((line) => line.length > 60), []);
         assertEquals(repeatedPart(head, [clientId, userPoolId, "Hello Ada"]), undefined);
         assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
         assertEquals(settingsIn(desk), desk.settings);

@@ -199,6 +199,7 @@ deskTest("the marks are colored on a terminal, and plain with NO_COLOR", async (
 deskTest("a terminal's lines are broken at words, and a pipe gets them whole", async (desk) => {
   const address = `https://${"long-".repeat(20)}name.example.com`;
   const commands = [["fetch", `${address}/v1`], ["doctor"], ["status"], ["fetch", "-o", "x"]];
+  commands.push(["sandbox", "--port", "1000000"]);
   for (const command of commands) {
     const { screen } = await desk.type(command, [], { NO_COLOR: "1" }, undefined, 60);
     const lines = screen.replaceAll("\r", "").trimEnd().split("\n");

@@ -22,9 +22,9 @@ import { environment } from "../../runtime/environment.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { Secret, VISIBLE_ASCII } from "../../values/secret.ts";
 
-const PASTE =
-  "Paste the reply of your subscription's support channel, and end with an empty line " +
-  "(it is not shown; an empty line alone: you are asked for each setting):";
+const PASTE = "Paste the reply of your subscription's support channel,\n" +
+  "and end with an empty line (it is not shown; an empty line\n" +
+  "alone: you are asked for each setting):";
 const NO_SECRET = "none";
 
 /** What a login or a call needs, and the question for it. */

@@ -1,4 +1,5 @@
 import type { Program } from "../command.ts";
+import { errorLine } from "../output.ts";
 import { environment } from "../../runtime/environment.ts";
 import { closest } from "../../values/wording.ts";
 
@@ -16,6 +17,7 @@ export const command: Program = {
     return await runSandbox([...args], {
       command: COMMAND,
       closest,
+      fitted: errorLine,
       saveSettings: async (...given) =>
         await (await import("../settings_file.ts")).saveSandboxSettings(...given),
     });

@@ -15,6 +15,16 @@ export const exercises = {
         say: "These are the rows of both stations.",
         example: "2 * 168",
       },
+      {
+        when: (rows) => rows === "168",
+        say: "That is a text. Leave the quotes out.",
+        example: '"168"',
+      },
+      {
+        when: Array.isArray,
+        say: "These are the rows themselves. Their number is in `length`.",
+        example: "harbor.items",
+      },
     ],
     hint: "One row an hour, from=2025-07-07 to=2025-07-14.",
   },
@@ -26,6 +36,11 @@ export const exercises = {
         when: (row) => typeof row === "number",
         say: "That is how warm it was. The question is when: give the whole row.",
         example: "Math.max(...pass.items.map((row) => row.temperatureC))",
+      },
+      {
+        when: (time) => time === "2025-07-11T15:00:00Z",
+        say: "That is the hour. Give the whole row.",
+        example: "pass.items.toSorted((a, b) => b.temperatureC - a.temperatureC)[0].time",
       },
       {
         when: (row) => "temperatureC" in row,

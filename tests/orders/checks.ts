@@ -61,7 +61,9 @@ export async function violationsOf(order: Order): Promise<string[]> {
       if (!isSaved && !faults.has("busy")) found.push(`${who} holds what was never saved`);
       // Who is refused without the lock leaves the store to its holder: the login is over all the same.
       const isLeft = faults.has("busy") && provider.logins.get(last?.login ?? "")?.revoked;
-      if (!tokens && last?.login !== undefined && !isLeft) {
+      // Once the refresh token is refused, the access token is all that is kept, and it ends.
+      const hasEnded = !place.lines.includes("REFRESH_TOKEN") && provider.hasEnded(last?.text);
+      if (!tokens && last?.login !== undefined && !isLeft && !hasEnded) {
         found.push(`${who} is signed out, the store is not`);
       }
       if (tokens && last?.by === session && last.text !== tokens.text) {

@@ -154,3 +154,17 @@ Deno.test("a refresh and a logout everywhere may both send the token of a login 
   assertEquals(order.provider.reused.length, 1);
   assertEquals(violations, []);
 });
+
+Deno.test("a session whose last access token has ended is signed out, whatever the store keeps", async () => {
+  const scenario = {
+    name: "ended",
+    sessions: 2,
+    rotates: true,
+    store: "by text",
+    late: 1,
+    ops: [{ by: 1, do: "refresh" }, { by: 0, do: "expiry" }],
+  } as const;
+  const report = await explore(scenario);
+  assertNothing(report);
+  assert(report.isComplete);
+});

@@ -84,6 +84,12 @@ export class Provider {
     for (const login of this.logins.values()) login.revoked = true;
   }
 
+  /** @param name The name of an access token. */
+  hasEnded(name: string | undefined): boolean {
+    const found = [...this.#accessTokens.values()].find((token) => token.name === name);
+    return found !== undefined && found.endsAt <= this.now;
+  }
+
   isAlive(accessToken: string): boolean {
     const found = this.#accessTokens.get(accessToken);
     return found !== undefined && !this.logins.get(found.login)?.revoked;

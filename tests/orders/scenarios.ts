@@ -66,14 +66,14 @@ export function scenariosOf(ops: readonly Op[], rotates: boolean, trouble: Troub
     // A store that tells by number what is new, and one that tells by its lines.
     store: ops.length % 2 === 0 ? "by text" : "by number",
     ...(does("token") ? { begins: "due" } : does("fetch") ? { begins: "rejected" } : {}),
-    ops,
+    ops: inTurn(ops),
     ...BUDGETS[trouble],
   };
   if (trouble === "an abort") {
     return ops.map((op, k) => ({
       ...scenario,
       name: `${scenario.name} of ${nameOf(op.by)} ${op.do}`,
-      ops: ops.with(k, { ...op, signal: "x" }),
+      ops: inTurn(ops.with(k, { ...op, signal: "x" })),
     }));
   }
   if (trouble === "a crash") {
@@ -84,6 +84,16 @@ export function scenariosOf(ops: readonly Op[], rotates: boolean, trouble: Troub
     }));
   }
   return [scenario];
+}
+
+/** Equal calls of one session begin in their order: in another one they would only change their names. */
+function inTurn(ops: readonly Op[]): Op[] {
+  return ops.map((op, k) => {
+    const isEqual = ({ by, do: verb, signal }: Op, nth: number) =>
+      nth < k && by === op.by && verb === op.do && signal === op.signal;
+    const before = ops.findLastIndex(isEqual);
+    return before < 0 ? op : { ...op, after: before };
+  });
 }
 
 function namesOf(ops: readonly Op[]): string {

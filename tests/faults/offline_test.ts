@@ -34,9 +34,9 @@ async function loginOffline(
       sleep: () => Promise.resolve(),
       ...${JSON.stringify(options)},
       fetch: () => {
-        if (++requests === 1) Deno.removeSync(${
-    JSON.stringify(`${denoDir}/npm`)
-  }, { recursive: true });
+        if (++requests === 1) Deno.renameSync(${JSON.stringify(`${denoDir}/npm`)}, ${
+    JSON.stringify(`${denoDir}/away`)
+  });
         const { body, status } = ${JSON.stringify(answer)};
         return Promise.resolve(new Response(body, { status }));
       },
@@ -55,20 +55,32 @@ async function loginOffline(
   });
 }
 
-/** A Deno cache with the one package that a login needs. */
+let warmCache: string | undefined;
+Deno.test.afterAll(async () => {
+  if (warmCache) await Deno.remove(warmCache, { recursive: true });
+});
+
+/** A Deno cache with the one package that a login needs, the same for all tests: it has a thousand files. */
 async function inWarmCache<T>(use: (denoDir: string) => Promise<T>): Promise<T> {
+  const denoDir = warmCache ??= await makeWarmCache();
+  try {
+    return await use(denoDir);
+  } finally {
+    if (existsFolder(`${denoDir}/away`)) await Deno.rename(`${denoDir}/away`, `${denoDir}/npm`);
+  }
+}
+
+async function makeWarmCache(): Promise<string> {
   // Loaded here, so that it is in this process's cache.
   await import("../../src/provider/checks.ts");
   const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { npmCache } = JSON.parse(new TextDecoder().decode(info.stdout));
-  return await inFolder(async (folder) => {
-    const denoDir = `${folder}/deno`;
-    for (const { name } of Deno.readDirSync(npmCache)) {
-      const from = `${npmCache}/${name}/zod`;
-      if (existsFolder(from)) copyFolder(from, `${denoDir}/npm/${name}/zod`);
-    }
-    return await use(denoDir);
-  });
+  const denoDir = await Deno.realPath(await Deno.makeTempDir({ prefix: "platform-auth-" }));
+  for (const { name } of Deno.readDirSync(npmCache)) {
+    const from = `${npmCache}/${name}/zod`;
+    if (existsFolder(from)) copyFolder(from, `${denoDir}/npm/${name}/zod`);
+  }
+  return denoDir;
 }
 
 function existsFolder(path: string): boolean {

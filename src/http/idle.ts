@@ -107,7 +107,8 @@ class Slices {
   readonly #world: World;
   readonly #sliceMs: number;
   readonly #waits = new Set<Wait>();
-  #isRunning = false;
+  /** One timer for all of them. */
+  #slice: AbortSignal | undefined;
 
   constructor(world: World, idleMs: number) {
     this.#world = world;
@@ -115,32 +116,35 @@ class Slices {
   }
 
   add(wait: Wait): void {
+    const isFirst = this.#waits.size === 0;
     this.#waits.add(wait);
-    if (!this.#isRunning) this.#begin();
+    if (isFirst) this.#listen();
   }
 
   delete(wait: Wait): void {
     this.#waits.delete(wait);
+    // A timer that is listened to keeps the process alive.
+    if (this.#waits.size === 0) this.#slice?.removeEventListener("abort", this.#end);
   }
 
-  /** One timer for all of them, and none while nothing is waited for. */
-  #begin(): void {
-    this.#isRunning = true;
-    const slice = this.#world.timeout(this.#sliceMs);
-    if (slice.aborted) queueMicrotask(() => this.#end());
-    else slice.addEventListener("abort", () => this.#end(), { once: true });
+  #listen(): void {
+    const slice = this.#slice ??= this.#world.timeout(this.#sliceMs);
+    // One that ended while nothing was waited for.
+    if (slice.aborted) queueMicrotask(this.#end);
+    else slice.addEventListener("abort", this.#end);
   }
 
-  #end(): void {
-    this.#isRunning = false;
+  readonly #end = () => {
+    if (!this.#slice?.aborted) return;
+    this.#slice = undefined;
     for (const wait of this.#waits) {
       // The first slice had begun before the wait did.
       if (++wait.passed <= SLICES) continue;
       this.#waits.delete(wait);
       wait.end();
     }
-    if (this.#waits.size > 0) this.#begin();
-  }
+    if (this.#waits.size > 0) this.#listen();
+  };
 }
 
 const known = new WeakMap<World, Map<number, Slices>>();

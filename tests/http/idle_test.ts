@@ -240,3 +240,26 @@ Deno.test("time in which the computer slept counts as one slice, however long it
   await pass(0);
   assertEquals((await got).code, "API_TIMEOUT");
 });
+
+Deno.test("an answer that is there leaves no timer that keeps the process alive", async () => {
+  const listeners = new Set<unknown>();
+  await using world = portless({
+    api: () => Response.json({ rows: 3 }),
+    session: {
+      // Such a timer keeps a process alive as long as somebody listens to it.
+      timeout() {
+        const { signal } = new AbortController();
+        return Object.assign(signal, {
+          addEventListener: (_: string, listener: unknown) => listeners.add(listener),
+          removeEventListener: (_: string, listener: unknown) => listeners.delete(listener),
+        });
+      },
+    },
+  });
+  await world.session.login();
+  for (let call = 0; call < 2; call++) {
+    const answer = world.session.fetchJson("/v1/whoami");
+    assertEquals(await answer, { rows: 3 });
+    assertEquals(listeners.size, 0);
+  }
+});

@@ -11,8 +11,9 @@
  *
  * `explore.ts` says how few runs stand for all orders, and why none is left out: `state_names.ts` for
  * orders that come to the same state, `commute.ts` for events that touch nothing in common. On one core
- * all orders of two operations take three minutes (370,000 orders in 50,000 runs). A scenario of three
- * takes some seconds, and all 3,892 of them several hours: give `seconds` for that, such as 36000.
+ * all orders of two operations take two to three minutes, in 48,000 runs. A scenario of three takes some
+ * seconds, and all 3,892 of them several hours. Each scenario has an equal share of the time, so give
+ * more `seconds` than that: 600 and 36000.
  */
 import { randomFrom } from "../support/random.ts";
 import { explore, type Report, sample } from "./explore.ts";

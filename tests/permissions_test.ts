@@ -68,6 +68,20 @@ Deno.test("without --allow-net one line to paste has all flags, with both hosts"
     assertMatch(half.stderr, new RegExp(`Cannot reach the API at ${api}: `));
   }));
 
+Deno.test("a script that goes on without --allow-net ends by itself", () =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox();
+    await writeEnv(folder, variablesOf(sandbox.settings));
+    const script = `
+      import { login } from ${JSON.stringify(MOD_PATH)};
+      await login().catch(({ code }) => console.log(code));`;
+    const flags = ["--allow-read", "--allow-write", "--allow-env"];
+    // Else a process that does not end would hold up all tests.
+    const signal = AbortSignal.timeout(60_000);
+    const { code, stdout } = await runScript(script, { cwd: folder, flags, signal });
+    assertEquals([code, stdout], [0, "PERMISSION\n"]);
+  }));
+
 const behindLink =
   "where the .env is a link, the line to paste has the folder behind it, and is enough";
 

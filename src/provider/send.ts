@@ -1,8 +1,9 @@
 import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
 import { directClient, networkReason } from "../http/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
-import { isTransient, missingPermission } from "../errors/errors.ts";
+import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
+import { mayReach } from "../settings/permissions.ts";
 import { unlessAborted } from "../runtime/abort.ts";
 import { Pauses } from "../runtime/pauses.ts";
 import type { World } from "../runtime/world.ts";
@@ -149,6 +150,8 @@ async function sendOnce(
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderAnswer | Refused> {
+  // Asked first: a process never ends in which the runtime refused to send a Blob.
+  if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
   // Not setTimeout(): its first use in a process takes longer than a request. Without its listener this
@@ -209,14 +212,16 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
+function notPermitted(request: ProviderRequest): ConfigError {
+  return missingPermission(`reach the identity provider at ${request.url.host}`, {
+    command: request.command(),
+  });
+}
+
 /** What an error of `fetch` means. Its text is not used: it may contain URLs and headers. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
-  if (error instanceof Deno.errors.NotCapable) {
-    throw missingPermission(`reach the identity provider at ${host}`, {
-      command: request.command(),
-    });
-  }
+  if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);
   if (timedOut) {
     return {
       kind: "refused",

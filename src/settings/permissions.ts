@@ -76,6 +76,11 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
 }
 
+/** Whether this process may send to a host; where the runtime would ask the user at the first use, it asks. */
+export function mayReach(url: URL): boolean {
+  return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
+}
+
 /** Host and port, also where the address leaves the port out. */
 export function hostAndPort({ hostname, port, protocol }: URL): string {
   const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";

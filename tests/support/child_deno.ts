@@ -27,6 +27,8 @@ export interface ChildOptions {
   args?: string[];
   /** Further variables of its environment. */
   env?: Record<string, string>;
+  /** Ends it. */
+  signal?: AbortSignal;
 }
 
 // Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
@@ -48,7 +50,7 @@ export function neededVariables(): Record<string, string> {
 
 /** Writes the script into the working folder and runs it, without a prompt and without colors. */
 export async function runScript(script: string, options: ChildOptions): Promise<ChildResult> {
-  const { cwd, flags = [], args = [], env = {} } = options;
+  const { cwd, flags = [], args = [], env = {}, signal } = options;
   const name = `script-${crypto.randomUUID()}.ts`;
   await Deno.writeTextFile(`${cwd}/${name}`, script);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -57,6 +59,7 @@ export async function runScript(script: string, options: ChildOptions): Promise<
     clearEnv: true,
     env: { ...neededVariables(), NO_COLOR: "1", ...env },
     stdin: "null",
+    ...(signal && { signal }),
   }).output();
   await Deno.remove(`${cwd}/${name}`);
   const decoder = new TextDecoder();

@@ -57,9 +57,12 @@ export function configure(options: SessionOptions): void {
  * `.env`, and `--allow-env` for settings in the environment.
  *
  * @returns Who, until when; never a token.
- * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`: nothing was sent.
- * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the provider said.
- * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step is left unanswered; `CODE_REJECTED`, `NEW_PASSWORD_REJECTED`, `CHALLENGE_EXPIRED`.
+ * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`,
+ *   `PROMPT_UNAVAILABLE`: nothing was sent.
+ * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the
+ *   provider said.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step is left unanswered;
+ *   `CODE_REJECTED`, `NEW_PASSWORD_REJECTED`, `CHALLENGE_EXPIRED`.
  * @throws {TypeError} If an option is not known, has another type, or contradicts another one.
  *
  * @example
@@ -78,7 +81,8 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
  * Refreshes the session now, whatever time is left (section 5.2.3 of the API document). Rarely
  * needed: {@linkcode authFetch} keeps the token current. Joins a refresh that is under way.
  *
- * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`: log in again.
+ * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER`: log in again.
  * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`: nothing was sent.
  * @throws {ProviderError} What else the provider said.
  *
@@ -100,8 +104,10 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * API answers 401 the token is refreshed and the call sent again, once, if its body can be sent twice.
  * The token goes only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
- * @throws {SessionExpiredError} `NO_SESSION` without a session; `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER` if it ended.
- * @throws {ProviderError} If the token had ended and could not be refreshed: `UNREACHABLE`, `TIMEOUT` and the like.
+ * @throws {SessionExpiredError} `NO_SESSION` without a session; `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER` if it ended.
+ * @throws {ProviderError} If the token had ended and could not be refreshed: `UNREACHABLE`, `TIMEOUT`
+ *   and the like.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
  * @throws {TypeError} Where `fetch` throws one, and on an `authorization` header of the caller's own.
  *
@@ -126,7 +132,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  *
  * The type of the body is `any` unless it is given, as that of `Response.json()`.
  *
- * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON; `API_TIMEOUT`: nothing came.
+ * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON; `API_TIMEOUT`:
+ *   nothing came.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  * @throws {TypeError} Where `fetch` throws one.
  *
@@ -151,13 +158,15 @@ export function fetchJson<T = any>(
  * Saves an answer as a file. Until the file is whole, it is a private part file beside the target; its
  * length, and its digest where the API gives one, are checked. A transfer that breaks resumes where it
  * stopped, also when the token or a presigned address expired, and where nothing came for a minute
- * (`idleTimeoutMs`). A later process resumes it, too: run the same call again. The notebook or the terminal shows the progress.
+ * (`idleTimeoutMs`). A later process resumes it, too: run the same call again. The notebook or the
+ * terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
  * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
  * @returns What was saved; shows as a card in a notebook.
- * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place of the file;
+ * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place
+ *   of the file;
  * `API_TIMEOUT`: nothing came for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is not whole.
  * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
@@ -197,7 +206,8 @@ export function download(
  *
  * @param items Pairs of what to ask for and where to save it.
  * @returns What was saved, kept and failed; shows as a card in a notebook.
- * @throws {ConfigError} `INVALID_SETTING`: two items are saved as one file, or the disk is full; `PERMISSION`,
+ * @throws {ConfigError} `INVALID_SETTING`: two items are saved as one file, or the disk is full;
+ *   `PERMISSION`,
  * `MISSING_SETTINGS`.
  * @throws {ApiError} `API_STATUS` with `status` 401: the API refused the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
@@ -227,7 +237,8 @@ export function downloadAll(
  * A current bare access token, for other clients: a database driver, `curl`, a child process. Treat
  * it as a password.
  *
- * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`: log in.
+ * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER`: log in.
  * @throws {ProviderError | ConfigError} If it had to be refreshed and that failed.
  * @throws {TypeError} If `minValidSeconds` is below zero or no number.
  *
@@ -248,7 +259,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
  * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody;
  * looks at the `.env`, where another process may have ended the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be read, `ENV_FILE` if the working folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be read, `ENV_FILE` if the working
+ *   folder was removed.
  *
  * @example
  * ```ts

@@ -31,7 +31,10 @@ export interface RefreshOptions {
 
 /** Options of {@linkcode Session.accessToken}. */
 export interface AccessTokenOptions {
-  /** How long the token must still be good, in seconds; where the provider's live shorter, a fresh one is given. Default 0: good now. */
+  /**
+   * How long the token must still be good, in seconds; where the provider's live shorter, a fresh one
+   * is given. Default 0: good now.
+   */
   minValidSeconds?: number;
   /** Ends this caller's wait; a refresh that others wait for goes on. */
   signal?: AbortSignal;
@@ -43,7 +46,10 @@ export interface LogoutOptions {
   everywhere?: boolean;
   /** Tell the provider to revoke the refresh token. Default `true`: if it can, within three seconds. */
   revoke?: boolean;
-  /** Ends the wait for another process that is using the `.env`: nothing is changed then. After that it ends the wait for the provider. */
+  /**
+   * Ends the wait for another process that is using the `.env`: nothing is changed then. After that it
+   * ends the wait for the provider.
+   */
   signal?: AbortSignal;
 }
 
@@ -335,7 +341,10 @@ export function makeSession(
   });
 }
 
-/** What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it is to log in. */
+/**
+ * What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it
+ * is to log in.
+ */
 async function loginByCommand(
   engine: Engine,
   plain: boolean,
@@ -353,7 +362,10 @@ async function loginByCommand(
   await (isNew ? engine.refresh(signal) : engine.tokens(0, signal));
 }
 
-/** Whether the session needs no login: the access token is valid, and not rejected by the API, or a refresh succeeds. */
+/**
+ * Whether the session needs no login: the access token is valid, and not rejected by the API, or a
+ * refresh succeeds.
+ */
 async function isGood(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await engine.tokens(0, signal);

@@ -47,7 +47,8 @@ function usable(setting: "apiBaseUrl" | "allowedOrigins", text: string): URL {
  * can lead elsewhere, so an address that begins so is not parsed: that would take longer than the
  * rest of the call. Any other spelling is parsed first, and the rule is applied to the result.
  *
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a relative path without a base.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a
+ *   relative path without a base.
  */
 export function addressOf(input: string | URL | Request, access: ApiAccess): string {
   const { base, prefixes } = access;

@@ -287,7 +287,10 @@ export class NetworkError extends TypeError {
   }
 }
 
-/** What an error means, without the headers and queries that the runtime quotes and a replaced `fetch` may attach. */
+/**
+ * What an error means, without the headers and queries that the runtime quotes and a replaced `fetch`
+ * may attach.
+ */
 function explained(
   error: unknown,
   { headers, signal }: RequestInit,
@@ -312,7 +315,10 @@ function explained(
   return new NetworkError(url, words, fix, error);
 }
 
-/** How much of a body that comes in many pieces is kept, in bytes: a stream may be longer than the memory. */
+/**
+ * How much of a body that comes in many pieces is kept, in bytes: a stream may be longer than the
+ * memory.
+ */
 const MAX_COPY_BYTES = 16 * 1024 * 1024;
 
 /** Whether a body can be sent a second time. */

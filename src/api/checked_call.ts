@@ -158,7 +158,8 @@ export class CheckedCall {
   /**
    * Refuses a login page before it is saved: in a file of measurements it would be noticed late.
    *
-   * @throws {ApiError} `API_BODY` for a page where the file's name wants none, and for an answer without a body.
+   * @throws {ApiError} `API_BODY` for a page where the file's name wants none, and for an answer
+   *   without a body.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (response.status === 204 || response.status === 205) {

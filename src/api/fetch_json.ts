@@ -17,7 +17,10 @@ export interface FetchJsonInit extends RequestInit {
    * a request that brought nothing does not count.
    */
   retryWithinMs?: number;
-  /** How long the API may send nothing, neither headers nor a byte, in milliseconds. Default 60 000; 0: no end. */
+  /**
+   * How long the API may send nothing, neither headers nor a byte, in milliseconds. Default 60 000; 0:
+   * no end.
+   */
   idleTimeoutMs?: number;
 }
 

@@ -8,7 +8,8 @@ import { ConfigError } from "../errors/errors.ts";
  * that begin with `#` are left out.
  *
  * @param list Path of the list; `-`: standard input.
- * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden file, and two for one file.
+ * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden
+ *   file, and two for one file.
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;

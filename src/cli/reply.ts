@@ -143,7 +143,10 @@ function cells(line: string): string[] {
   return line.replace(/^ *\||\| *$/g, "").split(/ *\| *| {2,}/).map((cell) => cell.trim());
 }
 
-/** Lines with a label, a colon or an equals sign, and a value, which programs for mail put on the next line. */
+/**
+ * Lines with a label, a colon or an equals sign, and a value, which programs for mail put on the next
+ * line.
+ */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at): Pair[] => {

@@ -198,7 +198,8 @@ const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);paddin
 /**
  * Without styles the names still stand to the left of a gap, each on one line. Only such styles are used
  * as JupyterLab leaves in a notebook that it does not trust, or without which the card can be read: it
- * takes out a flex gap and `overflow-wrap:anywhere`. A tone stands beside the name, as amber words are too pale for a white page.
+ * takes out a flex gap and `overflow-wrap:anywhere`. A tone stands beside the name, as amber words are
+ * too pale for a white page.
  */
 function tableRow({ name, value, tone }: Row): string {
   const look = tone

@@ -113,7 +113,10 @@ export async function checkToken(
   return [answer ? tokenFinding(name, tokens, configuration, answered.status, answer) : finding];
 }
 
-/** What two answers, one without and one with the token, say of it. Where they are alike, the address needs no token. */
+/**
+ * What two answers, one without and one with the token, say of it. Where they are alike, the address
+ * needs no token.
+ */
 function tokenFinding(
   name: string,
   tokens: Tokens,

@@ -44,7 +44,10 @@ function inLines(names: readonly string[]): string[] {
   return lines;
 }
 
-/** Names the variables of the environment that win over another value in the `.env`: often they are forgotten. */
+/**
+ * Names the variables of the environment that win over another value in the `.env`: often they are
+ * forgotten.
+ */
 export function checkShadowing({ settings }: Configuration): Finding[] {
   const shadowed = SETTING_NAMES.filter((name) => {
     const inFile = settings.file.values.get(VARIABLES[name]);

@@ -58,7 +58,10 @@ function whyUnwritable(folder: string): string | undefined {
   return isOnReadOnlyDisk(folder) ? "its disk is read-only" : whyForbidden(info, ownUid());
 }
 
-/** Why a user may not make files in a folder with this owner and these permission bits, as far as they tell. */
+/**
+ * Why a user may not make files in a folder with this owner and these permission bits, as far as they
+ * tell.
+ */
 function whyForbidden(
   { uid, mode }: Pick<Deno.FileInfo, "uid" | "mode">,
   own: number | undefined,

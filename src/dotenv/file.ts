@@ -30,7 +30,10 @@ interface Current {
   readonly info: Deno.FileInfo | undefined;
 }
 
-/** Reads a `.env`. A missing file counts as empty. A file that cannot be read is a `problem`; nothing is thrown. */
+/**
+ * Reads a `.env`. A missing file counts as empty. A file that cannot be read is a `problem`; nothing is
+ * thrown.
+ */
 export function readEnvFile(path: string): EnvSnapshot {
   if (!mayRead(path)) {
     return {
@@ -107,7 +110,8 @@ export async function lockEnvFile(
  *
  * @param file The path, or the file that was judged already.
  * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
- * @param accept Is given what the file holds right before it is replaced, if there is one; `false` leaves it as it is.
+ * @param accept Is given what the file holds right before it is replaced, if there is one; `false`
+ *   leaves it as it is.
  * @param template What a file that is empty or not there yet begins with.
  * @returns The permission bits that the file had before; `undefined` if there was none.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.

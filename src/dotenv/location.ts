@@ -127,7 +127,10 @@ function workingFolderUrl(): URL {
   }
 }
 
-/** The working folder first, where most have their `.env`; the folders above only if one is a project root. */
+/**
+ * The working folder first, where most have their `.env`; the folders above only if one is a project
+ * root.
+ */
 function* foldersUpToRoot(here: URL): Generator<URL> {
   yield here;
   const above: URL[] = [];
@@ -150,7 +153,8 @@ function exists(url: URL): boolean {
  * save would replace a device by a file, and a link of another user can lead to any file.
  *
  * @returns The file behind any links; `undefined` if there is none yet.
- * @throws {ConfigError} `ENV_FILE` if it is not a regular file, too large, or behind a link of another user.
+ * @throws {ConfigError} `ENV_FILE` if it is not a regular file, too large, or behind a link of
+ *   another user.
  */
 export function regularFile(path: string): Deno.FileInfo | undefined {
   const entry = unlessMissing(() => Deno.lstatSync(path));

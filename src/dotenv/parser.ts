@@ -85,7 +85,10 @@ export function parseEnvText(text: string): Map<string, string> {
   return values;
 }
 
-/** Keys whose value is not in quotes and ends at a `#`: whoever wrote it may have meant a part of the value. */
+/**
+ * Keys whose value is not in quotes and ends at a `#`: whoever wrote it may have meant a part of the
+ * value.
+ */
 export interface EndedByHash {
   /** Nothing is before the `#`: most readers take the rest for a comment all the same. */
   readonly cut: readonly string[];

@@ -22,7 +22,10 @@ export function editEnvText(
   return editPlain(text, changes) ?? editAny(text, changes);
 }
 
-/** Edits a plain text: no line changes the meaning of another, so only the lines of these keys are read back. */
+/**
+ * Edits a plain text: no line changes the meaning of another, so only the lines of these keys are read
+ * back.
+ */
 function editPlain(
   text: string,
   changes: ReadonlyMap<string, string | undefined>,

@@ -27,7 +27,10 @@ export interface DownloadOptions {
   ifExists?: "error" | "keep" | "replace";
   /** `true`: another word for `ifExists: "replace"`. */
   overwrite?: boolean;
-  /** How long the API may send nothing, neither headers nor a byte, in milliseconds. Then it is asked for the rest. Default 60 000; 0: no end. */
+  /**
+   * How long the API may send nothing, neither headers nor a byte, in milliseconds. Then it is asked
+   * for the rest. Default 60 000; 0: no end.
+   */
   idleTimeoutMs?: number;
   /** Whether to resume what an earlier call left. Default `true`. */
   resume?: boolean;
@@ -172,7 +175,8 @@ export function pathOfFile(doing: string, file: unknown, where: string): string 
  * request brings something. Each request is sent like any call: with a current token, to the address
  * that was given, so that a redirect leads to a presigned address that is good now.
  *
- * @throws {ConfigError} If the file cannot be saved there; where that can be known, before anything is sent.
+ * @throws {ConfigError} If the file cannot be saved there; where that can be known, before anything
+ *   is sent.
  * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `API_TIMEOUT` where nothing
  *   comes, `DOWNLOAD_BROKEN` if the file is not whole.
  */

@@ -61,7 +61,10 @@ export interface FailedDownload {
   error: Error;
 }
 
-/** What came of many downloads. Each list is in the order in which the files were done, and holds its first 100 000. */
+/**
+ * What came of many downloads. Each list is in the order in which the files were done, and holds its
+ * first 100 000.
+ */
 export interface Downloads {
   /** The files that this call saved. */
   saved: Download[];

@@ -1,4 +1,7 @@
-/** What the headers of an answer tell of the file behind it: whether it is the same, how long, and its digest. */
+/**
+ * What the headers of an answer tell of the file behind it: whether it is the same, how long, and its
+ * digest.
+ */
 
 /** A digest of the whole file. */
 export interface Digest {

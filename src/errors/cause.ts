@@ -1,8 +1,14 @@
-/** What is known of an error behind an {@linkcode AuthError}: no text of it, which may hold an address or a secret. */
+/**
+ * What is known of an error behind an {@linkcode AuthError}: no text of it, which may hold an address
+ * or a secret.
+ */
 export interface ErrorCause {
   /** The class, such as `ConnectionRefused` or `TypeError`. */
   readonly name: string;
-  /** The code of the system or the TLS library, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
+  /**
+   * The code of the system or the TLS library, such as `ECONNREFUSED`, `os error 28` or
+   * `UnknownIssuer`.
+   */
   readonly code?: string;
 }
 

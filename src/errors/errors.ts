@@ -6,7 +6,10 @@ import { printable } from "../values/wording.ts";
 
 export type { ErrorCause } from "./cause.ts";
 
-/** The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing was sent. */
+/**
+ * The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing
+ * was sent.
+ */
 export type ConfigErrorCode =
   | "MISSING_SETTINGS"
   | "INVALID_SETTING"
@@ -19,7 +22,10 @@ export type ConfigErrorCode =
   | "TOKEN_COMMAND"
   | "STORE_UNREACHABLE";
 
-/** The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be reached. */
+/**
+ * The stable codes of {@linkcode ProviderError}: the identity provider refused, failed or could not be
+ * reached.
+ */
 export type ProviderErrorCode =
   | "INVALID_CREDENTIALS"
   | "LOCKED_OUT"
@@ -37,14 +43,20 @@ export type ProviderErrorCode =
   | "TIMEOUT"
   | "SERVER_ERROR";
 
-/** The stable codes of {@linkcode ChallengeError}: the login needs a further step, or its answer was refused. */
+/**
+ * The stable codes of {@linkcode ChallengeError}: the login needs a further step, or its answer was
+ * refused.
+ */
 export type ChallengeErrorCode =
   | "CHALLENGE_REQUIRED"
   | "CODE_REJECTED"
   | "NEW_PASSWORD_REJECTED"
   | "CHALLENGE_EXPIRED";
 
-/** The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, not whole, or does not come. */
+/**
+ * The stable codes of {@linkcode ApiError}: the API's answer is no 2xx, not what was expected, not
+ * whole, or does not come.
+ */
 export type ApiErrorCode =
   | "API_STATUS"
   | "API_BODY"

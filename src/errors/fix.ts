@@ -1,4 +1,7 @@
-/** What a message tells its reader to call. The library and the command line put it into words of their own. */
+/**
+ * What a message tells its reader to call. The library and the command line put it into words of their
+ * own.
+ */
 export type Call =
   | {
     readonly call: "login";
@@ -40,7 +43,10 @@ const LIBRARY: Words = {
 
 let words: Words = LIBRARY;
 
-/** Puts all that is said from now on into the words of another front end, as the command line does at its start. */
+/**
+ * Puts all that is said from now on into the words of another front end, as the command line does at
+ * its start.
+ */
 export function speakIn(others: Words): void {
   words = others;
 }

@@ -1,6 +1,9 @@
 let kernel: boolean | undefined;
 
-/** Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read once. */
+/**
+ * Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read
+ * once.
+ */
 export function inKernel(): boolean {
   return kernel ??= hasKernel();
 }

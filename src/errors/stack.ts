@@ -56,7 +56,10 @@ export function showCaller(error: Error, site: CallSite = callSite()): void {
   if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
 }
 
-/** What stands above the frames: name and message. A notebook breaks long lines within words, so there they are broken here. */
+/**
+ * What stands above the frames: name and message. A notebook breaks long lines within words, so there
+ * they are broken here.
+ */
 function headOf(error: Error): string {
   const told = parts.get(error);
   return inKernel() && told !== undefined

@@ -180,7 +180,10 @@ export async function ignoreInGit(path: string): Promise<string[]> {
   }
 }
 
-/** What a `.gitignore` says; `undefined` if it must not be edited: a link of the project may lead out of it. */
+/**
+ * What a `.gitignore` says; `undefined` if it must not be edited: a link of the project may lead out of
+ * it.
+ */
 function readIgnoreFile(path: string): string | undefined {
   const found = lookAt(path, Deno.lstatSync);
   if (found === undefined) return "";

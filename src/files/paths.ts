@@ -10,7 +10,8 @@ const WINDOWS = Deno.build.os === "windows";
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // Encoded: what has a meaning in a URL, and blanks and control characters, some of which its parser drops.
+  // Encoded: what has a meaning in a URL, and blanks and control characters, some of which its parser
+  // drops.
   // deno-lint-ignore no-control-regex -- control characters are encoded, too
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);

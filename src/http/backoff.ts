@@ -16,7 +16,10 @@ export function backoffMs(
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + random() / 2);
 }
 
-/** How much of the backoff is added to a pause that the server asks for, so that not all come back at once. */
+/**
+ * How much of the backoff is added to a pause that the server asks for, so that not all come back at
+ * once.
+ */
 const SPREAD = 0.2;
 
 /**

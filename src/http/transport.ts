@@ -36,7 +36,10 @@ export function directClient(
   }
 }
 
-/** Whether a host name is this machine's loopback. The runtime asks DNS for `*.localhost`: it may be anywhere. */
+/**
+ * Whether a host name is this machine's loopback. The runtime asks DNS for `*.localhost`: it may be
+ * anywhere.
+ */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

@@ -14,7 +14,10 @@ const DOCUMENT = "npm:linkedom@^0.18";
 /** Options of {@linkcode plot}: those of Observable Plot, and words around the picture. */
 export interface PlotOptions
   extends Omit<NonNullable<Parameters<(typeof Plot)["plot"]>[0]>, "marks" | "title" | "caption"> {
-  /** What is drawn: a list of marks, or a function that makes them of Observable Plot, which it is given. */
+  /**
+   * What is drawn: a list of marks, or a function that makes them of Observable Plot, which it is
+   * given.
+   */
   marks: readonly unknown[] | ((plot: typeof Plot) => unknown);
   /** A line above the plot. Default: none. */
   title?: string;

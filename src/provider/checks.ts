@@ -56,7 +56,10 @@ export function checkValues(
   return problems.size > 0 ? problems : values as CheckedSettings;
 }
 
-/** Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of them. */
+/**
+ * Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of
+ * them.
+ */
 const ATTRIBUTE =
   /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
 
@@ -156,7 +159,10 @@ function tokensIn(result: z.output<typeof authenticationResult>): IssuedTokens {
   };
 }
 
-/** No step has as many parameters. Those of a provider that sends more would make an error that nobody can read. */
+/**
+ * No step has as many parameters. Those of a provider that sends more would make an error that nobody
+ * can read.
+ */
 const MAX_PARAMETERS = 30;
 
 function challengeIn(

@@ -42,7 +42,10 @@ export function dialectOf(
   return isAwsHost(host) ? DIALECTS.aws : DIALECTS.vendor;
 }
 
-/** Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of their own. */
+/**
+ * Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of
+ * their own.
+ */
 export function isAwsHost(host: string): boolean {
   return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
 }
@@ -85,7 +88,8 @@ export interface SettingsFault {
  *
  * @param doing What was tried, for the message, such as "log in".
  * @param alsoMissing Further settings that are needed and not set.
- * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with everything that is wrong, `PERMISSION`, `PACKAGE_UNAVAILABLE`.
+ * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with
+ *   everything that is wrong, `PERMISSION`, `PACKAGE_UNAVAILABLE`.
  */
 export async function checkProviderSettings(
   doing: string,

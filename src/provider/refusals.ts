@@ -27,7 +27,10 @@ export interface Refusal {
   readonly isFinal?: true;
   /** The one-time code was right but is used up: only the next one helps. */
   readonly codeAlreadyUsed?: true;
-  /** Whole sentences of the service, without the full stop. They are shown even if a password contains one of their words. */
+  /**
+   * Whole sentences of the service, without the full stop. They are shown even if a password contains
+   * one of their words.
+   */
   readonly quotable?: readonly (string | RegExp)[];
 }
 

@@ -40,7 +40,10 @@ export async function requestLogin(
   return await loginTokens(provider, delivery, world, signal);
 }
 
-/** Reads the tokens of an answer to a login. If the provider made a device of it, that is confirmed; a failure is a warning. */
+/**
+ * Reads the tokens of an answer to a login. If the provider made a device of it, that is confirmed; a
+ * failure is a warning.
+ */
 export async function loginTokens(
   provider: ProviderSettings,
   delivery: Delivery,

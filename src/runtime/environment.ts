@@ -5,7 +5,10 @@
  * This file reads the environment, only where no permission prompt would come up.
  */
 
-/** A variable of the process environment; `undefined` if unset, or if reading it needs a permission prompt. */
+/**
+ * A variable of the process environment; `undefined` if unset, or if reading it needs a permission
+ * prompt.
+ */
 export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }

@@ -53,7 +53,10 @@ export class Configuration {
     return this.#settings !== undefined;
   }
 
-  /** Absolute path of the `.env` that keeps the session; `undefined`: it is in memory only, or in a store. */
+  /**
+   * Absolute path of the `.env` that keeps the session; `undefined`: it is in memory only, or in a
+   * store.
+   */
   get envFile(): string | undefined {
     return this.isByCommand || this.isInStore ? undefined : this.settings.envFile;
   }
@@ -85,7 +88,10 @@ export class Configuration {
     return url === null ? "an unknown address" : hostAndPort(url);
   }
 
-  /** The same options with the settings as they are now: the `.env` may have been edited. Its place stays. */
+  /**
+   * The same options with the settings as they are now: the `.env` may have been edited. Its place
+   * stays.
+   */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
     return new Configuration("configure()", this.options, this.isDefault, settings);
@@ -97,7 +103,10 @@ export class Configuration {
     return new Configuration("configure()", options, this.isDefault, this.#settings);
   }
 
-  /** Whether tokens of the other configuration belong to this one: provider, client and file are the same. */
+  /**
+   * Whether tokens of the other configuration belong to this one: provider, client and file are the
+   * same.
+   */
   isSameAccount(other: Configuration): boolean {
     return identityOf(this) === identityOf(other);
   }

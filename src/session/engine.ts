@@ -65,7 +65,10 @@ type Reason = "due" | "early" | "forced" | "rejected";
 /** A refresh that is under way, for all who need it. */
 interface Refreshing {
   readonly result: Promise<Tokens>;
-  /** Aborted when a login counts in its place, or all who waited for it left before the provider was asked. */
+  /**
+   * Aborted when a login counts in its place, or all who waited for it left before the provider was
+   * asked.
+   */
   readonly abort: AbortController;
   /** Aborted when it has ended. */
   readonly over: AbortController;
@@ -107,7 +110,10 @@ interface Told {
   readonly text?: string | undefined;
 }
 
-/** What the provider is told of a logout: nothing, that this session ends, or that all of the account do. */
+/**
+ * What the provider is told of a logout: nothing, that this session ends, or that all of the account
+ * do.
+ */
 export type SignOut = "keep" | "revoke" | "everywhere";
 
 /**
@@ -199,7 +205,10 @@ export class Engine {
 
   // Calls that need a token.
 
-  /** The tokens if they need no attention at all. Fast path: every extra promise shows in the per-call benchmark. */
+  /**
+   * The tokens if they need no attention at all. Fast path: every extra promise shows in the per-call
+   * benchmark.
+   */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.#changes.length > 0 && this.#changes.some(isLogout)) return undefined;
     const tokens = tokensOf(this.current);
@@ -251,7 +260,8 @@ export class Engine {
   /**
    * Other tokens than those that the API just rejected; `undefined` if there are none to be had now.
    *
-   * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was ended elsewhere.
+   * @throws {AuthError} If the session is over: the refresh token was refused for good, or it was
+   *   ended elsewhere.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     const waitMs = this.settings.timeoutMs * STORE_ANSWER_SHARE;
@@ -328,7 +338,8 @@ export class Engine {
    * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
    *
    * @param remote What the provider is told; a failure of that is a note only.
-   * @param signal Ends the wait for the lock, and nothing is changed then; after that the wait for the provider.
+   * @param signal Ends the wait for the lock, and nothing is changed then; after that the wait for
+   *   the provider.
    * @param onCounts Called when the logout begins to count.
    * @returns How far it went.
    * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if they are still in the store.
@@ -401,7 +412,8 @@ export class Engine {
   /**
    * Takes over what other processes wrote.
    *
-   * @param waitMs How long a store that does not answer is asked again. A call whose token is good waits for less.
+   * @param waitMs How long a store that does not answer is asked again. A call whose token is good
+   *   waits for less.
    */
   async #look(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { remote } = this.store;
@@ -413,7 +425,10 @@ export class Engine {
     this.readStore();
   }
 
-  /** Looks. @throws {ConfigError} `STORE_UNREACHABLE` if the store is away and no token is good: others may have one. */
+  /**
+   * Looks. @throws {ConfigError} `STORE_UNREACHABLE` if the store is away and no token is good: others
+   * may have one.
+   */
   async #reach(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     await this.#look(waitMs, signal);
     const away = this.store.remote?.problem;
@@ -425,7 +440,10 @@ export class Engine {
     return tokens !== undefined && isGoodFor(tokens, this.world, 0);
   }
 
-  /** Tries again while the store is away: a refresh that was joined may have waited for it since long before. */
+  /**
+   * Tries again while the store is away: a refresh that was joined may have waited for it since long
+   * before.
+   */
   async #whileStoreIsAway<T>(
     attempt: (leftMs: number) => Promise<T>,
     signal: AbortSignal | undefined,
@@ -507,7 +525,10 @@ export class Engine {
     }, wait);
   }
 
-  /** Has a login or a logout applied: by a refresh of this session that has the lock, or when the lock is free. */
+  /**
+   * Has a login or a logout applied: by a refresh of this session that has the lock, or when the lock
+   * is free.
+   */
   async #change(
     wanted: Pick<Change, "order" | "tokens" | "remote" | "onCounts">,
     wait: Wait,
@@ -951,7 +972,10 @@ function storeOf(engine: Engine): SessionStore {
   return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, configuration, notices);
 }
 
-/** What a refresh teaches of the account: the form of the request that the provider takes, and its clock. */
+/**
+ * What a refresh teaches of the account: the form of the request that the provider takes, and its
+ * clock.
+ */
 function learnedFrom(
   { delivery, variant }: TokenDelivery & { readonly variant?: Tokens["learned"]["refreshVariant"] },
   held: RenewableTokens,
@@ -966,7 +990,10 @@ function learnedFrom(
   };
 }
 
-/** Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the refresh token does. */
+/**
+ * Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the
+ * refresh token does.
+ */
 function endsSession({ outcome }: Delivery, reason: Reason): boolean {
   return outcome.kind === "refused" &&
     (outcome.isFinal || (reason === "rejected" && outcome.code === "REFRESH_REJECTED"));

@@ -10,7 +10,10 @@ export class EnvironmentMirror {
   /** What this session put there, by variable. */
   readonly #mirrored = new Map<string, Secret>();
 
-  /** Puts the tokens there, where the permission is there, or takes out what was put there. What is somebody else's stays. */
+  /**
+   * Puts the tokens there, where the permission is there, or takes out what was put there. What is
+   * somebody else's stays.
+   */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();

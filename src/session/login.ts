@@ -43,13 +43,20 @@ export interface LoginOptions {
   password?: string;
   /** What the portal's "Copy Token" put on the clipboard: `bearer eyJ…`. */
   portalToken?: string;
-  /** `auto` (default): portalToken, else the settings, else ask. `portal` and `password` ask for what is missing, `environment` never asks. */
+  /**
+   * `auto` (default): portalToken, else the settings, else ask. `portal` and `password` ask for what is
+   * missing, `environment` never asks.
+   */
   strategy?: "auto" | "portal" | "password" | "environment";
   /** Log in even if the session is good. Default `false`. */
   force?: boolean;
   /** Ends the wait, and nothing is changed then. Once its tokens are being written, the login counts. */
   signal?: AbortSignal;
-  /** Answers the further steps that the provider wants, such as a one-time code; again after a refusal, up to three times a step. Default: a notebook and a terminal ask; elsewhere `login()` throws a `ChallengeError`. */
+  /**
+   * Answers the further steps that the provider wants, such as a one-time code; again after a refusal,
+   * up to three times a step. Default: a notebook and a terminal ask; elsewhere `login()` throws a
+   * `ChallengeError`.
+   */
   onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;
 }
 
@@ -148,7 +155,10 @@ export async function obtainTokens(
   return await driveLogin(login, answerers, signal);
 }
 
-/** @throws {ConfigError} `INVALID_SETTING` where a setting was probably meant otherwise: nothing is asked or sent. */
+/**
+ * @throws {ConfigError} `INVALID_SETTING` where a setting was probably meant otherwise: nothing is
+ * asked or sent.
+ */
 function refuseDoubtful({ doubts }: Settings): void {
   const serious = doubts.filter(({ stopsLogin }) => stopsLogin);
   if (serious.length === 0) return;
@@ -173,7 +183,10 @@ const FIRST_ADVICE: Fix = [
   "and password",
 ];
 
-/** Anything else may be a password or a name that somebody typed at the question: it is not kept as a token. */
+/**
+ * Anything else may be a password or a name that somebody typed at the question: it is not kept as a
+ * token.
+ */
 function pastedToken(answer: string, advice: Fix): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
@@ -288,7 +301,10 @@ function oldPassword(settings: Settings): string {
   return `the account has a new password; what is ${place} is the old one`;
 }
 
-/** Who named the host that gets the password: a copied project may bring a stranger's address in its `.env`. */
+/**
+ * Who named the host that gets the password: a copied project may bring a stranger's address in its
+ * `.env`.
+ */
 function namedBy(settings: Settings): string[] {
   const parts = settings.origin("authUrl") === undefined
     ? ["region", "providerHost", "providerDomain"] as const

@@ -25,7 +25,10 @@ export const STORE_ANSWER_SHARE = 0.25;
 /** For how long calls go on without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 
-/** Until when not to refresh, by the monotonic clock, so that a provider or an API in trouble is not asked at every call. */
+/**
+ * Until when not to refresh, by the monotonic clock, so that a provider or an API in trouble is not
+ * asked at every call.
+ */
 export interface Cooldowns {
   /** After an early refresh that failed. */
   readonly earlyUntil: number;

@@ -13,7 +13,8 @@ const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
  *
  * @param text The portal string, with or without the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if it is empty, longer than 1 048 576 characters, or cannot be a token. The message describes the text and never quotes it.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if it is empty, longer than 1 048 576 characters, or
+ *   cannot be a token. The message describes the text and never quotes it.
  *
  * @example
  * ```ts

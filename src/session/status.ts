@@ -18,7 +18,12 @@ import { spanText } from "../values/wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {
-  /** `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there; `expired`: the access token expired and cannot be refreshed, or the provider refused to refresh it, log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and it cannot be refreshed, log in again. */
+  /**
+   * `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there;
+   * `expired`: the access token expired and cannot be refreshed, or the provider refused to refresh it,
+   * log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and
+   * it cannot be refreshed, log in again.
+   */
   state: "none" | "valid" | "refreshable" | "expired" | "unknown" | "rejected";
   /** Who, as the token or the settings tell. */
   username?: string;
@@ -50,7 +55,10 @@ export interface SessionStatus {
   notes?: string[];
   /** The warnings and the notes as data: a stable code, what was seen, and what to do. */
   notices: readonly Notice[];
-  /** What `logout()` ended: the session `here` alone, also at the `provider`, or `everywhere`. Only `logout()` gives it. */
+  /**
+   * What `logout()` ended: the session `here` alone, also at the `provider`, or `everywhere`. Only
+   * `logout()` gives it.
+   */
   ended?: "here" | "provider" | "everywhere";
   /** When this was made. */
   asOf: Date;

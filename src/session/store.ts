@@ -31,7 +31,10 @@ export type WrittenBy =
   | "change"
   /** A refresh: what others wrote since the transaction looked stays, but for a refusal. */
   | "refresh"
-  /** A refresh that was refused: it gives way to the tokens that a late holder of the lock got for the same refresh token. */
+  /**
+   * A refresh that was refused: it gives way to the tokens that a late holder of the lock got for the
+   * same refresh token.
+   */
   | "refusal";
 
 /** What can be done while no other process on the store does anything. */

@@ -7,7 +7,10 @@ import type { Ask } from "../runtime/world.ts";
 import { isSafeTransport } from "../http/transport.ts";
 import { VISIBLE_ASCII } from "../values/secret.ts";
 
-/** A dialect: header names, content type and host parts, which differ between deployments of the same protocol (section 4.1). */
+/**
+ * A dialect: header names, content type and host parts, which differ between deployments of the same
+ * protocol (section 4.1).
+ */
 export interface ProviderWords {
   /** Name of the header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
@@ -26,7 +29,10 @@ export interface ProviderWords {
  * over the line of that name in the `.env`.
  */
 export interface SessionOptions {
-  /** Path or file URL of the `.env`; `false`: memory only. Default: the nearest `.env` (`AUTH_ENV_FILE`, environment only). */
+  /**
+   * Path or file URL of the `.env`; `false`: memory only. Default: the nearest `.env` (`AUTH_ENV_FILE`,
+   * environment only).
+   */
   envFile?: string | URL | false;
   /** The token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */
   authUrl?: string;
@@ -36,7 +42,10 @@ export interface SessionOptions {
   providerHost?: string;
   /** Last part of the endpoint's host name (`AUTH_PROVIDER_DOMAIN`). */
   providerDomain?: string;
-  /** Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends in `.amazonaws.com` or `.amazonaws.com.cn`, else `vendor`. */
+  /**
+   * Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends
+   * in `.amazonaws.com` or `.amazonaws.com.cn`, else `vendor`.
+   */
   provider?: "vendor" | "aws" | ProviderWords;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
@@ -50,25 +59,45 @@ export interface SessionOptions {
   password?: string;
   /** Whether a refresh carries SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`). Default `auto`: find out. */
   refreshSecretHash?: "auto" | "send" | "omit";
-  /** What relative `authFetch` paths are resolved against; its origin may receive the token (`API_BASE_URL`). */
+  /**
+   * What relative `authFetch` paths are resolved against; its origin may receive the token
+   * (`API_BASE_URL`).
+   */
   apiBaseUrl?: string | URL;
   /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, comma separated). */
   allowedOrigins?: string | readonly string[];
-  /** Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). A question for the portal string and messages about one show it. */
+  /**
+   * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). A question for the portal
+   * string and messages about one show it.
+   */
   portalUrl?: string | URL;
-  /** Which tokens the default session puts into the process environment. Default `access`; `none` also reads none from there. */
+  /**
+   * Which tokens the default session puts into the process environment. Default `access`; `none` also
+   * reads none from there.
+   */
   exportEnv?: "access" | "both" | "none";
-  /** Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Begins anew with each answer of a person to a further step. Default 30 000. */
+  /**
+   * Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Begins anew
+   * with each answer of a person to a further step. Default 30 000.
+   */
   timeoutMs?: number;
   /**
-   * A command that prints a token: bare, or JSON as `platform-auth token --json` prints (`AUTH_TOKEN_COMMAND`, never from a
-   * `.env`). A text is split at blanks, with quotes; an array is taken as it is. No shell. Such a session never logs in,
+   * A command that prints a token: bare, or JSON as `platform-auth token --json` prints
+   * (`AUTH_TOKEN_COMMAND`, never from a
+   * `.env`). A text is split at blanks, with quotes; an array is taken as it is. No shell. Such a
+   * session never logs in,
    * refreshes or stores by itself.
    */
   tokenCommand?: string | readonly string[];
-  /** `redis://` or `rediss://`: the session is shared there in place of the `.env` (`AUTH_STORE`, never from a `.env`). */
+  /**
+   * `redis://` or `rediss://`: the session is shared there in place of the `.env` (`AUTH_STORE`, never
+   * from a `.env`).
+   */
   store?: string;
-  /** What the tokens in the store are encrypted with, from `platform-auth store-key` (`AUTH_STORE_KEY`, never from a `.env`). */
+  /**
+   * What the tokens in the store are encrypted with, from `platform-auth store-key` (`AUTH_STORE_KEY`,
+   * never from a `.env`).
+   */
   storeKey?: string;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
@@ -78,7 +107,10 @@ export interface SessionOptions {
   monotonic?: () => number;
   /** Replaces the way the user is asked, for tests and other front ends. */
   prompt?: Ask;
-  /** Replaces the pause between two attempts, milliseconds, for tests. Ends early when the signal aborts. */
+  /**
+   * Replaces the pause between two attempts, milliseconds, for tests. Ends early when the signal
+   * aborts.
+   */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** Replaces the signal that aborts after so many milliseconds, for tests. */
   timeout?: (ms: number) => AbortSignal;

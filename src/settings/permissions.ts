@@ -76,7 +76,10 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
 }
 
-/** Whether this process may send to a host; where the runtime would ask the user at the first use, it asks. */
+/**
+ * Whether this process may send to a host; where the runtime would ask the user at the first use, it
+ * asks.
+ */
 export function mayReach(url: URL): boolean {
   return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
 }

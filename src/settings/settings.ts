@@ -35,7 +35,10 @@ interface Found {
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
-/** The settings of a session at one moment, as text, with where each came from. Checked where they are used. */
+/**
+ * The settings of a session at one moment, as text, with where each came from. Checked where they are
+ * used.
+ */
 export class Settings {
   /** Absolute path of the `.env`; `undefined`: memory only. */
   readonly envFile: string | undefined;
@@ -181,7 +184,8 @@ export function resolveSettings(
 /**
  * Checks what options say by themselves, before they are used. Reads nothing.
  *
- * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile` that is no file.
+ * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile`
+ *   that is no file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
   for (const name of SETTING_NAMES) clean(name, optionText(options, name) ?? "");

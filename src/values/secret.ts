@@ -101,7 +101,10 @@ function percentDecoded(text: string): string {
   );
 }
 
-/** Letters and digits only, in lower case: finds a secret that was spaced, hyphenated or put in upper case. */
+/**
+ * Letters and digits only, in lower case: finds a secret that was spaced, hyphenated or put in upper
+ * case.
+ */
 function normalized(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 }

@@ -50,7 +50,10 @@ export interface Tokens {
   readonly accessToken: Secret;
   readonly refreshToken: Secret | undefined;
   readonly claims: Claims;
-  /** When the access token ends by this machine's wall clock, milliseconds since 1970; `undefined`: unknown. */
+  /**
+   * When the access token ends by this machine's wall clock, milliseconds since 1970; `undefined`:
+   * unknown.
+   */
   readonly expiresAt: number | undefined;
   /** When the user logged in, milliseconds since 1970. */
   readonly authenticatedAt: number | undefined;
@@ -130,7 +133,10 @@ export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined 
   return tokens.expiresAt - tokens.anchor.now - Math.max(wall, monotonic);
 }
 
-/** Whether the access token is good for at least that long. One of unknown expiry is, until the API rejects it. */
+/**
+ * Whether the access token is good for at least that long. One of unknown expiry is, until the API
+ * rejects it.
+ */
 export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
   const remaining = remainingMs(tokens, clocks);
   return remaining === undefined || remaining > ms;

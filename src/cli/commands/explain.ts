@@ -17,7 +17,10 @@ Works offline. Without a code it lists them all.`,
   },
 });
 
-/** Prints the section of an error code, or without one all codes. Needs no network: the text is a file of this module. */
+/**
+ * Prints the section of an error code, or without one all codes. Needs no network: the text is a file
+ * of this module.
+ */
 async function explain(code: string | undefined, json: boolean): Promise<void> {
   const { default: text } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },

@@ -155,7 +155,10 @@ async function printBody(response: Response): Promise<void> {
   if (last !== lineBreak && Deno.stdout.isTerminal()) await print("");
 }
 
-/** The same code and advice as in a program. The body, which has the API's own words, was printed already. */
+/**
+ * The same code and advice as in a program. The body, which has the API's own words, was printed
+ * already.
+ */
 function answerError(response: Response, method: string): ApiError {
   const { status, headers } = response;
   const { origin, pathname } = new URL(response.url);

@@ -107,7 +107,8 @@ unasked. In a git work tree, .gitignore gets the lines that keep the .env out.`,
  *
  * @param envFile The `.env`. Default: the one that a login uses.
  * @param from The file of the reply; `-`: standard input. Default: it is pasted, where there is a terminal.
- * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and nobody can be asked: nothing is written.
+ * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and nobody can be asked: nothing
+ *   is written.
  */
 async function writeSettings(
   envFile: string | undefined,

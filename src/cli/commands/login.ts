@@ -66,7 +66,10 @@ async function copyFrom(like: string, envFile: string | undefined): Promise<void
   await copySettings(from, to);
 }
 
-/** Other commands find nothing of a session in memory, and those that log in by themselves need nothing of it. */
+/**
+ * Other commands find nothing of a session in memory, and those that log in by themselves need nothing
+ * of it.
+ */
 function tellIfNotNeeded(found: SessionStatus): void {
   const { envFile, store, source } = found;
   if (envFile !== undefined || store !== undefined || source === "command") return;

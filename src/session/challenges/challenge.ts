@@ -40,11 +40,17 @@ export interface Challenge {
   readonly attempt: number;
   /** The provider's reason, after a refused answer. */
   readonly refused?: string;
-  /** The key for the authenticator app, at `MFA_SETUP` only. Not enumerable, so that no output shows it by chance. */
+  /**
+   * The key for the authenticator app, at `MFA_SETUP` only. Not enumerable, so that no output shows it
+   * by chance.
+   */
   readonly authenticator?: AuthenticatorKey;
 }
 
-/** The answer to a {@linkcode Challenge}, by the names in its `asks`, such as `{ SMS_MFA_CODE: "123456" }`. */
+/**
+ * The answer to a {@linkcode Challenge}, by the names in its `asks`, such as `{ SMS_MFA_CODE: "123456"
+ * }`.
+ */
 export type Answers = Readonly<Record<string, string>>;
 
 /**
@@ -143,7 +149,9 @@ export class ChallengeError extends AuthError {
    * logout wins.
    *
    * @param answers By the names in `challenge.asks`.
-   * @throws {ChallengeError} `CHALLENGE_REQUIRED` with the next step, `CODE_REJECTED` or `NEW_PASSWORD_REJECTED` where another answer may be given, `CHALLENGE_EXPIRED` where the login must start over.
+   * @throws {ChallengeError} `CHALLENGE_REQUIRED` with the next step, `CODE_REJECTED` or
+   *   `NEW_PASSWORD_REJECTED` where another answer may be given, `CHALLENGE_EXPIRED` where the login
+   *   must start over.
    * @throws {ProviderError} What else the provider said.
    * @throws {TypeError} If the answers are not those that are asked for; nothing was sent.
    *

@@ -338,7 +338,10 @@ export async function driveLogin(
   }
 }
 
-/** Asks for each part of an answer. @returns `null` if none was given, `undefined` if nobody can be asked. */
+/**
+ * Asks for each part of an answer. @returns `null` if none was given, `undefined` if nobody can be
+ * asked.
+ */
 async function askPerson(
   questions: Questions,
   step: Step,

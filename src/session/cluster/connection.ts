@@ -65,7 +65,10 @@ export class Connection {
     this.#timeout = timeout;
   }
 
-  /** @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be fetched. */
+  /**
+   * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be
+   * fetched.
+   */
   static async to(
     url: URL,
     timeout: World["timeout"] = AbortSignal.timeout,

@@ -366,7 +366,10 @@ function textOf(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
 }
 
-/** Until when tokens are kept: about as long as the refresh token is good; an access token alone, as long as that is. */
+/**
+ * Until when tokens are kept: about as long as the refresh token is good; an access token alone, as
+ * long as that is.
+ */
 function keepMsOf(tokens: Tokens | undefined, now: number): number {
   const { authenticatedAt = now, expiresAt, refreshToken } = tokens ?? {};
   const leftMs = (refreshToken ? authenticatedAt + DAYS_MS : expiresAt ?? Infinity) - now;

@@ -12,7 +12,10 @@ export type Ended =
     readonly output: Secret;
     readonly errors: string;
   }
-  /** `long`: it printed more than any token has, and was stopped. `nested`: it seems to run itself, and was not run. */
+  /**
+   * `long`: it printed more than any token has, and was stopped. `nested`: it seems to run itself, and
+   * was not run.
+   */
   | { readonly kind: "absent" | "late" | "long" | "nested" };
 
 /**

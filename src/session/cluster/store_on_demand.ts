@@ -11,7 +11,10 @@ import {
 } from "../store.ts";
 import type { RedisStore } from "./redis_store.ts";
 
-/** A store that other machines share. It is loaded when it is first asked; until then nothing is known of it. */
+/**
+ * A store that other machines share. It is loaded when it is first asked; until then nothing is known
+ * of it.
+ */
 export class StoreOnDemand implements SessionStore, RemoteStore {
   readonly #open: () => Promise<RedisStore>;
   #opening: Promise<RedisStore> | undefined;
@@ -50,7 +53,10 @@ export class StoreOnDemand implements SessionStore, RemoteStore {
     await this.#opened();
   }
 
-  /** @throws {ConfigError} If the settings, a permission or the package are not there. Asked again, it looks again. */
+  /**
+   * @throws {ConfigError} If the settings, a permission or the package are not there. Asked again, it
+   * looks again.
+   */
   async #opened(): Promise<RedisStore> {
     this.#opening ??= this.#open();
     try {

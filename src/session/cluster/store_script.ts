@@ -14,7 +14,10 @@ export interface Kept {
 
 /** What a process knows as the latest. */
 export interface Known extends Kept {
-  /** The highest number that it may take the place of. A refresh leaves what others wrote since it looked. */
+  /**
+   * The highest number that it may take the place of. A refresh leaves what others wrote since it
+   * looked.
+   */
   readonly replacesUpTo: number;
 }
 

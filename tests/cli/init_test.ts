@@ -232,7 +232,7 @@ terminalTest(
         ["Base address", "\r"],
       ]);
       assertEquals(seen.left, 0, seen.screen);
-      assertMatch(seen.screen, /! API_BASE_URL is not set yet/);
+      assertMatch(seen.screen, /API_BASE_URL is not set yet/);
       assertEquals(settingsIn(desk), {
         ...{ AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET: "", USER_POOL_ID },
       });

@@ -1,7 +1,7 @@
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inFolder, runScript } from "../support/child_deno.ts";
-import { CLI_PATH, inCliWorld } from "../support/cli_world.ts";
+import { inCliWorld } from "../support/cli_world.ts";
 import { jwt } from "../support/answers.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { denoConfig } from "../support/documented_flags.ts";
@@ -74,7 +74,7 @@ interface Misused {
 /** Calls the command line with all of them in one process: a start costs more than such a call. */
 async function misused(): Promise<Misused[]> {
   const script = `
-    import { runCli } from ${JSON.stringify(CLI_PATH)};
+    import { runCli } from ${JSON.stringify(import.meta.resolve("../../src/cli.ts"))};
     for (const args of ${JSON.stringify(misuse.map(([args]) => args))}) {
       const code = await runCli(args);
       const end = new TextEncoder().encode(${JSON.stringify(END)});

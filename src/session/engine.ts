@@ -227,7 +227,9 @@ export class Engine {
     return await this.#whileStoreIsAway(async (leftMs) => {
       await this.#untilLoggedOut();
       // A refresh that is under way has looked at the store: the many that wait for it need not.
-      if (!this.#refreshing) await this.#reach(leftMs, signal);
+      if (!this.#refreshing && this.store.remote) await this.#reach(leftMs, signal);
+      // A file is read without a pause, so that of many calls at once only the first one reads it.
+      if (!this.#refreshing) this.readStore();
       const { isByCommand } = this.#configuration;
       const plan = planFor(this.current, this.world, this.#cooldowns, minValidMs, isByCommand);
       switch (plan.kind) {
@@ -247,7 +249,8 @@ export class Engine {
   async refresh(signal?: AbortSignal): Promise<Tokens> {
     return await this.#whileStoreIsAway(async (leftMs) => {
       await this.#untilLoggedOut();
-      if (!this.#refreshing) await this.#reach(leftMs, signal);
+      if (!this.#refreshing && this.store.remote) await this.#reach(leftMs, signal);
+      if (!this.#refreshing) this.readStore();
       return await this.#share("forced", signal, leftMs);
     }, signal);
   }

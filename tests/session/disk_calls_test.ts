@@ -17,6 +17,22 @@ Deno.test("a refresh of an expired session asks the disk for little", async () =
   assert(counts.reads > 0 && counts.stats > 0 && counts.permissions > 0);
 });
 
+Deno.test("a hundred calls that meet an expired session ask the disk for as much as one", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const asked = async (calls: number) => {
+    world.clock.advance(3_000);
+    return await diskCalls(async () => {
+      await Promise.all(Array.from({ length: calls }, () => world.session.accessToken()));
+    });
+  };
+  await asked(1);
+  const one = await asked(1);
+  assert(one.stats > 0);
+  assertEquals(await asked(100), one);
+  assertEquals(world.refreshes(), 3);
+});
+
 Deno.test("a call with a good token asks the disk for nothing", async () => {
   await using world = portless({ file: true });
   await world.session.login();

@@ -17,7 +17,7 @@ export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** Longer than another process needs for a refresh that it saves. */
+/** Longer than most logins and refreshes take; one with many tries takes up to its deadline. */
 const LOCK_MS = 5_000;
 
 /**
@@ -25,11 +25,14 @@ const LOCK_MS = 5_000;
  * `.env.example`, and its folder is made. In a work tree, `.gitignore` gets the lines that keep it out
  * of version control.
  *
+ * @param seen What the file held when the caller decided on the changes.
  * @returns The lines that `.gitignore` got.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written.
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written, or if another program changed
+ *   one of these settings since.
  */
 export async function saveSettings(
   path: string,
+  seen: ReadonlyMap<string, string>,
   changes: ReadonlyMap<string, string | undefined>,
 ): Promise<string[]> {
   refuseWithoutPermission(path);
@@ -45,7 +48,20 @@ export async function saveSettings(
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
     if (file instanceof ConfigError) throw file;
-    await updateEnvFile(file, changes, lock.state === "held", undefined, template);
+    // What the holder is about to save would stand beside these settings, and belong to another account.
+    if (lock.state === "busy") {
+      const problem = `Cannot write ${path}: another process is about to save a session in it`;
+      throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
+    }
+    const isAsSeen = (now: ReadonlyMap<string, string>) => {
+      const changed = [...changes.keys()].filter((name) => now.get(name) !== seen.get(name));
+      if (changed.length === 0) return true;
+      const problem = `Cannot write ${path}: another program has just changed ${
+        changed.join(", ")
+      }`;
+      throw new ConfigError("ENV_FILE", problem, "run this command again");
+    };
+    await updateEnvFile(file, changes, lock.state === "held", isAsSeen, template);
   } finally {
     lock.release();
   }
@@ -86,9 +102,8 @@ export async function copySettings(from: string, to: string): Promise<void> {
   if (!source.exists) {
     throw new ConfigError("ENV_FILE", `Cannot read ${from}: it is not there`, "check its path");
   }
-  const isSet = (name: SettingName) => source.values.get(VARIABLES[name]);
-  const doubt = doubtsAbout(source, (name) => isSet(name) ? "file" : undefined)
-    .find(({ stopsLogin }) => stopsLogin);
+  const originOf = (name: SettingName) => source.values.get(VARIABLES[name]) ? "file" : undefined;
+  const doubt = doubtsAbout(source, originOf).find(({ stopsLogin }) => stopsLogin);
   if (doubt) {
     throw new ConfigError("INVALID_SETTING", `Cannot use ${from}: ${doubt.problem}`, doubt.fix);
   }
@@ -105,7 +120,7 @@ export async function copySettings(from: string, to: string): Promise<void> {
     );
   }
   if (found.length > 0) {
-    await saveSettings(to, new Map(found.map(({ name, value }) => [name, value])));
+    await saveSettings(to, target.values, new Map(found.map(({ name, value }) => [name, value])));
   }
 }
 
@@ -164,6 +179,7 @@ async function replaceSandboxSettings(
   const over = TOKEN_KEYS.map((key) => [key, undefined] as const);
   await saveSettings(
     path,
+    values,
     new Map<string, string | undefined>([...Object.entries(settings), ...over]),
   );
   return path;

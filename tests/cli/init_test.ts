@@ -4,7 +4,9 @@ import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, ON_WINDOWS, type Seen, terminalTest } from "../support/terminal.ts";
+import { saveSettings } from "../../src/cli/settings_file.ts";
+import { lockEnvFile } from "../../src/dotenv/file.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, as providers make them. */
@@ -205,6 +207,23 @@ for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plai
   );
 }
 
+if (!ON_WINDOWS) {
+  terminalTest(
+    "init does not ask where its question would go into a file",
+    () =>
+      atDesk(async (desk) => {
+        const command = desk.commandLine(["init", "--from", "-", "--json"]);
+        const seen = await inTerminal(["sh", "-c", '"$@" > out.json', "sh", ...command], [], {
+          cwd: desk.folder,
+          env: childEnvironment({ USERNAME: "", PASSWORD: "" }),
+        });
+        assertEquals(seen.code, 2, seen.screen);
+        assertMatch(seen.screen, /cannot ask: standard output is no terminal/);
+        assertEquals(await Deno.readTextFile(`${desk.folder}/out.json`), "");
+      }),
+  );
+}
+
 terminalTest("init asks for the secret that the reply lacks, masked", () =>
   atDesk(async (desk) => {
     const reply = desk.replies["one without the secret"] ?? "";
@@ -248,4 +267,32 @@ terminalTest("init replaces a value only if the user says so", () =>
       assertEquals([seen.code, seen.left], [0, 0], seen.screen);
       assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
     }
+  }));
+
+/** The lock is there or not: nothing waits. */
+const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
+
+Deno.test("settings that another program saved meanwhile are not replaced", () =>
+  atDesk(async ({ envFile }) => {
+    const { lock } = await lockEnvFile(envFile, 0, AT_ONCE);
+    const changes = new Map([["APP_CLIENT_ID", "ours"], ["ACCESS_TOKEN", undefined]]);
+    const saving = saveSettings(envFile, new Map(), changes).catch((error) => error);
+    await Deno.writeTextFile(envFile, "ACCESS_TOKEN=of-a-login\n");
+    lock.release();
+    const { code, problem, fix } = await saving;
+    assertEquals([code, fix], ["ENV_FILE", "run this command again"]);
+    assertMatch(problem, /another program has just changed ACCESS_TOKEN$/);
+    assertEquals(await Deno.readTextFile(envFile), "ACCESS_TOKEN=of-a-login\n");
+  }));
+
+Deno.test("init writes nothing while another process is about to save a session", () =>
+  atDesk(async (desk) => {
+    const { lock } = await lockEnvFile(desk.envFile, 0, AT_ONCE);
+    const { code, stderr } = await desk.run(["init", "--from", "-"], {
+      stdin: desk.replies.lines ?? "",
+    });
+    lock.release();
+    assertEquals(code, 1);
+    assertMatch(stderr, /another process is about to save a session in it; run this command again/);
+    assertEquals(await Deno.readTextFile(desk.envFile).catch(() => ""), "");
   }));

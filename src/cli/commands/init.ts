@@ -153,7 +153,7 @@ async function writeSettings(
       await tell(`The ${what} will go to ${host}: make sure that it is right`);
     }
   }
-  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
+  const ignored = changes.size === 0 ? [] : await saveSettings(file, found.values, changes);
   const [[passwordHost], [tokenHost]] = [passwordHosts, tokenHosts];
   const written = [...changes.keys()];
   return { file, written, kept, missing, ignored, passwordHost, tokenHost, tokenHosts };
@@ -209,6 +209,9 @@ async function printOutcome(outcome: Outcome): Promise<void> {
 
 async function replyFrom(from: string | undefined, mayPaste: boolean): Promise<string> {
   const typed = from === "-" && Deno.stdin.isTerminal();
+  if (typed && !Deno.stdout.isTerminal()) {
+    throw new UsageError("init --from - cannot ask: standard output is no terminal", "name a file");
+  }
   if (typed || (from === undefined && mayPaste)) {
     return await readMasked(PASTE, { lines: true }) ?? "";
   }

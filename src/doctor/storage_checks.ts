@@ -44,7 +44,11 @@ export async function checkEnvFile(
     const message = `${place} is not there yet: the first login creates it`;
     return [...notes, { name, level: "ok", message }, ...await checkGit(envFile)];
   }
-  return [...notes, checkPrivacy(envFile, Deno.statSync(envFile).mode), ...await checkGit(envFile)];
+  return [
+    ...notes,
+    checkPrivacy(envFile, lookAt(envFile)?.mode ?? null),
+    ...await checkGit(envFile),
+  ];
 }
 
 const ANOTHER_FILE = "make its folder writable, or name another file in AUTH_ENV_FILE; with " +
@@ -158,12 +162,7 @@ export async function checkStore(
     const { tokens } = store.read();
     const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
     const warnings = notices.all.filter(({ level }) => level === "warning")
-      .map((notice): Finding => ({
-        name,
-        level: "warn",
-        message: notice.problem,
-        fix: notice.fix,
-      }));
+      .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
     return { checks: [{ name, level: "ok", message }, ...warnings], tokens };
   } catch (error) {
     signal?.throwIfAborted();

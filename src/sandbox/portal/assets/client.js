@@ -40,8 +40,8 @@ function setUpCode() {
     asking = true;
     const response = await fetch("/authenticator/code").catch(() => undefined);
     if (response?.status === 401) location.reload();
-    if (response?.ok) {
-      const next = await response.json();
+    const next = response?.ok ? await response.json().catch(() => undefined) : undefined;
+    if (next) {
       code.textContent = next.code;
       end = performance.now() + next.secondsLeft * 1000;
     }

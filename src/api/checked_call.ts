@@ -158,7 +158,7 @@ export class CheckedCall {
   /**
    * Refuses a login page before it is saved: in a file of measurements it would be noticed late.
    *
-   * @throws {ApiError} `API_BODY` for a page where the file's name wants none, and for an answer
+   * @throws {ApiError} `API_BODY` for a page where the file is not named as one, and for an answer
    *   without a body.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
@@ -168,16 +168,16 @@ export class CheckedCall {
         fix: "check the path",
       });
     }
-    const isNamedOtherwise = /\.(?!x?html?$)[^./\\]+$/i.test(file);
+    if (/\.x?html?$/i.test(file)) return;
     const type = response.headers.get("content-type") ?? "";
-    if (!isNamedOtherwise || !/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
+    if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
     const text = await this.#beginningOf(response.clone(), isNoMarkup);
     if (!isMarkup(text)) return;
     await response.body?.cancel();
     const page = this.describePage(text, response);
     throw this.bodyError(response, {
       problem: `it is ${page}, and was not saved`,
-      fix: NOT_THE_API,
+      fix: `${NOT_THE_API}; or, to save a page, name the file ….html`,
     });
   }
 

@@ -161,12 +161,15 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
     throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, error);
   }
   try {
-    return JSON.parse(text);
+    // Trimmed: a second BOM and some blanks are none to JSON.
+    return JSON.parse(text.trim());
   } catch {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
     throw call.bodyError(response, whyUnusable(call, response, text.trim(), type));
   }
 }
+
+const NOT_JSON = "save it with download(), or read text with (await authFetch(…)).text()";
 
 /** What a body is that is no JSON. */
 function whyUnusable(
@@ -189,14 +192,14 @@ function whyUnusable(
   if (type === "text/csv" || looksLikeCsv(text)) {
     return {
       problem: "it is CSV and no JSON",
-      fix: "read it with (await authFetch(…)).text(), or save it with download()",
+      fix: NOT_JSON,
     };
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
   return {
     problem: `it is no JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
-    fix: "read it with (await authFetch(…)).text()",
+    fix: NOT_JSON,
   };
 }
 
@@ -213,7 +216,10 @@ function whyMalformed(text: string): Unusable {
       fix: `${reading} put null in their place`,
     };
   }
-  return { problem: "it is JSON that is cut off or malformed", fix: "try again" };
+  return {
+    problem: "it is JSON that is cut off or malformed",
+    fix: "try again, or read it with (await authFetch(…)).text()",
+  };
 }
 
 /** The runtime's error for a text that is no JSON; `undefined` for JSON. */

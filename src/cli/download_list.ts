@@ -13,7 +13,7 @@ import { ConfigError } from "../errors/errors.ts";
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
-  const text = (await read(list)).replace(/^\ufeff/, "");
+  const text = textOf(await read(list));
   const lineOf = new Map<string, number>();
   const items: DownloadItem[] = [];
   for (const [index, line] of text.split("\n").entries()) {
@@ -50,10 +50,16 @@ function unquoted(text: string): string {
   return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
 
-async function read(list: string): Promise<string> {
-  if (list === "-") return await new Response(Deno.stdin.readable).text();
+/** Windows PowerShell writes UTF-16 to a file, with a BOM; anything else is taken as UTF-8. */
+function textOf(bytes: Uint8Array<ArrayBuffer>): string {
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
+}
+
+async function read(list: string): Promise<Uint8Array<ArrayBuffer>> {
+  if (list === "-") return new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
   try {
-    return await Deno.readTextFile(list);
+    return await Deno.readFile(list);
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound ? ": there is no such file" : "";
     throw new ConfigError("INVALID_SETTING", `Cannot read ${list}${why}`, "check the path", error);

@@ -123,6 +123,16 @@ const bodies: [string, () => Response, RegExp][] = [
     /it has NaN or Infinity, which JSON does not know; read it with .*text\(\), and put null in/,
   ],
   [
+    "JSON as a program writes it",
+    answer(200, "{'a':1}"),
+    /malformed; try again, or read it with .*text\(\) /,
+  ],
+  [
+    "a file",
+    answer(200, "PAR1\u0000"),
+    /it is no JSON, .*; save it with download\(\), or read text/,
+  ],
+  [
     "one JSON value a line",
     answer(200, '{"a":1}\n{"a":2}\n'),
     /it is one JSON value a line; read it with .*text\(\), and parse each line/,
@@ -134,6 +144,12 @@ for (const [what, response, message] of bodies) {
     const { error } = await outcome([response]);
     assertEquals(error?.code, "API_BODY");
     assertMatch(error?.message ?? "", message);
+  });
+}
+
+for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {
+  Deno.test(`JSON behind ${JSON.stringify(before)} is JSON`, async () => {
+    assertEquals((await outcome([answer(200, `${before}{"a":1}`)])).error, undefined);
   });
 }
 

@@ -58,6 +58,16 @@ Deno.test("fetch --list - reads standard input, and is ok where nothing failed",
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
+Deno.test("a list may be in UTF-16, as Windows PowerShell writes it", () =>
+  inListWorld("", async ({ folder, fetch }) => {
+    const text = `\ufeff${CSV} wind.csv\r\n/v1/stations größen.json\r\n`;
+    const units = Uint16Array.from(text, (letter) => letter.charCodeAt(0));
+    await Deno.writeFile(`${folder}/urls.txt`, new Uint8Array(units.buffer));
+    const { code, stderr } = await fetch();
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(filesBelow(folder), ["data/größen.json", "data/wind.csv", "urls.txt"]);
+  }));
+
 Deno.test("quotes around an address or a name of a list are no part of it", () =>
   inListWorld(
     `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,

@@ -22,6 +22,7 @@ import { authFetch, download, downloadAll, status } from "../../default_session.
 import { liveLine } from "../../runtime/live_line.ts";
 import { cleanUpAtExit } from "../../runtime/signals.ts";
 import { fixOfStatus } from "../../api/checked_call.ts";
+import { canBeSent } from "../../api/headers.ts";
 import { ApiError, ConfigError } from "../../errors/errors.ts";
 import { retryAfterMs } from "../../http/backoff.ts";
 
@@ -114,11 +115,10 @@ there already is kept. Run it again to go on.`,
       throw new UsageError("--if-exists belongs to --output or --list", SEE);
     }
     const body = await readBody(options.data);
-    const init: RequestInit = {
-      method: options.method ?? (body === undefined ? "GET" : "POST"),
-      headers: (options.header ?? []).map(splitHeader),
-    };
-    if (body !== undefined) init.body = body;
+    const method = options.method ?? (body === undefined ? "GET" : "POST");
+    const headers = (options.header ?? []).map(splitHeader);
+    const init: RequestInit = { method, headers, ...(body !== undefined && { body }) };
+    refuseUnsendable(method, headers, body !== undefined, output !== undefined);
     const ifExists = ifExistsOf(options["if-exists"]);
     const listed = list === undefined ? undefined : {
       items: await readList(list, folder ?? "."),
@@ -166,7 +166,9 @@ function answerError(response: Response, method: string): ApiError {
   const waitMs = retryAfterMs(headers, Date.now());
   const problem = `Cannot ${method} ${url}: the API answered ${status}`;
   return new ApiError("API_STATUS", problem, fixOfStatus(status, waitMs), {
-    ...{ method, url, status },
+    method,
+    url,
+    status,
     retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
   });
 }
@@ -224,10 +226,34 @@ async function* piecesOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuf
   }
 }
 
+/** @throws {UsageError} For what the runtime refuses, and this module: a command line needs other words. */
+function refuseUnsendable(
+  method: string,
+  headers: [string, string][],
+  hasBody: boolean,
+  isSaved: boolean,
+): void {
+  try {
+    new Request("http://localhost", { method });
+  } catch {
+    throw new UsageError("--method takes one such as GET, POST or DELETE");
+  }
+  if (hasBody && /^(get|head)$/i.test(method)) {
+    throw new UsageError(`${method} sends no body`, "leave out --data, or name another method");
+  }
+  if (isSaved && /^head$/i.test(method)) {
+    throw new UsageError("HEAD gets nothing to save", "leave out --output");
+  }
+  if (headers.some(([name]) => /^authorization$/i.test(name))) {
+    throw new UsageError("The token is the authorization header", "leave that header out");
+  }
+}
+
 function splitHeader(header: string): [string, string] {
   const colon = header.indexOf(":");
-  if (colon < 1) throw new UsageError('--header takes "name: value"');
-  return [header.slice(0, colon).trim(), header.slice(colon + 1).trim()];
+  const pair: [string, string] = [header.slice(0, colon).trim(), header.slice(colon + 1).trim()];
+  if (colon > 0 && canBeSent([pair])) return pair;
+  throw new UsageError('--header takes "name: value", of characters that a header may have');
 }
 
 async function readBody(
@@ -247,10 +273,17 @@ async function printWhole(response: Response): Promise<void> {
   const text = await new Response(ReadableStream.from(piecesOf(response))).text();
   let body: unknown = text;
   try {
-    body = JSON.parse(text);
+    body = JSON.parse(text, withItsDigits);
   } catch {
     // not JSON: the text itself
   }
   const headers = Object.fromEntries(response.headers);
   await printJson({ status: response.status, headers, body });
+}
+
+/** Keeps what a number of JavaScript cannot hold, such as an id of 20 digits: it is printed as it came. */
+function withItsDigits(_: string, value: unknown, context?: { readonly source: string }): unknown {
+  if (typeof value !== "number" || context === undefined) return value;
+  // The runtime has it, and its types do not.
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(context.source);
 }

@@ -70,12 +70,12 @@ export interface Download {
 const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;
 /** A longer Retry-After is an error. */
-const LONGEST_PAUSE_MS = 300_000;
+export const LONGEST_PAUSE_MS = 300_000;
 const PROGRESS_MS = 100;
 /** Statuses worth a retry: the API, or a proxy before it, is busy or away for a moment. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
-/** How often a request is sent to an API that has answered nothing yet in a call for many files. */
+/** How often a request is sent to an API that has answered nothing yet: its address may be wrong. */
 const TRIES_BEFORE_ANSWER = 3;
 /** How often to look whether another download has finished a file that is to be kept. */
 const LOOK_MS = 100;
@@ -99,17 +99,14 @@ export class DownloadGroup {
   readonly answered = new Set<string>();
   readonly parts = new PartNames();
   readonly pauses: Pauses;
-  /** Whether it is one file only. */
-  readonly isOne: boolean;
   readonly #holds = new Set<Promise<void>>();
   readonly #waiting: PromiseWithResolvers<void>[] = [];
   #free: number;
 
-  /** @param at How many may send at once; `undefined`: there is one file only. */
-  constructor(readonly doing: string, readonly world: World, at?: number) {
+  /** @param at How many may send at once. */
+  constructor(readonly doing: string, readonly world: World, at = 1) {
     this.pauses = new Pauses(world);
-    this.isOne = at === undefined;
-    this.#free = at ?? 1;
+    this.#free = at;
   }
 
   /** Does what needs the network when there is a place. Others open and finish their files meanwhile. */
@@ -386,8 +383,7 @@ class Transfer {
       this.#call.signal?.throwIfAborted();
       if (error instanceof Stalled) return { why: error.reason, isStall: true };
       if (!(error instanceof NetworkError)) throw error;
-      // An address that never answered is most likely wrong.
-      const tries = this.#group.isOne ? 1 : TRIES_BEFORE_ANSWER;
+      const tries = this.#call.isSafe ? TRIES_BEFORE_ANSWER : 1;
       if (!this.#group.answered.has(this.#origin) && attempts >= tries) throw error;
       return { why: error.reason, cause: error.cause };
     }

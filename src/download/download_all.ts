@@ -6,6 +6,7 @@ import {
   DownloadGroup,
   downloadTo,
   ifExistsOf,
+  LONGEST_PAUSE_MS,
   nextTurn,
   pathOfFile,
 } from "./download.ts";
@@ -112,6 +113,9 @@ export async function downloadItems(
   const { method = "GET", headers = [] } = options.init ?? {};
   checkHeaders({ doing: DOING, method: method.toUpperCase(), headers });
   if (!canBeSent(headers)) throw typeError(`${DOING} was given a header that cannot be sent`);
+  if (options.init?.body instanceof ReadableStream) {
+    throw typeError(`${DOING} sends the body with each item; give a text or bytes, not a stream`);
+  }
   const end = new AbortController();
   const abort = () => end.abort(signal?.reason);
   signal?.addEventListener("abort", abort);
@@ -273,7 +277,7 @@ class Batch {
   /** Whether the files that are left would fail for the same reason. */
   #concernsAll(error: Error): boolean {
     if (error instanceof NetworkError) return this.#group.answered.size === 0;
-    if (error instanceof ApiError) return error.status === 401;
+    if (error instanceof ApiError) return error.status === 401 || asksForLongPause(error);
     if (!(error instanceof AuthError)) return false;
     const isOfOne = error.code === "INVALID_SETTING" || error.code === "UNTRUSTED_ORIGIN";
     return CODES[error.code].of !== "ConfigError" || !isOfOne || concernsAllFiles(error);
@@ -292,6 +296,11 @@ class Batch {
       bytes: this.#fetched,
     });
   }
+}
+
+/** Whether the API asks its caller to stay away for longer than a download waits. */
+function asksForLongPause({ status, retryAfterSeconds = 0 }: ApiError): boolean {
+  return status === 429 && retryAfterSeconds * 1_000 > LONGEST_PAUSE_MS;
 }
 
 function taskOf(item: unknown, index: number): Task {

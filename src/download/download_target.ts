@@ -49,6 +49,8 @@ const MAX_TRIES = 10;
  */
 const NOTED_FROM_BYTES = 1_048_576;
 const READ_BYTES = 1_048_576;
+/** In bytes: file systems have names of up to 255, and a note's is that of its file and 19 more. */
+const LONGEST_NAME = 236;
 
 /** What happens to a file that is there already. */
 export type IfExists = "error" | "keep" | "replace";
@@ -77,6 +79,9 @@ export async function openTarget(
   const [whole, named, found] = guarded(path, () => {
     const whole = filePath(fileUrl(path));
     if (folderOf(whole) === whole) throw isFolder(path);
+    if (bytesOf(whole.slice(folderOf(whole).length)) > LONGEST_NAME) {
+      throw refused(path, "its name is too long", `shorten it to ${LONGEST_NAME} bytes`);
+    }
     // A look at nothing throws, which costs more than most calls: only a link needs a second look.
     const named = unlessMissing(() => Deno.lstatSync(whole));
     const found = named?.isSymlink ? unlessMissing(() => Deno.statSync(whole)) : named;
@@ -128,6 +133,10 @@ export async function openTarget(
     const place = { path, target, folder, part, ifExists, parts, isOnce: true };
     return new PartFile(place, { file, isNew: true }, false);
   });
+}
+
+function bytesOf(name: string): number {
+  return new TextEncoder().encode(name).length;
 }
 
 /** What part files and their notes add to the name of the target. */
@@ -632,7 +641,7 @@ const DISK_ERRORS: readonly DiskError[] = [
   {
     pattern: /^(EACCES|EPERM|EROFS) |read-only/i,
     problem: "this user may not write there",
-    fix: "name another",
+    fix: "name another folder",
   },
   {
     pattern: /^EFBIG |too large/i,

@@ -241,6 +241,43 @@ Deno.test("a 429 or a Retry-After holds all of them back together", () =>
     },
   ));
 
+Deno.test("an API that asks for more than five minutes is asked no more", () =>
+  inBatchWorld(
+    async (path, request, count) => {
+      if (count <= 5) return await text(path, request, count);
+      return new Response("", { status: 429, headers: { "retry-after": "301" } });
+    },
+    async (world) => {
+      const error = await rejection(world.all(world.items(100), { at: 1 }));
+      assertMatch(error.message, /answered 429; wait 301 seconds, as it asks, then try again/);
+      assert(world.asked.length < 8, `${world.asked.length} requests`);
+      assertEquals(filesIn(world.folder).slice(0, 4), ["0", "1", "2", "3"]);
+    },
+  ));
+
+Deno.test("a 503 of one file that lasts an hour is that file's alone", () =>
+  inBatchWorld(
+    async (path, request, count) => {
+      if (path !== "/1") return await text(path, request, count);
+      return new Response("", { status: 503, headers: { "retry-after": "3600" } });
+    },
+    async (world) => {
+      const { counts } = await world.all(world.items(9));
+      assertEquals(counts, { saved: 8, kept: 0, failed: 1 });
+    },
+  ));
+
+Deno.test("a body that can be sent once only is told before anything is sent", () =>
+  inBatchWorld(text, async (world) => {
+    const body = new Response("rows").body;
+    const refused = await rejection(world.all(world.items(2), { init: { method: "POST", body } }));
+    assertMatch(
+      refused.message,
+      /sends the body with each item; give a text or bytes, not a stream/,
+    );
+    assertEquals(world.asked, []);
+  }));
+
 Deno.test("two items with one file are told before anything is sent", () =>
   inBatchWorld(text, async (world) => {
     const { folder, asked } = world;

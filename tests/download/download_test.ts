@@ -560,6 +560,8 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
       [["/x", folder], "ConfigError", /it is a folder; name a file/],
       [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; name a file/],
+      [["/x", `${folder}/${"a".repeat(237)}`], "ConfigError", /too long; shorten it to 236 bytes/],
+      [["/x", `${folder}/${"語".repeat(79)}`], "ConfigError", /too long; shorten it to 236 bytes/],
       [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [[5, file], "TypeError", /download\(\) takes a string, a URL or a Request, not number/],
       [["/x"], "TypeError", /path or file: URL/],

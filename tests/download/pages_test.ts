@@ -15,8 +15,13 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream 
   }, { highWaterMark: 0 });
 }
 
-/** Saves an answer as a CSV, and gives what was saved or why not. */
-async function saveAsCsv(text: string, type: string, size: number): Promise<string> {
+/** Saves an answer, and gives what was saved or why not. */
+async function saveAsCsv(
+  text: string,
+  type: string,
+  size: number,
+  name = "data.csv",
+): Promise<string> {
   const bytes = new TextEncoder().encode(text);
   await using world = portless({
     api: () => new Response(inPieces(bytes, size), { headers: { "content-type": type } }),
@@ -24,7 +29,7 @@ async function saveAsCsv(text: string, type: string, size: number): Promise<stri
   await world.session.login();
   let outcome = "";
   await inFolder(async (folder) => {
-    const file = `${folder}/data.csv`;
+    const file = `${folder}/${name}`;
     try {
       await world.session.download("/files/data", file);
       outcome = await Deno.readTextFile(file);
@@ -61,6 +66,19 @@ for (const [what, page] of pages) {
 Deno.test("a login page of the type of XHTML is no CSV", async () => {
   const page = `<?xml version="1.0"?><!DOCTYPE html><html>${BODY}</html>`;
   assertMatch(await saveAsCsv(page, "application/xhtml+xml", 9), /an HTML page .* was not saved/);
+});
+
+Deno.test("a login page is no file without an ending either, as fetch --list names one", async () => {
+  const message = await saveAsCsv(pages[0]?.[1] ?? "", "text/html", 100, "stations");
+  assertMatch(
+    message,
+    /asks for a login, and was not saved; .*to save a page, name the file ….html/,
+  );
+});
+
+Deno.test("a file that is named as a page may be one", async () => {
+  const [, page = ""] = pages[0] ?? [];
+  assertEquals(await saveAsCsv(page, "text/html", 100, "page.HTM"), page);
 });
 
 Deno.test("a page whose comment does not end is no CSV", async () => {

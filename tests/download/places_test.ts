@@ -290,3 +290,28 @@ Deno.test("where files have no locks a download that breaks leaves nothing", asy
     lockless.end();
   }
 });
+
+Deno.test("a file with the longest name that is allowed is saved", () =>
+  inPlace(async ({ session, folder }) => {
+    const file = `${folder}/${"a".repeat(232)}.csv`;
+    await session.download("/files/data", file);
+    assertEquals(await Deno.readTextFile(file), "fetched");
+  }));
+
+Deno.test("a connection that breaks before the first answer is tried again, twice", () =>
+  inFolder(async (folder) => {
+    for (const [broken, wanted] of [[2, 3], [3, 3]] as const) {
+      let asked = 0;
+      await using world = portless({
+        api() {
+          if (++asked <= broken) throw new TypeError("connection reset");
+          return new Response("fetched");
+        },
+      });
+      await world.session.login();
+      const saving = world.session.download("/files/data", `${folder}/${broken}`);
+      if (broken < wanted) assertEquals((await saving).bytes, 7);
+      else assertMatch((await rejection(saving)).message, /^Cannot reach /);
+      assertEquals(asked, wanted);
+    }
+  }));

@@ -179,22 +179,23 @@ export function warn({ warnings }: SessionStatus): void {
 /** An error as JSON has it. */
 export function factsOf(error: Error): Record<string, string | undefined> {
   const { name, message } = error;
-  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
-  const { problem, fix } = isOurs ? error : {};
+  const { problem, fix } = isOurs(error) ? error : {};
   const code = error instanceof AuthError ? error.code : undefined;
   return { name, code, problem, fix, message };
 }
 
 /** Says what went wrong. @returns The exit status. */
 export function report(error: unknown, json: boolean): number {
-  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
-  if (!isOurs && !(error instanceof TypeError)) throw error;
-  const code = error instanceof AuthError ? error.code : undefined;
+  if (!isOurs(error) && !(error instanceof TypeError)) throw error;
   if (json) printError(jsonText({ error: factsOf(error) }));
   else say(error.message);
   if (error instanceof UsageError) return USAGE;
-  const needsLogin = code !== undefined &&
-    ["SessionExpiredError", "ChallengeError"].includes(CODES[code].of);
+  const isOver = error instanceof AuthError &&
+    ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code].of);
   const isRefused = error instanceof ApiError && error.status === 401;
-  return needsLogin || isRefused ? LOGIN_NEEDED : FAILED;
+  return isOver || isRefused ? LOGIN_NEEDED : FAILED;
+}
+
+function isOurs(error: unknown): error is AuthError | CommandLineError {
+  return error instanceof AuthError || error instanceof CommandLineError;
 }

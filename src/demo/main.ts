@@ -33,15 +33,7 @@ async function start(demo: Transcript): Promise<void> {
   Deno.addSignalListener("SIGINT", () => void sandbox.close().finally(() => Deno.exit(130)));
   await demo.run(
     "configure(sandbox.settings)",
-    () =>
-      configure({
-        ...sandbox.settings,
-        now,
-        // Given here, so that variables of the user's environment do not count.
-        allowedOrigins: [sandbox.apiUrl],
-        refreshSecretHash: "auto",
-        timeoutMs: 10_000,
-      }),
+    () => configure({ ...sandbox.settings, now }),
     () => `the session will be saved in ${sandbox.settings.envFile}`,
   );
   await runSteps(demo, sandbox, () => {

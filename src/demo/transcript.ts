@@ -4,13 +4,9 @@ import type { Sandbox } from "../sandbox/mod.ts";
 /** A check of the demo that failed. */
 export class CheckFailed extends Error {
   override name = "CheckFailed";
-  readonly expected: string;
-  readonly seen: string;
 
-  constructor(claim: string, expected: string, seen: string) {
+  constructor(claim: string, readonly expected: string, readonly seen: string) {
     super(claim);
-    this.expected = expected;
-    this.seen = seen;
   }
 }
 

@@ -22,7 +22,7 @@ import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { escapeHtml, timeText } from "../values/wording.ts";
+import { counted, escapeHtml, timeText } from "../values/wording.ts";
 
 /** Seen on light and on dark pages alike, as lines and marks. Words keep the page's color. */
 const COLORS = { good: "#1f9d63", amber: "#c98500", red: "#d64545", none: "#7d8590" };
@@ -111,11 +111,7 @@ export function diagnosisCard(diagnosis: Diagnosis): string {
   }));
   const failed = diagnosis.checks.filter(({ level }) => level === "fail").length;
   const warned = diagnosis.checks.some(({ level }) => level === "warn");
-  const title = failed === 0
-    ? "Ready"
-    : failed === 1
-    ? "1 thing to fix"
-    : `${failed} things to fix`;
+  const title = failed === 0 ? "Ready" : `${counted(failed, "thing")} to fix`;
   const tone = failed > 0 ? "red" : warned ? "amber" : "good";
   return frame(tone, title, `${diagnosis.checks.length} checks`, rows);
 }

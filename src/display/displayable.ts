@@ -13,11 +13,7 @@ export function displayable(status: SessionStatus): SessionStatus {
 
 /** Makes a diagnosis show as a card in a notebook and as its text in a terminal. */
 export function displayableDiagnosis(diagnosis: Diagnosis): Diagnosis {
-  return shown(
-    diagnosis,
-    () => diagnosisText(diagnosis),
-    (card) => card.diagnosisCard(diagnosis),
-  );
+  return shown(diagnosis, () => diagnosisText(diagnosis), (card) => card.diagnosisCard(diagnosis));
 }
 
 /** Makes a saved file show as a card in a notebook and as its text in a terminal. */

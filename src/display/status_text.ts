@@ -4,7 +4,7 @@ import { type Fix, fixText } from "../errors/fix.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { VARIABLES } from "../settings/options.ts";
-import { bytesText, durationText, printable, timeText } from "../values/wording.ts";
+import { bytesText, counted, durationText, printable, timeText } from "../values/wording.ts";
 import { displayPath } from "../files/paths.ts";
 
 /** A status for people, in three lines, with a further line for each warning and note. */
@@ -170,9 +170,8 @@ export function downloadsText(downloads: Downloads): string {
 
 /** How many files came to what. */
 export function downloadsHeadline({ counts: { saved, kept, failed } }: Downloads): string {
-  const files = saved === 1 ? "file" : "files";
   return [
-    `${saved} ${files} saved`,
+    `${counted(saved, "file")} saved`,
     ...(kept > 0 ? [`${kept} there already`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ].join(", ");

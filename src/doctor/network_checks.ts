@@ -21,18 +21,17 @@ export async function checkProvider(
 ): Promise<Finding[]> {
   const name = "provider";
   if (endpoint === null) {
-    return [{ name, level: "skip", message: "no address is set" }, checkClock(world, undefined)];
+    return [{ name, level: "skip", message: "no address is set" }, checkClock(world, null)];
   }
-  const reached = await reach(name, world, endpoint, {}, signal);
+  const reached = await reach(name, world, endpoint, signal);
   const finding = asNoPage(reached, "AUTH_URL", "it names the token endpoint");
-  const { answer } = reached;
-  const date = Date.parse(answer?.headers.get("date") ?? "");
-  return [finding, checkClock(world, Number.isNaN(date) ? undefined : date)];
+  return [finding, checkClock(world, reached.answer?.headers.get("date") ?? null)];
 }
 
-function checkClock(world: World, date: number | undefined): Finding {
+function checkClock(world: World, header: string | null): Finding {
   const name = "clock";
-  if (date === undefined) {
+  const date = Date.parse(header ?? "");
+  if (Number.isNaN(date)) {
     return { name, level: "skip", message: "the provider told no time to compare with" };
   }
   const seconds = Math.round((world.now() - date) / 1_000);
@@ -73,7 +72,7 @@ export async function checkApi(
     ];
     return { finding: { name, level: "warn", message: "API_BASE_URL is not set", fix } };
   }
-  const reached = await reach(name, world, base, {}, signal);
+  const reached = await reach(name, world, base, signal);
   const finding = asNoPage(reached, "API_BASE_URL", "it names the API, not the portal");
   const { answer } = reached;
   return answer ? { finding, answered: { base, status: answer.status } } : { finding };
@@ -109,7 +108,7 @@ export async function checkToken(
   const { world } = configuration;
   if (answered === undefined || tokens === undefined || !isGoodFor(tokens, world, 0)) return [];
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
-  const { finding, answer } = await reach(name, world, answered.base, headers, signal);
+  const { finding, answer } = await reach(name, world, answered.base, signal, headers);
   return [answer ? tokenFinding(name, tokens, configuration, answered.status, answer) : finding];
 }
 
@@ -133,14 +132,10 @@ function tokenFinding(
   }
   if (status === 401) {
     const message = `the API rejects the token (status ${status})`;
-    const login: Fix = ["run ", { call: "login", options: { force: true } }];
-    const isPortal = tokens.source === "portal";
-    return {
-      name,
-      level: "fail",
-      message,
-      fix: isPortal ? newPortalString(settings.portalUrl) : login,
-    };
+    const fix: Fix = tokens.source === "portal"
+      ? newPortalString(settings.portalUrl)
+      : ["run ", { call: "login", options: { force: true } }];
+    return { name, level: "fail", message, fix };
   }
   if (status === statusWithout || status >= 500) {
     const message = `API_BASE_URL does not tell whether the token is good (status ${status})`;
@@ -187,14 +182,13 @@ async function reach(
   name: string,
   world: World,
   url: URL,
-  headers: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Reached> {
   const limit = world.timeout(REACH_MS);
   const client = world.fetch === undefined ? directClient(url) : undefined;
   try {
     const answer = await (world.fetch ?? fetch)(url, {
-      method: "GET",
       headers,
       // A redirect may lead elsewhere, and the token must not.
       redirect: "manual",

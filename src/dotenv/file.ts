@@ -17,8 +17,6 @@ export interface EnvSnapshot {
   readonly problem?: ConfigError;
 }
 
-const WINDOWS = Deno.build.os === "windows";
-
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /** How often an edit is repeated because an editor saved the file meanwhile. */
@@ -155,7 +153,7 @@ export async function updateEnvFile(
  * bits are made up: there they tell nothing.
  */
 export function grantsOthers(mode: number | null | undefined): boolean {
-  return !WINDOWS && ((mode ?? 0) & 0o077) !== 0;
+  return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
 /** The folders that must be readable and writable for a file: where it is a link, two. */

@@ -11,7 +11,8 @@ const MAX_FOLDERS = 100;
  */
 export function* envFilesNearby(): Generator<string> {
   const here = workingFolder();
-  for (const folder of [...scriptFolder(), ...foldersAbove(here), ...foldersBelow(here)]) {
+  const around = here === undefined ? [] : [...foldersAbove(here), ...foldersBelow(here)];
+  for (const folder of [...scriptFolder(), ...around]) {
     const path = `${folder}.env`;
     const info = lookAt(path);
     if (info?.isFile && !isForeign(path, info)) yield path;
@@ -23,18 +24,13 @@ function scriptFolder(): string[] {
   return mainModule.startsWith("file:") ? [folderOf(filePath(new URL(mainModule)))] : [];
 }
 
-function foldersAbove(here: string | undefined): string[] {
-  const folders: string[] = [];
-  for (let folder = here; folder !== undefined;) {
-    const above: string = filePath(new URL("..", fileUrl(folder)));
-    if (above === folder) break;
-    folders.push(folder = above);
-  }
-  return folders;
+function foldersAbove(folder: string): string[] {
+  const above = filePath(new URL("..", fileUrl(folder)));
+  return above === folder ? [] : [above, ...foldersAbove(above)];
 }
 
-function foldersBelow(here: string | undefined): string[] {
-  if (here === undefined || !mayRead(here)) return [];
+function foldersBelow(here: string): string[] {
+  if (!mayRead(here)) return [];
   try {
     return [...Deno.readDirSync(here)]
       .filter(({ name, isDirectory }) => isDirectory && name !== "node_modules")

@@ -42,12 +42,7 @@ const VALUE = "value";
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
   if (isArquero(given)) {
-    return ofRecords(
-      given.objects({ limit }),
-      given.columnNames(),
-      given.numRows(),
-      wanted,
-    );
+    return ofRecords(given.objects({ limit }), given.columnNames(), given.numRows(), wanted);
   }
   if (isPolars(given)) {
     const { columns, shape: { height } } = given;
@@ -72,14 +67,13 @@ function ofIterable(
   wanted: readonly string[] | undefined,
 ): Rows {
   const rows = Array.from(given);
-  const first = rows.slice(0, limit);
   if (rows.length > 0 && rows.every(isList)) {
     const width = rows.reduce((most, { length }) => Math.max(most, length), wanted?.length ?? 0);
     const names = Array.from({ length: width }, (_, at) => wanted?.[at] ?? String(at));
-    const cells = first.filter(isList).map((row) => names.map((_, at) => row[at]));
+    const cells = rows.slice(0, limit).map((row) => names.map((_, at) => row[at]));
     return selected({ names, cells, rowCount: rows.length }, wanted);
   }
-  const records = first.map((row) => isRecord(row) ? row : { [VALUE]: row });
+  const records = rows.slice(0, limit).map((row) => isRecord(row) ? row : { [VALUE]: row });
   const names = new Set<string>();
   for (const row of rows) {
     if (!isRecord(row)) names.add(VALUE);

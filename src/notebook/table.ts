@@ -53,7 +53,8 @@ export function tableBundle(given: unknown, options: TableOptions = {}): Bundle 
   if (!(limit >= 0)) throw typeError("table() takes zero or more as rows");
   const rows = readRows(given, Math.floor(limit), columns);
   const texts = rows.cells.map((row) => row.map(cellText));
-  const view: View = { ...rows, texts, caption, numeric: rows.columns.map(isNumeric(rows)) };
+  const numeric = rows.columns.map((_, at) => isNumeric(rows.cells.map((row) => row[at])));
+  const view: View = { ...rows, texts, caption, numeric };
   return { "text/plain": plainTable(view), "text/html": htmlTable(view) };
 }
 
@@ -65,12 +66,10 @@ interface View extends Rows {
   readonly numeric: readonly boolean[];
 }
 
-function isNumeric({ cells }: Rows): (name: string, at: number) => boolean {
-  return (_, at) => {
-    const values = cells.map((row) => row[at]).filter((value) => value != null);
-    return values.length > 0 &&
-      values.every((value) => typeof value === "number" || typeof value === "bigint");
-  };
+function isNumeric(column: readonly unknown[]): boolean {
+  const values = column.filter((value) => value != null);
+  return values.length > 0 &&
+    values.every((value) => typeof value === "number" || typeof value === "bigint");
 }
 
 /** A value as text. One that fails to give its text leaves the other cells readable. */

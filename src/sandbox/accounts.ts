@@ -88,10 +88,8 @@ export class Accounts {
    * @throws {TypeError} A field is missing or the name is taken.
    */
   add(user: NewUser): Account {
-    for (
-      const [name, value] of Object.entries({ username: user.username, password: user.password })
-    ) {
-      if (typeof value !== "string" || value === "") {
+    for (const name of ["username", "password"] as const) {
+      if (typeof user[name] !== "string" || user[name] === "") {
         throw new TypeError(`Cannot add the user: "${name}" must be a text, not empty`);
       }
     }
@@ -115,13 +113,7 @@ export class Accounts {
     if (taken !== undefined) {
       throw new TypeError(`Cannot add the user: the name "${taken}" is taken; choose another one`);
     }
-    const entry = {
-      account,
-      password: user.password,
-
-      failures: 0,
-      lockedUntil: 0,
-    };
+    const entry = { account, password: user.password, failures: 0, lockedUntil: 0 };
     for (const name of loginNames) this.#byLoginName.set(name, entry);
     return account;
   }

@@ -119,10 +119,7 @@ export function parseSandboxArgs(
   }
   if (words !== undefined) options.words = choice("words", words, ["vendor", "aws"]);
   if (rotate !== undefined) {
-    options.rotateRefreshTokens = choice<"initiate-auth" | "get-tokens">("rotate", rotate, [
-      "initiate-auth",
-      "get-tokens",
-    ]);
+    options.rotateRefreshTokens = choice("rotate", rotate, ["initiate-auth", "get-tokens"]);
   }
   if (challenge !== undefined) options.challenge = challenge.split(",");
   const devices = values["track-devices"];
@@ -175,7 +172,7 @@ function couldBeOwn(name: string, value: string): boolean {
     APP_CLIENT_ID: [CLIENT_ID],
     APP_CLIENT_SECRET: [CLIENT_SECRET],
     USER_POOL_ID: [USER_POOL_ID],
-    USERNAME: [USER.username, USER.email ?? USER.username],
+    USERNAME: [USER.username, USER.email],
     PASSWORD: [USER.password],
   };
   if (name.endsWith("_URL")) return /^http:\/\/127\.0\.0\.1:\d+$/.test(value);
@@ -218,20 +215,16 @@ ${further}Ctrl+C stops the sandbox; its tokens then no longer work.
 /** Runs the sandbox until Ctrl+C. Returns the exit status: 0, 1 it failed, 2 wrong usage. */
 export async function runSandbox(args: string[], tools?: ClientTools): Promise<number> {
   const command = tools?.command ?? OWN_COMMAND;
+  await using started = new AsyncDisposableStack();
   let sandbox: Sandbox;
+  let others: string[];
   try {
     const options = parseSandboxArgs(args, tools);
     if (options === undefined) {
       console.log(helpOf(command));
       return 0;
     }
-    sandbox = await startSandbox(options);
-  } catch (error) {
-    return refused(error, command, tools?.fitted);
-  }
-  await using _ = sandbox;
-  let others: string[];
-  try {
+    sandbox = started.use(await startSandbox(options));
     others = addUsers(sandbox, parse(args).user ?? []);
   } catch (error) {
     return refused(error, command, tools?.fitted);
@@ -270,7 +263,7 @@ function addUsers({ addUser, settings }: Sandbox, given: readonly string[]): str
   });
 }
 
-function choice<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+function choice<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((each) => each === value);
   if (found !== undefined) return found;
   throw new TypeError(

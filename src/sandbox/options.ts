@@ -150,8 +150,10 @@ export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
       'Cannot start the sandbox: option "challenge"',
     ),
     trackDevices: oneOf("trackDevices", options.trackDevices ?? false, [
-      ...[false, true] as const,
-      ...["ask", "withheld"] as const,
+      false,
+      true,
+      "ask",
+      "withheld",
     ]),
     revocation: oneOf("revocation", options.revocation ?? true, [true, false]),
     refreshSecretHash: oneOf("refreshSecretHash", options.refreshSecretHash ?? "optional", [

@@ -18,13 +18,8 @@ export interface LoopbackOptions {
 
 /** A request that is answered here and reaches none of the systems. */
 class Refused extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
+  constructor(readonly status: number, readonly code: string, message: string) {
     super(message);
-    this.status = status;
-    this.code = code;
   }
 }
 
@@ -98,12 +93,8 @@ async function respond(
     message.resume();
     response = errorResponse(error);
   }
-  const headers: [string, string | string[]][] = [...response.headers]
-    .filter(([name]) => name !== "set-cookie");
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) headers.push(["set-cookie", cookies]);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  for (const [name, value] of headers) answer.setHeader(name, value);
+  for (const [name, value] of response.headers) answer.appendHeader(name, value);
   answer.writeHead(response.status);
   answer.end(bytes);
 }

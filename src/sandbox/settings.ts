@@ -42,12 +42,12 @@ export interface Origins {
 }
 
 /** The user that every sandbox has. */
-export const USER: NewUser = {
+export const USER = {
   username: "student",
   password: "Sandbox-Entry-1",
   email: "student@sandbox.example",
   phone: "+15555550100",
-};
+} satisfies NewUser;
 
 /** The settings with which a client uses the sandbox at these origins. */
 export function settingsFor(
@@ -61,7 +61,7 @@ export function settingsFor(
     clientId: CLIENT_ID,
     clientSecret: config.clientSecret ?? "",
     userPoolId: USER_POOL_ID,
-    username: (config.aliasSignIn ? USER.email : undefined) ?? USER.username,
+    username: config.aliasSignIn ? USER.email : USER.username,
     password: USER.password,
     apiBaseUrl: origins.apiUrl,
     envFile,

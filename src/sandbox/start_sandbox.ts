@@ -50,8 +50,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
     await (await started.promise).handle(request);
   try {
     for (const [index, bodyLimit] of BODY_LIMITS.entries()) {
-      const options = { port: port === 0 ? 0 : port + index, bodyLimit, handle };
-      servers.push(await serveLoopback(options));
+      servers.push(await serveLoopback({ port: port === 0 ? 0 : port + index, bodyLimit, handle }));
     }
   } catch (error) {
     await stop();

@@ -83,10 +83,8 @@ export interface SessionOptions {
   timeoutMs?: number;
   /**
    * A command that prints a token: bare, or JSON as `platform-auth token --json` prints
-   * (`AUTH_TOKEN_COMMAND`, never from a
-   * `.env`). A text is split at blanks, with quotes; an array is taken as it is. No shell. Such a
-   * session never logs in,
-   * refreshes or stores by itself.
+   * (`AUTH_TOKEN_COMMAND`, never from a `.env`). A text is split at blanks, with quotes; an array is
+   * taken as it is. No shell. Such a session never logs in, refreshes or stores by itself.
    */
   tokenCommand?: string | readonly string[];
   /**

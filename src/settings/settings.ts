@@ -152,16 +152,17 @@ function hasSettings({ values }: EnvSnapshot): boolean {
  * Collects the settings: options win over the environment, the environment over the `.env`. Nothing
  * is probed that would make the runtime ask for a permission.
  *
- * @param ownFile Whether the nearest `.env` is used where none is named (the default session).
+ * @param isDefault Whether it is the default session: it uses the nearest `.env` where none is named, and
+ *   reads all variables.
  * @param earlier Settings whose `.env` stays the one, though its lines may have changed.
  * @throws {ConfigError} `INVALID_SETTING` naming a setting with a control character.
  */
 export function resolveSettings(
   options: SessionOptions,
-  ownFile: boolean,
+  isDefault: boolean,
   earlier?: Settings,
 ): Settings {
-  const location = earlier ? earlier.location : locate(options, ownFile);
+  const location = earlier ? earlier.location : locate(options, isDefault);
   const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const found = new Map<SettingName, Found>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
@@ -173,7 +174,7 @@ export function resolveSettings(
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
     for (const name of SETTING_NAMES) {
-      if (!mayStandIn(origin, name, ownFile)) continue;
+      if (!mayStandIn(origin, name, isDefault)) continue;
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
@@ -237,9 +238,9 @@ function sources(file: EnvSnapshot): ["environment" | "file", Read][] {
   return [["environment", environment], ["file", (variable) => file.values.get(variable)]];
 }
 
-function locate(options: SessionOptions, ownFile: boolean): EnvLocation {
+function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
   if (options.envFile !== undefined) return namedEnvFile(options.envFile);
-  if (!ownFile) return namedEnvFile(false);
+  if (!isDefault) return namedEnvFile(false);
   const name = environment(ENV_FILE_VARIABLE) ?? "";
   return name === "" ? nearestEnvFile() : namedEnvFile(name);
 }

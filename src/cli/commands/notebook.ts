@@ -58,7 +58,6 @@ async function create(file: string): Promise<string> {
 }
 
 function unwritable(file: string, error: unknown): ConfigError {
-  const cannot = `Cannot write ${file}`;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
     const flags = `--allow-read=${folder} --allow-write=${folder}`;
@@ -74,7 +73,7 @@ function unwritable(file: string, error: unknown): ConfigError {
     : error instanceof Deno.errors.PermissionDenied
     ? [": this user may not write there", "name another place"]
     : ["", "check the path"];
-  return new ConfigError("INVALID_SETTING", `${cannot}${why}`, fix, error);
+  return new ConfigError("INVALID_SETTING", `Cannot write ${file}${why}`, fix, error);
 }
 
 /** Where the entry points are: in the source, as this module sees them. */

@@ -11,14 +11,10 @@ import { type Column, parquetFile } from "./parquet.ts";
 
 /** A query that the API cannot answer; the message says what is wrong with it. */
 export class QueryError extends Error {
-  readonly status: number;
-  readonly code: string;
+  override name = "QueryError";
 
-  constructor(message: string, status = 400, code = "bad_request") {
+  constructor(message: string, readonly status = 400, readonly code = "bad_request") {
     super(message);
-    this.name = "QueryError";
-    this.status = status;
-    this.code = code;
   }
 }
 
@@ -159,17 +155,15 @@ export function observationParquet(station: Station): FileContent {
   return { type: "application/vnd.apache.parquet", bytes: parquetFile(columns, months) };
 }
 
+const INSTANT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
 function instant(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  const shape = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
-    .exec(text);
+  const [, day, clock, zone] = INSTANT.exec(text) ?? [];
   // A time without a zone is UTC, not the zone of this machine.
-  const zoned = shape?.[2] === undefined || shape[5] !== undefined ? text : `${text}Z`;
-  const time = shape === null ? NaN : Date.parse(zoned);
-  const dayExists = shape !== null &&
-    isSameDay(shape[1] ?? "", Date.parse(`${shape[1]}T00:00:00Z`));
-  if (Number.isNaN(time) || !dayExists) {
+  const time = Date.parse(clock === undefined || zone !== undefined ? text : `${text}Z`);
+  if (day === undefined || Number.isNaN(time) || !exists(day)) {
     throw new QueryError(
       `"${name}" must be a date such as 2025-06-01 or a time such as 2025-06-01T12:00:00Z, ` +
         `got "${text}".`,
@@ -178,8 +172,10 @@ function instant(query: URLSearchParams, name: string): number | undefined {
   return time;
 }
 
-function isSameDay(text: string, time: number): boolean {
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+/** Of a day that a month has not, such as 30 February, the runtime makes a day of the next month. */
+function exists(day: string): boolean {
+  const time = Date.parse(`${day}T00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
 }
 
 function count(query: URLSearchParams, name: string, missing: number, max: number): number {

@@ -15,15 +15,21 @@ export interface Column {
 /** The numbers of the format for each type, and how a value is written, with the lowest byte first. */
 const TYPES = {
   int32: {
-    ...{ id: 1, converted: [], size: 4 },
+    id: 1,
+    converted: undefined,
+    size: 4,
     write: (view: DataView, at: number, value: number) => view.setInt32(at, value, true),
   },
   timestamp: {
-    ...{ id: 2, converted: [9], size: 8 },
+    id: 2,
+    converted: 9,
+    size: 8,
     write: (view: DataView, at: number, value: number) => view.setBigInt64(at, BigInt(value), true),
   },
   double: {
-    ...{ id: 5, converted: [], size: 8 },
+    id: 5,
+    converted: undefined,
+    size: 8,
     write: (view: DataView, at: number, value: number) => view.setFloat64(at, value, true),
   },
 };
@@ -70,7 +76,7 @@ export function parquetFile(
 }
 
 function schemaOf({ name, type }: Column): Value {
-  const { id, converted: [converted] } = TYPES[type];
+  const { id, converted } = TYPES[type];
   const fields: Record<number, Value> = { 1: i32(id), 3: i32(REQUIRED), 4: text(name) };
   if (converted !== undefined) fields[6] = i32(converted);
   return struct(fields);

@@ -34,15 +34,18 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
     }
   }
   const flow = requiredText(body, "AuthFlow");
-  if (flow === "USER_PASSWORD_AUTH" || flow === "REFRESH_TOKEN_AUTH") {
-    if (flow === "REFRESH_TOKEN_AUTH" && config.rotation === "get-tokens") throw flowDisabled(flow);
-    const parameters = requiredFields(body, "AuthParameters");
-    return flow === "USER_PASSWORD_AUTH"
-      ? await passwordLogin(parts, parameters)
-      : await refreshByAuthFlow(parts, parameters);
+  const disabled = config.rotation === "get-tokens"
+    ? [...OTHER_FLOWS, "REFRESH_TOKEN_AUTH"]
+    : OTHER_FLOWS;
+  if (disabled.includes(flow)) throw invalidParameter(`${flow} flow not enabled for this client`);
+  switch (flow) {
+    case "USER_PASSWORD_AUTH":
+      return await passwordLogin(parts, requiredFields(body, "AuthParameters"));
+    case "REFRESH_TOKEN_AUTH":
+      return await refreshByAuthFlow(parts, requiredFields(body, "AuthParameters"));
+    default:
+      throw invalidParameter("Initiate Auth method not supported.");
   }
-  if (OTHER_FLOWS.includes(flow)) throw flowDisabled(flow);
-  throw invalidParameter("Initiate Auth method not supported.");
 }
 
 /**
@@ -141,8 +144,4 @@ function checkStatus(account: Account): void {
       "Password reset required for the user",
     );
   }
-}
-
-function flowDisabled(flow: string): ServiceError {
-  return invalidParameter(`${flow} flow not enabled for this client`);
 }

@@ -29,14 +29,10 @@ export type Fields = Record<string, unknown>;
 
 /** An error answer of the identity provider: nearly all have status 400; the name tells them apart. */
 export class ServiceError extends Error {
-  readonly code: string;
-  readonly status: number;
+  override name = "ServiceError";
 
-  constructor(code: string, message: string, status = 400) {
+  constructor(readonly code: string, message: string, readonly status = 400) {
     super(message);
-    this.name = "ServiceError";
-    this.code = code;
-    this.status = status;
   }
 }
 

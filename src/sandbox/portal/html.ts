@@ -30,9 +30,5 @@ function render(part: Part): string {
 
 /** Template tag for markup. It escapes each string; `undefined` and `false` give nothing. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(
-    strings.map((text, index) => text + (index < parts.length ? render(parts[index]) : "")).join(
-      "",
-    ),
-  );
+  return new Html(strings.map((text, index) => text + render(parts[index])).join(""));
 }

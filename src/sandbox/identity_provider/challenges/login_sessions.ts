@@ -1,7 +1,7 @@
 import type { Account } from "../../accounts.ts";
 import { addEntry } from "../../records.ts";
 import type { SentCode } from "./sent_codes.ts";
-import { notAuthorized, ServiceError } from "../wire_format.ts";
+import { invalidParameter, notAuthorized } from "../wire_format.ts";
 
 /** A login whose password was right and that has further steps to pass. */
 export interface Login {
@@ -47,8 +47,7 @@ export class LoginSessions {
   /** @throws {ServiceError} There is no such session, or it is used or over. */
   find(session: string): Login {
     if (session.length < 20 || session.length > 2048) {
-      throw new ServiceError(
-        "InvalidParameterException",
+      throw invalidParameter(
         "1 validation error detected: Value at 'session' failed to satisfy constraint: " +
           "Member must have length between 20 and 2048",
       );

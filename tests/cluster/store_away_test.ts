@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { statusCard } from "../../src/display/card.ts";
-import { testNeeding } from "../support/needs.ts";
+import { settlesWithin } from "../support/settles_within.ts";
+import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
+import { lackOf, testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
 import { listenIn, NO_REDIS } from "../support/redis_server.ts";
@@ -215,3 +217,55 @@ Deno.test("a call that is given up while the store is away asks it no more", asy
   assertEquals((await rejection(world.another({ store: NOBODY }).accessToken())).code, AWAY);
   assertEquals(pauses, 1);
 });
+
+/** Listens, and has as many connections waiting as may wait: the next one gets no answer. */
+const FULL = `import socket, sys
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(0)
+waiting = [socket.socket() for _ in range(4)]
+for each in waiting:
+    each.setblocking(False)
+    each.connect_ex(server.getsockname())
+print(server.getsockname()[1], flush=True)
+sys.stdin.read()
+`;
+
+testNeeding(
+  await lackOf("python3", "--version"),
+  "a script whose store takes no connection gets its error, and ends",
+  () =>
+    inFolder(async (cwd) => {
+      const args = ["-c", FULL];
+      const pipes = { stdin: "piped", stdout: "piped" } as const;
+      await using full = new Deno.Command("python3", { args, ...pipes }).spawn();
+      const reader = full.stdout.getReader();
+      const port = new TextDecoder().decode((await reader.read()).value).trim();
+      await reader.cancel();
+      const options = {
+        store: `redis://127.0.0.1:${port}`,
+        envFile: false,
+        authUrl: "http://127.0.0.1:9/",
+        clientId: "client",
+        username: "student",
+        timeoutMs: 1_000,
+      };
+      const script = `import { createSession } from ${JSON.stringify(MOD_URL)};
+        const session = createSession(${JSON.stringify(options)});
+        await session.accessToken().catch(({ code }) => console.log(code));`;
+      await Deno.writeTextFile(`${cwd}/script.ts`, script);
+      await using child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
+        cwd,
+        clearEnv: true,
+        env: neededVariables(),
+        stdin: "null",
+        stdout: "piped",
+      }).spawn();
+      const ended = Promise.all([new Response(child.stdout).text(), child.status]);
+      if (!await settlesWithin(ended, 30_000)) child.kill();
+      const [said, { code }] = await ended;
+      await full.stdin.close();
+      assertEquals([said, code], [`${AWAY}\n`, 0]);
+    }),
+);

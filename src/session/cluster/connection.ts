@@ -26,9 +26,6 @@ interface Package {
   }): Client;
 }
 
-/** No question may take longer: a deadline is an hour at most, and a question has a quarter of it. */
-const LONGEST_CONNECT_MS = 900_000;
-
 /** The store did not answer. What it had was not changed by that, or will be found there. */
 export class Unreachable extends Error {
   override name = "Unreachable";
@@ -43,6 +40,8 @@ export class Unreachable extends Error {
 
 /** No answer came in the time that there was, which says little of why. */
 export class TooLate extends Unreachable {}
+
+const NO_ANSWER = "it did not answer in time";
 
 /** Says when something is heard on a channel. */
 export interface Listening extends Disposable {
@@ -88,9 +87,8 @@ export class Connection {
     keys: string[],
     words: string[],
     limitMs: number,
-    signal?: AbortSignal,
   ): Promise<unknown> {
-    return await this.#use(limitMs, signal, async (client) => {
+    return await this.#use(limitMs, undefined, async (client) => {
       const answer = await client.eval(script, { keys, arguments: words });
       client.destroy();
       return answer;
@@ -116,14 +114,15 @@ export class Connection {
     signal: AbortSignal | undefined,
     work: (client: Client) => Promise<T>,
   ): Promise<T> {
-    // The limit below is the one that counts.
-    const socket = { connectTimeout: LONGEST_CONNECT_MS, reconnectStrategy: false } as const;
+    const ms = Math.max(1, Math.ceil(limitMs));
+    // The client cannot end a connection that is being made: only this time does.
+    const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
     const client = this.#createClient({ url: this.#url.href, socket });
     const failed = Promise.withResolvers<never>();
     // Without a listener an error ends the process.
     client.on("error", (error) => failed.reject(unreachable(error)));
-    const limit = this.#timeout(Math.max(1, Math.ceil(limitMs)));
-    const late = () => failed.reject(new TooLate("it did not answer in time"));
+    const limit = this.#timeout(ms);
+    const late = () => failed.reject(new TooLate(NO_ANSWER));
     limit.addEventListener("abort", late);
     const abort = () => failed.reject(signal?.reason);
     signal?.addEventListener("abort", abort);
@@ -162,6 +161,7 @@ const KNOWN: readonly [RegExp, string][] = [
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
+  if (message === "Connection timeout") return new TooLate(NO_ANSWER);
   // What the server answers begins with a word in capitals.
   const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (answered === undefined) {

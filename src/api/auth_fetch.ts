@@ -9,6 +9,7 @@ import {
 } from "./headers.ts";
 import { followWithin, isRedirect } from "./redirects.ts";
 import { directClient, networkReason } from "../http/transport.ts";
+import { unlessAborted } from "../runtime/abort.ts";
 import type { World } from "../runtime/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { SessionOptions } from "../settings/options.ts";
@@ -106,7 +107,12 @@ export async function fetchWithToken(
         account.noteRejection(tokens);
         return response;
       }
-      const renewed = await shownToCaller(account.replaceRejected(tokens, aborts));
+      const renewed = await shownToCaller(account.replaceRejected(tokens, aborts)).catch(
+        (error) => {
+          response.body?.cancel().catch(() => {});
+          throw error;
+        },
+      );
       if (renewed === undefined) return response;
       await response.body?.cancel();
       tokens = renewed;
@@ -187,12 +193,18 @@ function accessOf(settings: Settings): ApiAccess {
   return access;
 }
 
+/** How long an answer waits for the end of the body that it answers: a stream may have none. */
+const BODY_END_MS = 10_000;
+
 /** The body to send again: `null` for none, `undefined` if it cannot be sent again. */
 async function bodyAgain(
-  { init }: Call,
+  { account, init }: Call,
   copy: BodyCopy | undefined,
 ): Promise<BodyInit | null | undefined> {
-  if (copy !== undefined) return await copy.whole();
+  if (copy !== undefined) {
+    const limit = account.world.timeout(BODY_END_MS);
+    return await unlessAborted(limit, copy.whole).catch(() => undefined);
+  }
   const body = init?.body ?? null;
   return isRepeatable(body) ? body : undefined;
 }
@@ -322,8 +334,8 @@ function explained(
 const MAX_COPY_BYTES = 16 * 1024 * 1024;
 
 /** Whether a body can be sent a second time. */
-function isRepeatable(body: BodyInit | null | undefined): boolean {
-  return body === undefined || body === null || typeof body === "string" || body instanceof Blob ||
+function isRepeatable(body: BodyInit | null): boolean {
+  return body === null || typeof body === "string" || body instanceof Blob ||
     body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
     ArrayBuffer.isView(body);
 }
@@ -337,17 +349,13 @@ function isRepeatable(body: BodyInit | null | undefined): boolean {
  */
 class BodyCopy {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
-  readonly #whole: Promise<Blob | undefined>;
+  /** The whole body, once it was read to its end; `undefined` if it is too long. Never rejects. */
+  readonly whole: Promise<Blob | undefined>;
 
   /** @throws {TypeError} If the body was read before. */
   constructor(request: Request) {
     this.#reader = request.clone().body?.getReader();
-    this.#whole = this.#read();
-  }
-
-  /** The whole body; `undefined` if it is too long. Waits until it was read to its end. */
-  whole(): Promise<Blob | undefined> {
-    return this.#whole;
+    this.whole = this.#read();
   }
 
   /** Keeps no more of it. */

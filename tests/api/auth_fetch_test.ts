@@ -150,6 +150,19 @@ Deno.test("a stream is not sent again: its 401 comes back", async () => {
   assertEquals(world.called.length, 1);
 });
 
+Deno.test("the 401 of a Request whose stream does not end comes back", async () => {
+  const limit = new AbortController();
+  await using world = await loggedIn({ session: { timeout: () => limit.signal } });
+  world.sandbox.expireAccessTokens();
+  const url = "https://api.sandbox.example/v1/uploads";
+  const request = new Request(url, { method: "POST", body: new ReadableStream() });
+  const answer = world.session.authFetch(request);
+  while (world.called.length === 0) await Promise.resolve();
+  limit.abort();
+  assertEquals((await answer).status, 401);
+  assertEquals(world.refreshes(), 0);
+});
+
 Deno.test("a Request that was read before is a TypeError, as with fetch", async () => {
   await using world = await loggedIn();
   const url = "https://api.sandbox.example/v1/uploads";
@@ -221,6 +234,16 @@ Deno.test("a refresh that fails after a 401 gives the 401, once for a token", as
     assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
   }
   assertEquals(world.refreshes(), tried);
+});
+
+Deno.test("a 401 whose refresh is refused for good leaves no connection open", async () => {
+  let canceled = 0;
+  await using world = await loggedIn({
+    api: () => new Response(new ReadableStream({ cancel: () => void canceled++ }), { status: 401 }),
+  });
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "REFRESH_REJECTED");
+  assertEquals(canceled, 1);
 });
 
 Deno.test("a 401 on a token that cannot be refreshed comes back as it is", async () => {

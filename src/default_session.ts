@@ -166,8 +166,8 @@ export function fetchJson<T = any>(
  * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
  * @returns What was saved; shows as a card in a notebook.
  * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place
- *   of the file;
- * `API_TIMEOUT`: nothing came for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is not whole.
+ *   of the file; `API_TIMEOUT`: nothing came for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is not
+ *   whole.
  * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved.
  * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
  *
@@ -207,8 +207,7 @@ export function download(
  * @param items Pairs of what to ask for and where to save it.
  * @returns What was saved, kept and failed; shows as a card in a notebook.
  * @throws {ConfigError} `INVALID_SETTING`: two items are saved as one file, or the disk is full;
- *   `PERMISSION`,
- * `MISSING_SETTINGS`.
+ *   `PERMISSION`, `MISSING_SETTINGS`.
  * @throws {ApiError} `API_STATUS` with `status` 401: the API refused the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
  * @throws {TypeError} For what is no pair, and where the API cannot be reached at all.

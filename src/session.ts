@@ -137,7 +137,9 @@ export function makeSession(
       );
     }
     checkOptions("login()", given, {
-      ...{ username: ["string"], password: ["string"], portalToken: ["string"] },
+      username: ["string"],
+      password: ["string"],
+      portalToken: ["string"],
       strategy: ["string"],
       force: ["boolean", "false"],
       signal: ["AbortSignal"],
@@ -222,8 +224,12 @@ export function makeSession(
     given: DownloadOptions = {},
   ): Promise<Download> {
     checkOptions("download()", given, {
-      ...{ ifExists: ["string"], overwrite: ["boolean", "false"], resume: ["boolean", "false"] },
-      ...{ init: ["object"], onProgress: ["function"], idleTimeoutMs: ["number"] },
+      ifExists: ["string"],
+      overwrite: ["boolean", "false"],
+      resume: ["boolean", "false"],
+      init: ["object"],
+      onProgress: ["function"],
+      idleTimeoutMs: ["number"],
       signal: ["AbortSignal"],
     });
     const signals = [given.signal, given.init?.signal, input instanceof Request && input.signal]
@@ -251,7 +257,10 @@ export function makeSession(
     given: DownloadAllOptions = {},
   ): Promise<Downloads> {
     checkOptions("downloadAll()", given, {
-      ...{ at: ["number"], ifExists: ["string"], init: ["object"], idleTimeoutMs: ["number"] },
+      at: ["number"],
+      ifExists: ["string"],
+      init: ["object"],
+      idleTimeoutMs: ["number"],
       onProgress: ["function"],
       signal: ["AbortSignal"],
     });

@@ -33,7 +33,8 @@ export class CheckedCall {
   readonly method: string;
   /** Where it goes, without the query: that of a presigned address is as good as a token. */
   readonly url: string;
-  readonly #address: string;
+  /** The same with the query. */
+  readonly address: string;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
 
@@ -52,15 +53,11 @@ export class CheckedCall {
     if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
       throw typeError(`${doing} takes a string, a URL or a Request, not ${typeof input}`);
     }
-    this.#address = addressOfCall(account, input);
-    const { origin, pathname } = new URL(this.#address);
+    this.address = addressOfCall(account, input);
+    const { origin, pathname } = new URL(this.address);
     this.url = origin + pathname;
     this.method = init.method?.toUpperCase() ??
       (input instanceof Request ? input.method : "GET");
-  }
-
-  get address(): string {
-    return this.#address;
   }
 
   /** Those that the user gave. */
@@ -114,7 +111,7 @@ export class CheckedCall {
       refreshToken ? [accessToken, refreshToken] : [accessToken]
     );
     const redirected = response.redirected ? [...new URL(response.url).searchParams] : [];
-    const given = [...new URL(this.#address).searchParams, ...new Headers(this.headers)]
+    const given = [...new URL(this.address).searchParams, ...new Headers(this.headers)]
       .filter(([name]) => SECRET_NAME.test(name));
     const values = [...given, ...redirected].map(([, value]) => value)
       .filter((value) => value.length >= SHORTEST_SECRET);

@@ -95,7 +95,7 @@ export async function fetchParsed<T>(
         throw stall ? timeoutError(call, stall, attempt) : await call.statusError(refusal, attempt);
       }
       await refusal?.body?.cancel();
-      await pauses.pause(pause, stall?.reason ?? `the API answered ${refusal?.status}`, signal);
+      await pauses.pause(pause, stall?.message ?? `the API answered ${refusal?.status}`, signal);
       signal?.throwIfAborted();
     }
   } finally {
@@ -119,9 +119,9 @@ async function ask<T>(call: CheckedCall, headers: string[][]): Promise<Outcome<T
   }
 }
 
-function timeoutError(call: CheckedCall, { reason }: Stalled, attempts: number): ApiError {
+function timeoutError(call: CheckedCall, { message }: Stalled, attempts: number): ApiError {
   const tried = attempts > 1 ? `, ${attempts} times in a row` : "";
-  const problem = `Cannot ${call.method} ${call.url} (${reason}${tried})`;
+  const problem = `Cannot ${call.method} ${call.url} (${message}${tried})`;
   return call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
 }
 

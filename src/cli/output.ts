@@ -112,12 +112,11 @@ const PIPED =
 
 /** The commands that do what the library says to call. */
 export const COMMAND_WORDS: Words = {
-  call(call) {
-    const options = call.call === "login" ? call.options : undefined;
+  call({ options }) {
     if (options?.portalToken) return PIPED;
     if (options?.strategy) return `platform-auth login --${options.strategy}`;
     if (options?.force) return "platform-auth login --force";
-    return `platform-auth ${call.call}`;
+    return "platform-auth login";
   },
   inProgram: ({ inTerminal = "" }) => inTerminal,
 };

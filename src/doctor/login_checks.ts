@@ -86,8 +86,7 @@ async function refreshOnce(
   const { delivery, tokens: refreshed } = await requestRefresh(
     provider,
     tokens,
-    tokens.learned.loginName,
-    undefined,
+    settings.text("username"),
     world,
     provider.timeoutMs,
     { signal },

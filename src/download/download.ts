@@ -381,7 +381,7 @@ class Transfer {
       response = await this.#call.send(this.#headers());
     } catch (error) {
       this.#call.signal?.throwIfAborted();
-      if (error instanceof Stalled) return { why: error.reason, isStall: true };
+      if (error instanceof Stalled) return { why: error.message, isStall: true };
       if (!(error instanceof NetworkError)) throw error;
       const tries = this.#call.isSafe ? TRIES_BEFORE_ANSWER : 1;
       if (!this.#group.answered.has(this.#origin) && attempts >= tries) throw error;
@@ -480,7 +480,7 @@ class Transfer {
     const isWhole = total === undefined ? breakage === undefined : size === total;
     if (isWhole) return undefined;
     if (total === undefined || size < total) {
-      if (breakage instanceof Stalled) return { why: breakage.reason, isStall: true };
+      if (breakage instanceof Stalled) return { why: breakage.message, isStall: true };
       return { why: "the answer broke off", cause: breakage?.cause };
     }
     target.discard();

@@ -14,7 +14,7 @@ import { concernsAllFiles, type IfExists, makeFolder } from "./download_target.t
 import { commonFolder, filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { idleTimeout } from "../http/idle.ts";
 import { unlessAborted } from "../runtime/abort.ts";
-import { ApiError, AuthError, CODES, ConfigError, typeError } from "../errors/errors.ts";
+import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /** What to save, and where. */
 export type DownloadItem = readonly [input: string | URL | Request, file: string | URL];
@@ -280,7 +280,7 @@ class Batch {
     if (error instanceof ApiError) return error.status === 401 || asksForLongPause(error);
     if (!(error instanceof AuthError)) return false;
     const isOfOne = error.code === "INVALID_SETTING" || error.code === "UNTRUSTED_ORIGIN";
-    return CODES[error.code].of !== "ConfigError" || !isOfOne || concernsAllFiles(error);
+    return !isOfOne || concernsAllFiles(error);
   }
 
   #show(isLast: boolean): void {

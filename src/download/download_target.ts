@@ -12,7 +12,13 @@ import {
   realPath,
   unlessMissing,
 } from "../files/look.ts";
-import { filesBeside, namesIn, removeAbandoned, renameOver } from "../files/replace_file.ts";
+import {
+  filesBeside,
+  namesIn,
+  remove,
+  removeAbandoned,
+  renameOver,
+} from "../files/replace_file.ts";
 
 /** Where the bytes of a download go while it is not whole. */
 export interface DownloadTarget {
@@ -576,14 +582,6 @@ function moveUnlessThere(part: string, target: string, note: string | undefined)
 function removePart(part: string): void {
   remove(`${part}.json`);
   remove(part);
-}
-
-function remove(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // not there
-  }
 }
 
 function alreadyThere(path: string): ConfigError {

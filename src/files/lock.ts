@@ -1,5 +1,6 @@
 import { backoffMs } from "../http/backoff.ts";
 import type { World } from "../runtime/world.ts";
+import { lookAt } from "./look.ts";
 import { giveTo } from "./replace_file.ts";
 
 /** A lock, or why there is none. */
@@ -58,14 +59,15 @@ export async function lockBeside(
   } catch (error) {
     file?.close();
     signal?.throwIfAborted();
-    const isDenied = error instanceof Deno.errors.PermissionDenied && look(path) !== undefined;
+    const isDenied = error instanceof Deno.errors.PermissionDenied &&
+      lookAt(path, Deno.lstatSync) !== undefined;
     return notHeld(isDenied ? "denied" : "impossible");
   }
 }
 
 /** Opens the lock file, or makes it. Of what is no file, such as a link, it refuses to. */
 function open(path: string, owner: Deno.FileInfo | undefined): Deno.FsFile {
-  const there = look(path);
+  const there = lookAt(path, Deno.lstatSync);
   if (there && !there.isFile) throw new Deno.errors.PermissionDenied(`${path} is no file`);
   if (there) {
     const opened = Deno.openSync(path, { read: true, write: true });
@@ -80,14 +82,6 @@ function open(path: string, owner: Deno.FileInfo | undefined): Deno.FsFile {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     // Another process made it just now.
     return Deno.openSync(path, { read: true, write: true });
-  }
-}
-
-function look(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.lstatSync(path);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * General file work, for the `.env` and for downloads: paths (`paths.ts`), what is there before a file
- * is opened (here), atomic replacement (`replace_file.ts`), and what git does with a file (`git.ts`).
+ * is opened (here), atomic replacement (`replace_file.ts`), the lock beside a file (`lock.ts`), and what
+ * git does with a file (`git.ts`).
  * May import http, runtime, errors and values.
  */
 import { filePath, fileUrl, folderOf } from "./paths.ts";

@@ -180,11 +180,12 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-function remove(path: string): void {
+/** Removes a file, if it is there and may be removed. */
+export function remove(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // not there
+    // It is not there, or it must stay.
   }
 }
 

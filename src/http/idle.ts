@@ -13,13 +13,8 @@ const SLICES = 10;
 
 /** A request brought nothing for too long. */
 export class Stalled extends Error {
-  /** Why a request ended, in words. */
-  readonly reason: string;
-
   constructor(idleMs: number) {
-    const reason = `nothing came for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`;
-    super(reason);
-    this.reason = reason;
+    super(`nothing came for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);
   }
 }
 

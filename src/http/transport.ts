@@ -1,6 +1,6 @@
 /**
  * Plain HTTP, whoever is asked: which transport is safe and how to get past a proxy (here), pauses
- * between tries (`backoff.ts`). May import runtime, errors and values.
+ * between tries (`backoff.ts`), and the end of a request that brings nothing (`idle.ts`). May import runtime, errors and values.
  */
 import { environment, mayUseVariable } from "../runtime/environment.ts";
 

@@ -1,5 +1,5 @@
 /**
- * This folder speaks to the identity provider. It may import settings, runtime and values.
+ * This folder speaks to the identity provider. It may import settings, http, runtime, errors and values.
  *
  * Here are the further steps of a login, one entry each: what its answer must have, or what to do
  * where it cannot be answered here.

@@ -127,8 +127,8 @@ export async function secretHash(
   provider: ProviderSettings,
   username: string,
 ): Promise<Secret | undefined> {
-  if (provider.clientSecret === undefined) return undefined;
   const { clientId, clientSecret } = provider;
+  if (clientSecret === undefined) return undefined;
   return new Secret(await computeSecretHash(username, clientId, clientSecret.reveal()));
 }
 

@@ -72,7 +72,7 @@ export async function send(
   request: ProviderRequest,
   world: World,
   deadlineMs: number,
-  { signal, isWanted = () => true, isOptional = false }: Waiters = {},
+  { signal, isWanted = () => true, isOptional = false }: Waiters,
 ): Promise<Delivery> {
   const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();

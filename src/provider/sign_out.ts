@@ -131,16 +131,7 @@ async function endEverywhere(request: SignOut, tokens: Tokens): Promise<SignOutR
 async function withGoodAccess(request: SignOut, tokens: Tokens): Promise<Tokens> {
   const { provider, username, world, waiters, leftMs } = request;
   if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
-  const { loginName = username, refreshVariant } = tokens.learned;
-  const refreshed = await requestRefresh(
-    provider,
-    tokens,
-    loginName,
-    refreshVariant,
-    world,
-    leftMs(),
-    waiters,
-  );
+  const refreshed = await requestRefresh(provider, tokens, username, world, leftMs(), waiters);
   return refreshed.tokens ?? tokens;
 }
 

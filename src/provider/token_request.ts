@@ -12,7 +12,6 @@ import type { Meaning, Outcome, ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../values/secret.ts";
 import type { World } from "../runtime/world.ts";
 
-export type { Waiters } from "./send.ts";
 // Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";
 
@@ -77,24 +76,23 @@ export async function loginTokens(
  * in order until one is not rejected for its hash. If the flow is switched off, the operation of
  * services that rotate refresh tokens is tried.
  *
- * @param loginName The name the user logs in with, if known.
- * @param known The variant that worked before: it is tried first.
+ * @param username The name in the settings: it counts where the login's own is not known.
  * @param deadlineMs How long all of it may take.
  */
 export async function requestRefresh(
   provider: ProviderSettings,
   held: RenewableTokens,
-  loginName: string | undefined,
-  known: RefreshVariant | undefined,
+  username: string | undefined,
   world: World,
   deadlineMs: number,
   waiters: Waiters,
 ): Promise<TokenDelivery & { variant: RefreshVariant }> {
-  const names = { username: held.claims.username, sub: held.claims.sub, login: loginName };
+  const { claims, learned: { loginName = username, refreshVariant } } = held;
+  const names = { username: claims.username, sub: claims.sub, login: loginName };
   const started = world.monotonic();
   let attempts = 0;
   let last: TokenDelivery & { variant: RefreshVariant } | undefined;
-  const variants = variantsFor(provider, names, known);
+  const variants = variantsFor(provider, names, refreshVariant);
   for (let variant = variants.shift(); variant !== undefined; variant = variants.shift()) {
     const left = deadlineMs - (world.monotonic() - started);
     if (last !== undefined && (left <= 0 || waiters.isWanted?.() === false)) break;

@@ -760,16 +760,9 @@ export class Engine {
         const budgetMs = () => lock === "held" ? Math.min(leftMs(), totalMs / 2) : leftMs();
         for (;;) {
           const held = this.#renewable();
-          const { loginName = settings.text("username"), refreshVariant } = held.learned;
-          const asked = requestRefresh(
-            provider,
-            held,
-            loginName,
-            refreshVariant,
-            world,
-            budgetMs(),
-            { signal, isWanted: () => isWaitedFor(refreshing) },
-          );
+          const username = settings.text("username");
+          const waiters = { signal, isWanted: () => isWaitedFor(refreshing) };
+          const asked = requestRefresh(provider, held, username, world, budgetMs(), waiters);
           const answer = await this.#answerOrChange(transaction, refreshing, asked);
           const { delivery, tokens } = answer;
           this.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));

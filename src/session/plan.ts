@@ -95,7 +95,7 @@ export function planFor(
     return isGood ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
-  if (isGood && coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
+  if (coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
   return { kind: isGood ? "refresh-early" : "refresh" };
 }
 

@@ -52,7 +52,9 @@ export async function runCommand(
       args,
       // A platform-auth that is run on this machine must not run the command again.
       env: { [VARIABLES.tokenCommand]: "", [DEPTH_VARIABLE]: `${depth + 1}` },
-      ...{ stdin: "null", stdout: "piped", stderr: "piped" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
     }).spawn();
   } catch (error) {
     if (error instanceof TypeError) throw error;

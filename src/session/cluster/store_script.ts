@@ -101,12 +101,11 @@ export async function exchange(
   name: string,
   { known, keepMs, owner = "", lockMs = 0 }: Request,
   limitMs: number,
-  signal?: AbortSignal,
 ): Promise<Answer> {
   const { number: brought, replacesUpTo } = known;
   const words = [brought, known.id, known.data, keepMs, owner, lockMs, replacesUpTo].map(String);
   const keys = [name, `${name}:lock`, channelOf(name)];
-  const answer = await connection.run(SCRIPT, keys, words, limitMs, signal);
+  const answer = await connection.run(SCRIPT, keys, words, limitMs);
   const [number, id, data, next, held, freeIn] = Array.isArray(answer) ? answer : [];
   if (![number, next, held, freeIn].every((each) => Number.isSafeInteger(Number(each)))) {
     throw new Unreachable("what answers there is no Redis server");

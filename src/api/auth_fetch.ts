@@ -69,8 +69,8 @@ interface Call {
 /** Is told of each request of a call. */
 export interface CallObserver {
   /** With which tokens it is sent: an answer that repeats them must not be quoted. */
-  isSent(tokens: Tokens): void;
-  isAnswered(): void;
+  onSent(tokens: Tokens): void;
+  onAnswered(): void;
 }
 
 /** One token that another process saved, and one that a refresh brings. */
@@ -97,7 +97,7 @@ export async function fetchWithToken(
   try {
     let response = await send(call, tokens, copy);
     for (let tries = 1; response.status === 401; tries++) {
-      call.observer?.isAnswered();
+      call.observer?.onAnswered();
       // A 401 from where a redirect led to says nothing about the token, which did not go there.
       const isElsewhere = response.redirected &&
         originOf(response.url) !== originOf(call.address);
@@ -221,7 +221,7 @@ function send(
   again?: BodyInit | null,
 ): Promise<Response> {
   const { account, address, input } = call;
-  call.observer?.isSent(tokens);
+  call.observer?.onSent(tokens);
   const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
   if (again) init.body = again;
   const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");

@@ -79,11 +79,11 @@ export class CheckedCall {
     try {
       // The time for a refresh is not that of the API.
       const answer = fetchWithToken(account, input, init, watch.signal, {
-        isSent: (tokens) => {
+        onSent: (tokens) => {
           this.#tokens.add(tokens);
           watch.begin();
         },
-        isAnswered: () => watch.pause(),
+        onAnswered: () => watch.pause(),
       });
       return await unlessAborted(watch.signal, answer);
     } finally {
@@ -299,7 +299,7 @@ function isMarkup(text: string): boolean {
   return isPage(text) || FIRST_TAG.test(rest) || UNENDED.test(rest);
 }
 
-/** Whether a text is surely none, however it continues. */
+/** Whether a text is certainly not HTML, whatever follows. */
 function isNoMarkup(text: string): boolean {
   const rest = withoutPreamble(text);
   return rest.length > FIRST_TAG_LENGTH && !isMarkup(text) || /^[^<]/.test(rest);

@@ -9,8 +9,8 @@ import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../values/tokens.ts";
 
 /**
- * What the accounts of a subscription share. User name and password are the user's own. What is not read
- * from a `.env`, such as a command that gives tokens, has nothing to do in one.
+ * What the accounts of a subscription share. User name and password are the user's own. Settings that are
+ * never read from a `.env`, such as a command that gives tokens, are left out.
  */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .filter(({ readFrom }) => readFrom === "environment and file")

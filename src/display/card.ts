@@ -1,5 +1,5 @@
 /**
- * Shows a status, a diagnosis or a download as HTML. No other file of this folder knows HTML.
+ * Shows a status, a diagnosis or a download as HTML. All cards are made here.
  *
  * The folder shows values in a notebook and a terminal. It may import `download/` and all below it.
  */

@@ -120,6 +120,6 @@ async function endLogin(
   }
   const message = `this login ends by itself later: ${signOutText(result)}`;
   return held.some(isRenewable)
-    ? { name, level: "warn", message, fix: "nothing: its tokens are kept nowhere" }
+    ? { name, level: "warn", message, fix: "do nothing: its tokens are not saved" }
     : { name, level: "ok", message };
 }

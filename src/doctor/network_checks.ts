@@ -24,7 +24,7 @@ export async function checkProvider(
     return [{ name, level: "skip", message: "no address is set" }, checkClock(world, null)];
   }
   const reached = await reach(name, world, endpoint, signal);
-  const finding = asNoPage(reached, "AUTH_URL", "it names the token endpoint");
+  const finding = warnOfWebPage(reached, "AUTH_URL", "it names the token endpoint");
   return [finding, checkClock(world, reached.answer?.headers.get("date") ?? null)];
 }
 
@@ -32,7 +32,7 @@ function checkClock(world: World, header: string | null): Finding {
   const name = "clock";
   const date = Date.parse(header ?? "");
   if (Number.isNaN(date)) {
-    return { name, level: "skip", message: "the provider told no time to compare with" };
+    return { name, level: "skip", message: "the provider's answer has no date to compare with" };
   }
   const seconds = Math.round((world.now() - date) / 1_000);
   const message = Math.abs(seconds) <= 1
@@ -73,7 +73,7 @@ export async function checkApi(
     return { finding: { name, level: "warn", message: "API_BASE_URL is not set", fix } };
   }
   const reached = await reach(name, world, base, signal);
-  const finding = asNoPage(reached, "API_BASE_URL", "it names the API, not the portal");
+  const finding = warnOfWebPage(reached, "API_BASE_URL", "it names the API, not the portal");
   const { answer } = reached;
   return answer ? { finding, answered: { base, status: answer.status } } : { finding };
 }
@@ -82,13 +82,13 @@ export async function checkApi(
  * What is said of an answer that a portal gives, or another web page. It may be right all the same: some
  * show their documentation there.
  */
-function asNoPage({ finding, answer }: Reached, setting: string, address: string): Finding {
+function warnOfWebPage({ finding, answer }: Reached, setting: string, address: string): Finding {
   if (answer === undefined) return finding;
   const { status, headers, ok } = answer;
   const isRedirect = status >= 300 && status < 400;
   const isPage = ok && /^text\/html\b/i.test(headers.get("content-type") ?? "");
   if (!isRedirect && !isPage) return finding;
-  const what = isRedirect ? "and sends on to another page" : "with a web page";
+  const what = isRedirect ? "and redirects to another page" : "with a web page";
   return {
     ...finding,
     level: "warn",

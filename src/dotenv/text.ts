@@ -1,8 +1,8 @@
 import { type Assignment, BOM, parseEnvText, plainAssignments } from "./parser.ts";
 
-/** How many lines of our keys are tried out in a text that is not plain, */
+/** How many lines of our keys are tried out in a text that is not plain. */
 const MAX_TRIALS = 50;
-/** and how many characters are read for that: each trial reads all of the text. */
+/** How many characters are read for that. Each trial reads the whole text. */
 const MAX_TRIED = 2_000_000;
 
 /**

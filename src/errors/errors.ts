@@ -7,8 +7,8 @@ import { printable } from "../values/wording.ts";
 export type { ErrorCause } from "./cause.ts";
 
 /**
- * The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong; nothing
- * was sent.
+ * The stable codes of {@linkcode ConfigError}: something on this computer is missing or wrong. In most
+ * cases nothing was sent; the message says where something was.
  */
 export type ConfigErrorCode =
   | "MISSING_SETTINGS"

@@ -77,8 +77,9 @@ export async function send(
   const { readAnswer } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const left = () => deadlineMs - (world.monotonic() - started);
-  // A login or a code without an answer may have been checked, so there is only one attempt. Others may be
-  // sent again, but a refresh late: where refresh tokens rotate, an answer that nobody waits for is lost.
+  // A login or a code without an answer may have been checked, so there is only one attempt. Other
+  // requests may be sent again. A refresh waits long first: where refresh tokens rotate, an answer that
+  // nobody reads is lost.
   const attemptMs = mustNotRepeat(request) ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
   const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, clockHolds);
@@ -150,7 +151,7 @@ async function sendOnce(
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderAnswer | Refused> {
-  // Asked first: a process never ends in which the runtime refused to send a Blob.
+  // The permission is asked for first: if the runtime refuses to send a Blob, the process never ends.
   if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();

@@ -40,7 +40,7 @@ export function signOutText({ ended, problem }: SignOutResult): string | undefin
  * Ends sessions at the provider, as far as the provider lets. They are forgotten here already, so a
  * failure is a part of the result and not an error.
  *
- * @param held What the session held, then what another process saved last, if that differs.
+ * @param held All tokens that this logout ends, the newest of each login last.
  * @param everywhere Whether the account is signed out on all devices.
  * @throws The signal's reason, if it is aborted.
  */

@@ -142,7 +142,7 @@ function stoppableStream(
     unlisten?.();
     unlisten = undefined;
   };
-  // A reader that was left in the middle keeps one Stop from the kernel, and not the next.
+  // If a body is read only in part, the first Stop ends that read. The next Stop reaches the kernel.
   stop.signal.addEventListener("abort", end);
   return new ReadableStream({
     type: "bytes",

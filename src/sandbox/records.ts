@@ -4,7 +4,10 @@ export interface TokenRequest {
   operation: string;
   /** The body's `AuthFlow`, where it has one. */
   authFlow?: string;
-  /** Status of the answer; 0 before the answer, and if the connection was cut. */
+  /**
+   * Status of the answer. 0: there is none yet, or the request was lost on its way. Where the answer was
+   * lost, the status that it had.
+   */
   status: number;
   /** When it arrived, by the clock of the sandbox. */
   at: Date;
@@ -16,7 +19,10 @@ export interface ApiRequest {
   method: string;
   /** Path without the query. */
   path: string;
-  /** Status of the answer; 0 before the answer, and if the connection was cut. */
+  /**
+   * Status of the answer. 0: there is none yet, or the request was lost on its way. Where the answer was
+   * lost, the status that it had.
+   */
   status: number;
   /** Whether it had a valid access token. */
   authorized: boolean;
@@ -24,7 +30,7 @@ export interface ApiRequest {
   at: Date;
 }
 
-/** How many requests, refresh tokens and portal sessions are kept; the oldest are dropped. */
+/** How many entries each list and map of the sandbox keeps; the oldest are dropped. */
 const RECORD_LIMIT = 10_000;
 
 /** Adds a record to a list and drops the oldest one over the limit. */

@@ -214,7 +214,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
         if (code !== undefined) return code;
         throw new TypeError(
           `Cannot give a code: "${username}" has no authenticator; ` +
-            'use the challenge "SOFTWARE_TOKEN_MFA", or go on with the setup at "MFA_SETUP"',
+            'use the challenge "SOFTWARE_TOKEN_MFA", or finish the setup at "MFA_SETUP"',
         );
       }),
     addUser(user) {

@@ -22,7 +22,7 @@ export class EnvironmentMirror {
     this.#put("ACCESS_TOKEN", tokens.accessToken);
     if (exportEnv !== "both") return;
     this.#put("REFRESH_TOKEN", tokens.refreshToken);
-    // Without it whoever refreshes there may be refused: it names the device and the form of the request.
+    // A child process needs this line to refresh: it names the device and the form of the request.
     const facts = linesOf(tokens).get("AUTH_SESSION");
     this.#put("AUTH_SESSION", facts === undefined ? undefined : new Secret(facts));
   }

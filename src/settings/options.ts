@@ -1,6 +1,6 @@
 /**
  * The settings live here: options, environment and `.env`, where each came from, and the permissions
- * that follow from them. May import dotenv, runtime and values.
+ * that follow from them. May import dotenv, files, http, runtime, errors and values.
  */
 import type * as zod from "npm:zod@^4/mini";
 import type { Ask } from "../runtime/world.ts";

@@ -168,7 +168,7 @@ Deno.test("the password comes from standard input, its first line verbatim", () 
     assert(!wrong.stderr.includes("not-it"));
     const empty = await world.run([...login, "--force"], { stdin: "\n" });
     assertEquals([empty.code, empty.stdout], [2, ""]);
-    assertMatch(empty.stderr, /Standard input is empty/);
+    assertMatch(empty.stderr, /first line of standard input is empty/);
     assertEquals(world.sandbox.requests.length, 3);
   }));
 

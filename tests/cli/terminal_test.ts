@@ -243,7 +243,7 @@ subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
       const seen = await seenOfFetch(desk, endless, [["of 3.0 MB", "\x03"]]);
       assertEquals([seen.code, seen.left, seen.sane], [130, 0, true]);
       const [last = ""] = seen.screen.split(`\r${ESCAPE}K`).slice(-1);
-      assertEquals(last, "platform-auth: stopped; run the same command again to go on\r\n");
+      assertEquals(last, "platform-auth: stopped; run the same command again to resume\r\n");
       const parts = [...Deno.readDirSync(desk.folder)].filter(({ name }) => /part$/.test(name));
       assertEquals(parts.length, 1);
     }));

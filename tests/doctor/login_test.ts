@@ -121,7 +121,7 @@ Deno.test("a provider that cannot revoke is said", async () => {
   await using world = portless({ sandbox: { revocation: false } });
   const diagnosis = await world.session.doctor({ login: true });
   const said = /ends by itself later: not at the provider: revocation is switched off/;
-  assertCheck(diagnosis, "logout", "warn", said, /its tokens are kept nowhere/);
+  assertCheck(diagnosis, "logout", "warn", said, /its tokens are not saved/);
 });
 
 Deno.test("a wrong password tries nothing more", async () => {

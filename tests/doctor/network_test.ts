@@ -29,7 +29,7 @@ Deno.test("request headers: those of another service are a failure, none set is 
   const nowhere = await withEnvironment({ AUTH_URL: undefined }, () => diagnosisOf(others));
   assertCheck(nowhere, words, "skip", /no provider/);
   assertCheck(nowhere, "provider", "skip", /no address/);
-  assertCheck(nowhere, "clock", "skip", /no time/);
+  assertCheck(nowhere, "clock", "skip", /no date to compare/);
 });
 
 Deno.test("proxy: said where requests go through one, without its password", async () => {
@@ -188,7 +188,7 @@ Deno.test("provider and API: a portal, or another web page, is not taken for one
   const { portalUrl } = sandbox;
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };
   const portal = await withEnvironment(NO_VARIABLES, () => createSession(settings).doctor());
-  const sentOn = /answers \(status 303\) and sends on to another page, as a portal does$/;
+  const sentOn = /answers \(status 303\) and redirects to another page, as a portal does$/;
   assertCheck(portal, "API", "warn", sentOn, /^check API_BASE_URL: .* not the portal$/);
   assertCheck(portal, "provider", "warn", sentOn, /^check AUTH_URL: /);
   const page = () => new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
@@ -212,7 +212,7 @@ Deno.test("clock: ahead, behind, right, unknown", async () => {
   assertCheck(await at(300), "clock", "warn", /(299|30[01]) seconds ahead/, /clock right/);
   assertCheck(await at(-300), "clock", "warn", /(299|30[01]) seconds behind/, /clock right/);
   const mute = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(() => new Response()).fetch });
-  assertCheck(mute, "clock", "skip", /told no time/);
+  assertCheck(mute, "clock", "skip", /has no date to compare with/);
 });
 
 Deno.test("session: each state, with what to do", async () => {

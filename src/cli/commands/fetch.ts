@@ -31,14 +31,14 @@ const SEE = "see: platform-auth fetch --help";
 export const command = defineCommand({
   summary: "call the API with the token",
   synonyms: ["get", "post", "curl", "call", "request", "http", "api", "query"],
-  description: `Calls the API with the token and prints the answer, or saves it, or many.
-Without a session it logs in by itself where user name and password are set, in
-the .env or in the environment.
+  description: `Calls the API with the token and prints the answer or saves it. With --list it
+saves many. Without a session it logs in by itself where user name and password
+are set, in the .env or in the environment, but never into a shared store.
 
 A list has a path or URL a line, and behind it the file if it is not to be named
 as the last part of the path. A name may hold blanks; quotes around it are
 taken off. Lines that begin with # are left out. Four are saved at once; what is
-there already is kept. Run it again to go on.`,
+there already is kept. Run the same command again to resume.`,
   word: { name: "path or URL" },
   options: {
     method: {
@@ -186,7 +186,7 @@ function stop(): void {
   discardUseless();
   if (!Deno.stderr.isTerminal()) return;
   liveLine()?.remove();
-  say("stopped; run the same command again to go on");
+  say("stopped; run the same command again to resume");
 }
 
 /** Saves many. What was fetched when a signal ends this stays. */

@@ -66,10 +66,7 @@ async function copyFrom(like: string, envFile: string | undefined): Promise<void
   await copySettings(from, to);
 }
 
-/**
- * Other commands find nothing of a session in memory, and those that log in by themselves need nothing
- * of it.
- */
+/** A session in memory ends with this command. Commands that log in by themselves do not need it. */
 function tellIfNotNeeded(found: SessionStatus): void {
   const { envFile, store, source } = found;
   if (envFile !== undefined || store !== undefined || source === "command") return;
@@ -85,6 +82,11 @@ function tellIfNotNeeded(found: SessionStatus): void {
 async function readSecret(): Promise<string> {
   const text = await new Response(Deno.stdin.readable).text();
   const line = text.replace(/\r?\n[\s\S]*$/, "");
-  if (line === "") throw new UsageError("Standard input is empty", "give the secret on one line");
+  if (line === "") {
+    throw new UsageError(
+      "The first line of standard input is empty",
+      "give the secret on one line",
+    );
+  }
   return line;
 }

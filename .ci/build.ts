@@ -32,7 +32,8 @@ async function packages(): Promise<Packages> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     // The command line imports all that is imported anywhere.
     args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
-    ...{ cwd: ROOT, stderr: "inherit" },
+    cwd: ROOT,
+    stderr: "inherit",
   }).output();
   if (!success) throw new Error("Cannot build: deno info does not list the packages");
   return JSON.parse(new TextDecoder().decode(stdout));
@@ -72,8 +73,10 @@ function denoImports(
       build.onResolve(
         { filter: /^\./, ...PACKAGE },
         ({ path, importer, pluginData: sideEffects }) => ({
-          ...{ path: posix.join(posix.dirname(importer), path), ...PACKAGE },
-          ...{ sideEffects, pluginData: sideEffects },
+          path: posix.join(posix.dirname(importer), path),
+          ...PACKAGE,
+          sideEffects,
+          pluginData: sideEffects,
         }),
       );
       build.onLoad({ filter: /./, ...PACKAGE }, ({ path, pluginData }) => {
@@ -84,7 +87,8 @@ function denoImports(
         return { contents, pluginData };
       });
       build.onResolve({ filter: /^node:/ }, ({ path }) => ({
-        ...{ path: path.slice("node:".length), namespace: "node" },
+        path: path.slice("node:".length),
+        namespace: "node",
       }));
       build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => ({
         contents: `module.exports = process.getBuiltinModule("node:${path}");`,
@@ -143,9 +147,16 @@ async function writeModules(out: string, used: Packages): Promise<void> {
       const file = `${out}/${entry}.js`;
       const { metafile, outputFiles: [bundle] } = await esbuild.build({
         entryPoints: [entryPoint],
-        ...{ outfile: file, absWorkingDir: ROOT, write: false, bundle: true, metafile: true },
-        ...{ format: "esm", platform: "neutral", conditions: ["deno"] },
-        ...{ sourcemap: "inline", preserveSymlinks: true },
+        outfile: file,
+        absWorkingDir: ROOT,
+        write: false,
+        bundle: true,
+        metafile: true,
+        format: "esm",
+        platform: "neutral",
+        conditions: ["deno"],
+        sourcemap: "inline",
+        preserveSymlinks: true,
         plugins: [denoImports(entryPoint, modules, used)],
       });
       const text = bundle?.text ?? "";
@@ -161,7 +172,9 @@ async function writeModules(out: string, used: Packages): Promise<void> {
           legalComments: "none",
           // What the oldest runtime that must at least understand the first lines can parse.
           target: "node20",
-          ...{ sourcemap: "external", sourcefile: file, banner: head(entry) },
+          sourcemap: "external",
+          sourcefile: file,
+          banner: head(entry),
         },
       );
       const end = `${exported}\n//# sourceMappingURL=${basename(file)}.map\n`;
@@ -200,9 +213,15 @@ async function writeDeclarations(out: string): Promise<void> {
     await Deno.writeTextFile(packages, "export {};\n");
     // Types are checked by `deno task check`. Every exported name has its type written beside it.
     const compilerOptions = {
-      ...{ noCheck: true, noEmit: true, strict: true, allowImportingTsExtensions: true },
-      ...{ target: "esnext", module: "esnext", moduleResolution: "bundler" },
-      ...{ lib: ["esnext", "webworker"], types: [] },
+      noCheck: true,
+      noEmit: true,
+      strict: true,
+      allowImportingTsExtensions: true,
+      target: "esnext",
+      module: "esnext",
+      moduleResolution: "bundler",
+      lib: ["esnext", "webworker"],
+      types: [],
       paths: { "npm:*": [packages], "npm:@observablehq/plot@*": [plot] },
     };
     await Deno.writeTextFile(config, JSON.stringify({ compilerOptions }));
@@ -221,16 +240,16 @@ async function writeDeclarations(out: string): Promise<void> {
 }
 
 /** What somebody may search for who needs this. */
-const KEYWORDS = [
-  ...["deno", "jupyter", "notebook", "data-science", "authentication", "login"],
-  ...["token", "jwt", "refresh-token", "mfa", "cognito", "dotenv"],
-];
+const KEYWORDS =
+  "deno jupyter notebook data-science authentication login token jwt refresh-token mfa cognito dotenv"
+    .split(" ");
 
 /** What the registries of npm and JSR want to know, and what every copy must say. */
 async function writeRest(out: string, used: Packages): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
     as: entry === "mod" ? "." : `./${entry}`,
-    ...{ types: `./${entry}.d.ts`, default: `./${entry}.js` },
+    types: `./${entry}.d.ts`,
+    default: `./${entry}.js`,
   }));
   const common = { name: NAME, version: VERSION };
   const license = found("deno.json", /^ {2}"license": "(.+)"/m);
@@ -241,16 +260,22 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     description: found("mod.ts", /^\/\*\*\n \* (.+)\.\n/),
     keywords: KEYWORDS,
     ...(REPOSITORY && { repository: { type: "git", url: `git+${REPOSITORY}.git` } }),
-    ...{ license, type: "module", sideEffects: false, engines: { deno: `>=${OLDEST}` } },
+    license,
+    type: "module",
+    sideEffects: false,
+    engines: { deno: `>=${OLDEST}` },
     exports: Object.fromEntries(exports.map(({ as, ...files }) => [as, files])),
-    ...{ types: "./mod.d.ts", bin: { "platform-auth": "cli.js" } },
+    types: "./mod.d.ts",
+    bin: { "platform-auth": "cli.js" },
     publishConfig: { access: "public" },
   });
   await json("deno.json", {
-    ...{ ...common, license },
+    ...common,
+    license,
     exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
     // Else the package.json beside it would forbid the packages that are loaded on demand.
-    ...{ nodeModulesDir: "none", lock: false },
+    nodeModulesDir: "none",
+    lock: false,
     // This folder is ignored by git, and what git ignores is published only if it is named here.
     publish: { exclude: ["!**/*"] },
   });

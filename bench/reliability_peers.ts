@@ -58,12 +58,15 @@ async function startAwsSdk(provider: FaultyProvider): Promise<Subject> {
   const send = async (endpoint: string, flow: string, parameters: Record<string, string>) => {
     const credentials = { accessKeyId: "none", secretAccessKey: "none" };
     const client = new CognitoIdentityProviderClient({
-      ...{ region: "eu-west-1", endpoint, credentials },
+      region: "eu-west-1",
+      endpoint,
+      credentials,
     });
     return await client.send(
       new InitiateAuthCommand({
         AuthFlow: flow === "login" ? "USER_PASSWORD_AUTH" : "REFRESH_TOKEN_AUTH",
-        ...{ ClientId, AuthParameters: parameters },
+        ClientId,
+        AuthParameters: parameters,
       }),
     );
   };

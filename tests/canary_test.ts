@@ -73,7 +73,9 @@ Deno.test("no device and no sign-out shows a secret, whatever the provider repea
     each.body.includes("USER_PASSWORD_AUTH")
       ? tokenAnswer({
         ...TOKENS,
-        ...{ AccessToken: accessToken, RefreshToken: refreshToken, NewDeviceMetadata: device },
+        AccessToken: accessToken,
+        RefreshToken: refreshToken,
+        NewDeviceMetadata: device,
       })
       : errorAnswer(
         "InvalidParameterException",

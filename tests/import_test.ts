@@ -26,7 +26,9 @@ async function assertLogsIn(specifier: string, flags: string[]): Promise<void> {
       console.log((await login()).state, (await authFetch("/v1/whoami")).status);`;
     const allowed = ["--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=.", "--allow-env"];
     const { stdout, stderr } = await runScript(script, {
-      ...{ cwd, flags: [...allowed, ...flags], env: NO_PROXY },
+      cwd,
+      flags: [...allowed, ...flags],
+      env: NO_PROXY,
     });
     assertEquals([stdout, stderr], ["valid 200\n", ""]);
     assertEquals(sandbox.requests.map(({ status }) => status), [200]);
@@ -122,7 +124,8 @@ Deno.test("two imports of the module under other names share one default session
         await logout();
         console.log(status().state, again().state);`;
       const { stdout, stderr } = await runScript(script, {
-        ...{ cwd, env: NO_PROXY },
+        cwd,
+        env: NO_PROXY,
         flags: ["-A", `--reload=${origin}/`],
       });
       assertEquals([stdout, stderr], ["unknown unknown\nnone none\n", ""]);

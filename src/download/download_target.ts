@@ -318,6 +318,9 @@ interface Place {
   readonly isOnce?: boolean;
 }
 
+/** Those of this process. A Stop or a signal ends a download at any moment. */
+const openParts = new Set<PartFile>();
+
 /** A file that is not whole yet, and a note beside it that tells what it is the beginning of. */
 class PartFile implements DownloadTarget {
   readonly #place: Place;
@@ -335,7 +338,7 @@ class PartFile implements DownloadTarget {
     this.#mayHaveNote = !isNew ||
       place.parts.in(place.folder).includes(this.#note.slice(place.folder.length));
     if (!isNew) this.#takeOver(resume);
-    open.add(this);
+    openParts.add(this);
   }
 
   /** Goes on with what an earlier call left, or begins again. */
@@ -411,7 +414,7 @@ class PartFile implements DownloadTarget {
 
   /** Synchronous, so that nothing is still being written when a Stop ends the call. */
   write(bytes: Uint8Array): void {
-    if (!open.has(this)) throw ended();
+    if (!openParts.has(this)) throw ended();
     guarded(this.#place.path, () => {
       for (let at = 0; at < bytes.length;) {
         const count = this.#file.writeSync(bytes.subarray(at));
@@ -441,7 +444,7 @@ class PartFile implements DownloadTarget {
     } catch (error) {
       throw reasonOf(path, error);
     }
-    if (!open.has(this)) throw ended();
+    if (!openParts.has(this)) throw ended();
     const isMade = guarded(path, () => {
       // Not that of a file behind a link: somebody may have put one there meanwhile.
       const there = ifExists === "replace" ? lookAt(target, Deno.lstatSync) : undefined;
@@ -451,7 +454,7 @@ class PartFile implements DownloadTarget {
       return ifExists === "replace" || moveUnlessThere(part, target, note);
     });
     if (ifExists === "replace") {
-      const isMoved = await renameOver(part, target, () => open.has(this)).catch((error) => {
+      const isMoved = await renameOver(part, target, () => openParts.has(this)).catch((error) => {
         throw reasonOf(path, error);
       });
       if (!isMoved) throw ended();
@@ -475,8 +478,8 @@ class PartFile implements DownloadTarget {
   }
 
   release(): void {
-    if (open.has(this) && !this.isKept) this.discard();
-    else if (open.has(this) && !this.#isNoted) this.#noteAtEnd();
+    if (openParts.has(this) && !this.isKept) this.discard();
+    else if (openParts.has(this) && !this.#isNoted) this.#noteAtEnd();
     this.#end();
   }
 
@@ -490,22 +493,20 @@ class PartFile implements DownloadTarget {
   }
 
   discard(): void {
-    if (!open.has(this)) return;
+    if (!openParts.has(this)) return;
     if (this.#mayHaveNote) remove(this.#note);
     remove(this.#place.part);
     this.#end();
   }
 
   #end(): void {
-    if (open.delete(this)) this.#file.close();
+    if (openParts.delete(this)) this.#file.close();
   }
 }
 
-const open = new Set<PartFile>();
-
 /** Removes what later downloads could not resume: for a process that is about to end. */
 export function discardUseless(): void {
-  for (const part of open) part.release();
+  for (const part of openParts) part.release();
 }
 
 /** A device or a pipe: what was written cannot be read again. */

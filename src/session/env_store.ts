@@ -19,7 +19,7 @@ import {
   type Wait,
   type Written,
 } from "./store.ts";
-import { isForeign, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
+import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
 /** The `.env` as the place that a session shares with other processes. */
 export class EnvStore implements SessionStore {
@@ -141,7 +141,7 @@ export class EnvStore implements SessionStore {
 
   #tokensIn(values: ReadonlyMap<string, string>): Tokens | undefined {
     const { settings, world } = this.#configuration();
-    if (isForeign(values, settings)) {
+    if (isOtherPrograms(values, settings)) {
       this.#notices.set(
         "STORED_IGNORED",
         `ACCESS_TOKEN in ${this.#path} seems to be another program's and is ignored`,
@@ -184,7 +184,7 @@ export class EnvStore implements SessionStore {
 function holdsNoTokens(path: string, settings: Settings): boolean {
   const { problem, values } = readEnvFile(path);
   return problem === undefined &&
-    (isForeign(values, settings) || !TOKEN_KEYS.some((key) => values.has(key)));
+    (isOtherPrograms(values, settings) || !TOKEN_KEYS.some((key) => values.has(key)));
 }
 
 function tokenLines(values: ReadonlyMap<string, string | undefined>): Secret {

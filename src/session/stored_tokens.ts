@@ -108,7 +108,7 @@ export function readStored(
  * Whether an access token of a `.env` is another program's, as far as one can tell: no setting of this
  * module is there, no line of its session, and the token does not say that it is of such a provider.
  */
-export function isForeign(values: ReadonlyMap<string, string>, settings: Settings): boolean {
+export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
   const token = values.get("ACCESS_TOKEN");
   if (!token || TOKEN_KEYS.some((key) => key !== "ACCESS_TOKEN" && values.has(key))) return false;
   const { clientId, tokenUse } = readClaims(token.replace(/^bearer\s+/i, ""));

@@ -281,7 +281,9 @@ testNeeding(
         const script = `exec "$@" > ${FULL}`;
         const { code, stderr } = await new Deno.Command("sh", {
           args: ["-c", script, "sh", ...commandLine(args)],
-          ...{ cwd: folder, clearEnv: true, env: childEnvironment() },
+          cwd: folder,
+          clearEnv: true,
+          env: childEnvironment(),
         }).output();
         const told = new TextDecoder().decode(stderr);
         assertEquals(code, 1, `${args.join(" ")}: ${told}`);
@@ -296,7 +298,11 @@ Deno.test("a reader that went away ends a command quietly", () =>
     for (const args of [["status"], ["token"], ["fetch", "/v1/stations"], ["explain"]]) {
       const [program = "", ...words] = commandLine(args);
       await using child = new Deno.Command(program, {
-        ...{ args: words, cwd: folder, clearEnv: true, stdout: "piped", stderr: "piped" },
+        args: words,
+        cwd: folder,
+        clearEnv: true,
+        stdout: "piped",
+        stderr: "piped",
         env: childEnvironment(),
       }).spawn();
       await child.stdout.cancel();

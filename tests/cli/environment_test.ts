@@ -146,7 +146,9 @@ testNeeding(
       const args = ["login", "--env-file", "missing/.env"];
       const { code, stdout } = await new Deno.Command("sh", {
         args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(args, ["-A"])],
-        ...{ cwd: folder, clearEnv: true, env: childEnvironment(variables) },
+        cwd: folder,
+        clearEnv: true,
+        env: childEnvironment(variables),
       }).output();
       assertEquals(code, 1);
       assertMatch(

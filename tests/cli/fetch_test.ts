@@ -51,7 +51,9 @@ Deno.test("fetch prints the answer as it is, byte for byte", () =>
       assertEquals(await Deno.readFile(`${world.folder}/copy.bin`), bytes);
       const [program = "", ...args] = world.commandLine(["fetch", `${origin}/x`], flags);
       const printed = await new Deno.Command(program, {
-        ...{ args, cwd: world.folder, clearEnv: true },
+        args,
+        cwd: world.folder,
+        clearEnv: true,
         env: childEnvironment(env),
       }).output();
       assertEquals(printed.stdout, bytes);
@@ -97,7 +99,10 @@ Deno.test("fetch prints each part of the answer as soon as it is there", () =>
     await withServer(world, body, async (origin, flags, env) => {
       const [program = "", ...args] = world.commandLine(["fetch", origin], flags);
       await using child = new Deno.Command(program, {
-        ...{ args, cwd: world.folder, clearEnv: true, stdout: "piped" },
+        args,
+        cwd: world.folder,
+        clearEnv: true,
+        stdout: "piped",
         env: childEnvironment(env),
       }).spawn();
       let text = "";
@@ -243,7 +248,9 @@ subject(NO_SIGNALS, "signals while an answer is saved", (test) => {
               flags,
             );
             await using child = new Deno.Command(program, {
-              ...{ args, cwd: folder, clearEnv: true },
+              args,
+              cwd: folder,
+              clearEnv: true,
               env: childEnvironment(env),
             }).spawn();
             await partsBegun(folder, 1);
@@ -273,7 +280,10 @@ subject(NO_SIGNALS, "signals while an answer is saved", (test) => {
         const fetch = ["fetch", `${origin}/data`, "-o", "data.csv"];
         const [program = "", ...args] = world.commandLine(fetch, given.flags);
         await using child = new Deno.Command(program, {
-          ...{ args, cwd: folder, clearEnv: true, env: childEnvironment(given.env) },
+          args,
+          cwd: folder,
+          clearEnv: true,
+          env: childEnvironment(given.env),
         }).spawn();
         await partsBegun(folder, 1);
         child.kill("SIGINT");
@@ -517,7 +527,11 @@ Deno.test("a reader that has seen enough ends fetch quietly", () =>
     await withServer(world, body, async (origin, flags, env) => {
       const [program = "", ...args] = world.commandLine(["fetch", origin], flags);
       await using child = new Deno.Command(program, {
-        ...{ args, cwd: world.folder, clearEnv: true, stdout: "piped", stderr: "piped" },
+        args,
+        cwd: world.folder,
+        clearEnv: true,
+        stdout: "piped",
+        stderr: "piped",
         env: childEnvironment(env),
       }).spawn();
       const reader = child.stdout.getReader();
@@ -539,7 +553,9 @@ testNeeding(
       await Deno.writeTextFile(envFile, kept.replace(/^(USERNAME|PASSWORD)=.*\n/gm, ""));
       const { stdout } = await new Deno.Command("sh", {
         args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(["fetch", "/v1/whoami"], ["-A"])],
-        ...{ cwd: folder, clearEnv: true, env: childEnvironment({ PASSWORD: "alone" }) },
+        cwd: folder,
+        clearEnv: true,
+        env: childEnvironment({ PASSWORD: "alone" }),
       }).output();
       const [warning = "", body = ""] = new TextDecoder().decode(stdout).trimEnd().split("\n");
       assertMatch(warning, /^platform-auth: warning: PASSWORD is not used/);

@@ -253,7 +253,10 @@ terminalTest(
       assertEquals(seen.left, 0, seen.screen);
       assertMatch(seen.screen, /API_BASE_URL is not set yet/);
       assertEquals(settingsIn(desk), {
-        ...{ AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET: "", USER_POOL_ID },
+        AUTH_URL,
+        APP_CLIENT_ID,
+        APP_CLIENT_SECRET: "",
+        USER_POOL_ID,
       });
     }),
 );

@@ -71,7 +71,8 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
     { APP_CLIENT_ID: "my-client", APP_CLIENT_SECRET: "a!word", AUTH_REGION: "eu-1" },
   ],
   ["a client without a secret", `Client secret: none\nClient ID: ${ID}`, {
-    ...{ APP_CLIENT_ID: ID, APP_CLIENT_SECRET: "" },
+    APP_CLIENT_ID: ID,
+    APP_CLIENT_SECRET: "",
   }],
   [
     "German, with bullets",

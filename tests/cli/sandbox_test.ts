@@ -12,8 +12,12 @@ function command(cwd: string, ...args: string[]): Deno.Command {
   const flags = name === "sandbox" ? COMMAND_FLAGS.get(name) ?? [] : ["-A"];
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", "--no-lock", ...flags, CLI_PATH, ...args],
-    ...{ cwd, clearEnv: true, env: { ...neededVariables(), ...childEnvironment() } },
-    ...{ stdin: "null", stdout: "piped", stderr: "piped" },
+    cwd,
+    clearEnv: true,
+    env: { ...neededVariables(), ...childEnvironment() },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
   });
 }
 

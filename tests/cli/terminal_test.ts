@@ -48,7 +48,8 @@ function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
       columns = 0,
     ) =>
       inTerminal(world.commandLine(args, flags), dialog, {
-        ...{ cwd: world.folder, columns },
+        cwd: world.folder,
+        columns,
         env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
       });
     await use({ ...world, password, portalString: await world.sandbox.portalToken(), type });

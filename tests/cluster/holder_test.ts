@@ -62,10 +62,15 @@ async function whileAsking(
     await using server = await startRedis(folder);
     using provider = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const options: SessionOptions = {
-      ...{ store: server.url, storeKey: newStoreKey(), timeoutMs: DEADLINE_MS },
+      store: server.url,
+      storeKey: newStoreKey(),
+      timeoutMs: DEADLINE_MS,
       authUrl: `http://127.0.0.1:${provider.addr.port}/`,
-      ...{ clientId: "client", clientSecret: "", userPoolId: "pool" },
-      ...{ username: "ada", password: "Pass-word-1" },
+      clientId: "client",
+      clientSecret: "",
+      userPoolId: "pool",
+      username: "ada",
+      password: "Pass-word-1",
     };
     const one = createSession(options);
     // It has ended when the lock of a holder ends.
@@ -76,7 +81,11 @@ async function whileAsking(
         ...["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
         JSON.stringify(options),
       ],
-      ...{ cwd: folder, clearEnv: true, stdin: "null", stdout: "piped", stderr: "inherit" },
+      cwd: folder,
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
       env: { ...neededVariables(), NO_PROXY: "127.0.0.1" },
     }).spawn();
     using connection = await provider.accept();

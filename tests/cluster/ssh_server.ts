@@ -34,7 +34,9 @@ export async function startSshServer(folder: string): Promise<SshServer> {
   if (Deno.uid() === 0) await Deno.mkdir("/run/sshd", { recursive: true });
   const server = new Deno.Command(SERVER ?? "sshd", {
     args: ["-D", "-e", "-f", `${folder}/config`],
-    ...{ stdin: "null", stdout: "null", stderr: "piped" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
   }).spawn();
   const { drained } = await saysReady(server.stderr, "Server listening", "sshd");
   const options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"];

@@ -79,7 +79,9 @@ testNeeding(
       await using server = await startRedis(folder);
       const store = { store: server.url, storeKey: newStoreKey() };
       const env = {
-        ...{ AUTH_STORE: store.store, AUTH_STORE_KEY: store.storeKey, AUTH_ENV_FILE: "false" },
+        AUTH_STORE: store.store,
+        AUTH_STORE_KEY: store.storeKey,
+        AUTH_ENV_FILE: "false",
         ...neededVariables(),
       };
       const status = async () => {

@@ -234,7 +234,8 @@ for (
   Deno.test(`a command that hangs ends with the last call that waits for it (${who})`, () =>
     inFolder(async (folder) => {
       const env = {
-        ...{ AUTH_TOKEN_COMMAND: commandLine(waiting), AUTH_TIMEOUT_MS: "3600000" },
+        AUTH_TOKEN_COMMAND: commandLine(waiting),
+        AUTH_TIMEOUT_MS: "3600000",
         AUTH_ENV_FILE: "false",
       };
       const given = { cwd: folder, env, flags: ["-A"], args: [who] };

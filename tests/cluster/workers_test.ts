@@ -28,7 +28,8 @@ async function assertNothingStored(
     await Deno.mkdir(cwd);
     const env = {
       ...neededVariables(),
-      ...{ NO_PROXY: "127.0.0.1", API_BASE_URL: world.settings.apiBaseUrl },
+      NO_PROXY: "127.0.0.1",
+      API_BASE_URL: world.settings.apiBaseUrl,
       AUTH_TOKEN_COMMAND: commandFor(envFile, folder),
     };
     const clients = Array.from(
@@ -91,7 +92,8 @@ Deno.test(
       await using world = await startWorldProcess();
       const envFile = await writeExpired(world, folder);
       const env = {
-        ...{ AUTH_TOKEN_COMMAND: commandLine(tokenCommand(envFile)), AUTH_TIMEOUT_MS: "20000" },
+        AUTH_TOKEN_COMMAND: commandLine(tokenCommand(envFile)),
+        AUTH_TIMEOUT_MS: "20000",
         NO_PROXY: "127.0.0.1",
       };
       const script = `

@@ -86,8 +86,10 @@ class Container {
       args: [...inside, `--root=${this.root}`, ...shell, `cd ${this.#folder} && ${line}`],
       clearEnv: true,
       env: {
-        ...{ PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root" },
-        ...{ DEBIAN_FRONTEND: "noninteractive", NO_COLOR: "1" },
+        PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        HOME: "/root",
+        DEBIAN_FRONTEND: "noninteractive",
+        NO_COLOR: "1",
         ...Object.fromEntries(this.variables),
       },
       stdin: "null",

@@ -19,7 +19,10 @@ function folders(path: string): string[] {
 
 async function runDeno(...args: string[]): Promise<void> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    ...{ args, cwd: ROOT, env: { NO_COLOR: "1" }, stdin: "null" },
+    args,
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
   }).output();
   const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
   assert(success, `deno ${args.join(" ")}\n${out}${err}`);

@@ -24,7 +24,9 @@ async function bytesFetched(section: string): Promise<{ fetched: number; size: n
   await using provider = Deno.serve(ON_LOOPBACK, async (request) => (await ready.promise)(request));
   const origin = ({ addr }: { addr: Deno.NetAddr }) => `http://127.0.0.1:${addr.port}`;
   await using sandbox = createSandbox({}, {
-    ...{ authUrl: origin(provider), apiUrl: origin(api), portalUrl: "http://127.0.0.1:1" },
+    authUrl: origin(provider),
+    apiUrl: origin(api),
+    portalUrl: "http://127.0.0.1:1",
   });
   ready.resolve(sandbox.handle);
   return await inFolder(async (cwd) => {

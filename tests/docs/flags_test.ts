@@ -55,7 +55,8 @@ Deno.test("a script runs with exactly the flags that are documented", () =>
     const kept = await runScript(SCRIPT, { cwd: folder, env, flags: whole });
     assertEquals([kept.stdout, kept.stderr], ["200\n", ""]);
     const unkept = await runScript(SCRIPT, {
-      ...{ cwd: folder, flags: memory },
+      cwd: folder,
+      flags: memory,
       env: { ...env, ...variables, AUTH_ENV_FILE: "false" },
     });
     assertEquals([unkept.stdout, unkept.stderr], ["200\n", ""]);

@@ -81,7 +81,8 @@ export async function runReadme(options: ReadmeOptions = {}): Promise<ReadmeRun>
 async function clone(folder: string, workingTree: boolean): Promise<void> {
   if (!workingTree) return await git("clone", "--quiet", "--no-hardlinks", ROOT, folder);
   const { stdout } = await new Deno.Command("git", {
-    ...{ args: ["ls-files", "-z", "-co", "--exclude-standard"], cwd: ROOT },
+    args: ["ls-files", "-z", "-co", "--exclude-standard"],
+    cwd: ROOT,
   }).output();
   for (const path of new TextDecoder().decode(stdout).split("\0")) {
     if (path === "") continue;
@@ -122,7 +123,8 @@ async function environmentIn(home: string, cached: boolean): Promise<Record<stri
     ...env,
     PATH: `${bin}:${home}/installed/bin:${env["PATH"]}`,
     DENO_INSTALL_ROOT: `${home}/installed`,
-    ...{ NO_COLOR: "1", NO_PROXY: "127.0.0.1" },
+    NO_COLOR: "1",
+    NO_PROXY: "127.0.0.1",
   };
 }
 
@@ -151,7 +153,11 @@ async function run(
 ): Promise<{ code: number; output: string }> {
   await using child = new Deno.Command("bash", {
     args: ["-c", `exec 2>&1; ${command}`],
-    ...{ cwd, env, clearEnv: true, stdin: "null", stdout: "piped" },
+    cwd,
+    env,
+    clearEnv: true,
+    stdin: "null",
+    stdout: "piped",
   }).spawn();
   let output = "";
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {

@@ -17,7 +17,8 @@ testNeeding(
   "the commands of the README lead from the files alone to an answer of the API",
   async () => {
     const { steps, skipped, firstAnswerSeconds } = await runReadme({
-      ...{ workingTree: true, cached: true },
+      workingTree: true,
+      cached: true,
     });
     for (const { command, code, output } of steps) assertEquals(code, 0, `${command}\n${output}`);
     const warned = steps.filter(({ output }) => /warning/i.test(output));

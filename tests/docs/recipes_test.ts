@@ -35,7 +35,9 @@ Deno.test("CI: settings from the environment only, with the flags and names of t
   await inFolder(async (cwd) => {
     const flags = filledIn(command.split(" "), hosts);
     const { stdout, stderr } = await runScript(SCRIPT, {
-      ...{ cwd, flags, env: { ...env, NO_PROXY: "127.0.0.1" } },
+      cwd,
+      flags,
+      env: { ...env, NO_PROXY: "127.0.0.1" },
     });
     assertEquals([stdout, stderr], ["200 student\n", ""]);
     assertEquals([...Deno.readDirSync(cwd)], []);
@@ -101,7 +103,9 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
     await writeEnv(cwd, variablesOf(sandbox.settings));
     const noted = `${SCRIPT}\nconsole.log("a log of its own", await login());`;
     const env = {
-      ...{ OTEL_DENO: "true", NO_PROXY: "127.0.0.1", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+      OTEL_DENO: "true",
+      NO_PROXY: "127.0.0.1",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
     };
     const { stdout } = await runScript(noted, { cwd, flags: ["-A"], env });

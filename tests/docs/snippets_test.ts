@@ -156,7 +156,9 @@ Deno.test("the snippets in TypeScript say nothing wrong to the compiler", () =>
       );
     }
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      ...{ args: ["check", "."], cwd: folder, env: { NO_COLOR: "1" } },
+      args: ["check", "."],
+      cwd: folder,
+      env: { NO_COLOR: "1" },
     }).output();
     assert(success, new TextDecoder().decode(stderr));
   }));

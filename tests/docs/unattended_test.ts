@@ -52,7 +52,10 @@ testNeeding(
       const run = async () =>
         (await new Deno.Command("/bin/sh", {
           args: ["-c", command],
-          ...{ cwd: you, env: { ...env, DENO_DIR }, clearEnv: true, stdin: "null" },
+          cwd: you,
+          env: { ...env, DENO_DIR },
+          clearEnv: true,
+          stdin: "null",
         }).output()).code;
       const log = () => Deno.readTextFile(`${job}/job.log`);
 
@@ -98,7 +101,8 @@ testNeeding(
     const run = async (variables: Record<string, string>) => {
       const { code, stderr } = await new Deno.Command("bash", {
         args: ["-eu", "-c", commands],
-        ...{ cwd: folder, env: { ...variables, ...home.env, STATION: "oak-valley" } },
+        cwd: folder,
+        env: { ...variables, ...home.env, STATION: "oak-valley" },
         stdin: "null",
       }).output();
       return { code, stderr: new TextDecoder().decode(stderr) };

@@ -32,7 +32,9 @@ async function toldIn(
   await Deno.writeTextFile(script, code);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-config", "--no-lock", script],
-    ...{ cwd: folder, clearEnv: true, env: { ...neededVariables(), ...variables } },
+    cwd: folder,
+    clearEnv: true,
+    env: { ...neededVariables(), ...variables },
   }).output();
   const text = new TextDecoder().decode(stdout);
   assert(text.startsWith("{"), new TextDecoder().decode(stderr));

@@ -71,7 +71,9 @@ function ownPiece(): fc.Arbitrary<Piece> {
     end: lineEnd,
   }).map(({ exported, key, value, comment, end }) => ({
     text: `${exported ? "export " : ""}${key}=${value}${comment && ` ${comment}`}${end}`,
-    ...{ key, exported, comment },
+    key,
+    exported,
+    comment,
   }));
 }
 

@@ -73,10 +73,14 @@ export const FAULT_CASES: readonly FaultCase[] = [
   answered("503 without end", { status: 503 }),
   answered("throttled by name at 400, without end", { status: 400, body: THROTTLED }),
   answered("a company proxy's page at 200", {
-    ...{ status: 200, headers: { "content-type": "text/html" }, body: PAGE },
+    status: 200,
+    headers: { "content-type": "text/html" },
+    body: PAGE,
   }),
   answered("a company proxy's page at 403", {
-    ...{ status: 403, headers: { "content-type": "text/html" }, body: PAGE },
+    status: 403,
+    headers: { "content-type": "text/html" },
+    body: PAGE,
   }),
   answered("an empty answer at 200", { status: 200, body: "" }),
   {

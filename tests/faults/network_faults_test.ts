@@ -19,7 +19,8 @@ const EXPECTED: Readonly<Record<string, { login: Seen; refresh: Seen; refreshabl
   "reset once, then well": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
   "answer lost once, then well": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
   "connection closed without an answer": {
-    ...{ login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 4] },
+    login: ["UNREACHABLE", 1],
+    refresh: ["UNREACHABLE", 4],
   },
   "connection closed in mid answer": { login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 4] },
   "no answer, ever": { login: ["TIMEOUT", 1], refresh: ["TIMEOUT", 1] },
@@ -31,21 +32,27 @@ const EXPECTED: Readonly<Record<string, { login: Seen; refresh: Seen; refreshabl
   "503 without end": { login: ["SERVER_ERROR", 4], refresh: ["SERVER_ERROR", 4] },
   "throttled by name at 400, without end": { login: ["THROTTLED", 4], refresh: ["THROTTLED", 4] },
   "a company proxy's page at 200": {
-    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+    login: ["UNEXPECTED_RESPONSE", 1],
+    refresh: ["UNEXPECTED_RESPONSE", 1],
   },
   "a company proxy's page at 403": {
-    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+    login: ["UNEXPECTED_RESPONSE", 1],
+    refresh: ["UNEXPECTED_RESPONSE", 1],
   },
   "an empty answer at 200": {
-    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+    login: ["UNEXPECTED_RESPONSE", 1],
+    refresh: ["UNEXPECTED_RESPONSE", 1],
   },
   "a captive portal's redirect": {
-    ...{ login: ["UNEXPECTED_RESPONSE", 1], refresh: ["UNEXPECTED_RESPONSE", 1] },
+    login: ["UNEXPECTED_RESPONSE", 1],
+    refresh: ["UNEXPECTED_RESPONSE", 1],
   },
   "no TLS where it should be": { login: ["UNREACHABLE", 1], refresh: ["UNREACHABLE", 1] },
   "rotation, answer lost, within the grace": { login: ["UNREACHABLE", 1], refresh: ["valid", 2] },
   "rotation, answer lost, no grace": {
-    ...{ login: ["UNREACHABLE", 1], refresh: ["REFRESH_REJECTED", 2], refreshable: false },
+    login: ["UNREACHABLE", 1],
+    refresh: ["REFRESH_REJECTED", 2],
+    refreshable: false,
   },
 };
 

@@ -48,7 +48,9 @@ async function loginOffline(
     console.log(JSON.stringify({ ...outcome, requests }));`;
   return await inFolder(async (cwd) => {
     const { stdout, stderr } = await runScript(script, {
-      ...{ cwd, flags: ["--allow-all", ...flags], env: { ...env, DENO_DIR: denoDir } },
+      cwd,
+      flags: ["--allow-all", ...flags],
+      env: { ...env, DENO_DIR: denoDir },
     });
     if (stdout === "") throw new Error(stderr);
     return JSON.parse(stdout);
@@ -148,7 +150,9 @@ Deno.test("a start, a resume from the .env and a call need no package", () =>
       });
       console.log(session.status().state, await (await session.authFetch("/")).text());`;
     const { stdout, stderr } = await runScript(script, {
-      ...{ cwd: folder, flags: ["-A", "--cached-only"], env: { DENO_DIR: `${folder}/empty` } },
+      cwd: folder,
+      flags: ["-A", "--cached-only"],
+      env: { DENO_DIR: `${folder}/empty` },
     });
     assertEquals([stdout, stderr], ["unknown bearer opaque-access-token\n", ""]);
   }));

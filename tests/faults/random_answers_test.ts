@@ -146,7 +146,10 @@ for (const flow of ["login", "refresh"] as const) {
           clientId: CLIENT,
           clientSecret: canaries.clientSecret,
           userPoolId: "example_Pool",
-          ...{ now, monotonic, sleep, fetch: cannedFetch(...answers).fetch },
+          now,
+          monotonic,
+          sleep,
+          fetch: cannedFetch(...answers).fetch,
         });
         const login = () => session.login({ username: NAME, password: canaries.password });
         if (flow === "refresh") await login();

@@ -189,8 +189,12 @@ export class Kernel implements AsyncDisposable {
    */
   async #passThrough(): Promise<void> {
     const { id, frames } = this.#wire.encode("execute_request", {
-      ...{ code: "", silent: true, store_history: false, user_expressions: {} },
-      ...{ allow_stdin: false, stop_on_error: false },
+      code: "",
+      silent: true,
+      store_history: false,
+      user_expressions: {},
+      allow_stdin: false,
+      stop_on_error: false,
     });
     this.#marker = { id, idle: Promise.withResolvers() };
     await this.#sockets.shell.send(frames).catch(connectionEnded);

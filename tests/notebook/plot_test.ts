@@ -150,8 +150,12 @@ Deno.test("plot() draws a picture that is XML, whatever stands in rows, links an
     x: { label: hostile },
     marks: (Plot) =>
       Plot.dot([{ station: hostile, v: 1, page: "/v1/stations?from=1&to=2" }], {
-        ...{ x: "v", y: "v", fill: "station", title: "station" },
-        ...{ href: "page", ariaLabel: "station" },
+        x: "v",
+        y: "v",
+        fill: "station",
+        title: "station",
+        href: "page",
+        ariaLabel: "station",
       }),
   });
   assertStringIncludes(svg, '"/v1/stations?from=1&amp;to=2"');

@@ -171,7 +171,12 @@ async function run(
 ): Promise<{ stdout: string; stderr: string } | null> {
   try {
     const child = new Deno.Command(program, {
-      ...{ args, clearEnv, env, stdin: "piped", stdout: "piped", stderr: "piped" },
+      args,
+      clearEnv,
+      env,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
     }).spawn();
     const output = child.output();
     await new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});

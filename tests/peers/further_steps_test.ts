@@ -22,8 +22,10 @@ cognitoLocalTest(
     const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
     for (const username of ["grace", "joan"]) {
       await provider.admin("AdminCreateUser", {
-        ...{ UserPoolId: provider.userPoolId, Username: username },
-        ...{ TemporaryPassword: temporary, MessageAction: "SUPPRESS" },
+        UserPoolId: provider.userPoolId,
+        Username: username,
+        TemporaryPassword: temporary,
+        MessageAction: "SUPPRESS",
       });
       const seen: string[] = [];
       const answer = ({ name }: Challenge): Answers => {
@@ -56,14 +58,18 @@ cognitoLocalTest(
     const code = () =>
       totpCode(authenticatorKey(SecretCode) ?? new Uint8Array(), totpStep(Date.now()));
     await provider.admin("SetUserPoolMfaConfig", {
-      ...{ UserPoolId: provider.userPoolId, MfaConfiguration: "OPTIONAL" },
+      UserPoolId: provider.userPoolId,
+      MfaConfiguration: "OPTIONAL",
       SoftwareTokenMfaConfiguration: { Enabled: true },
     });
     await provider.admin("VerifySoftwareToken", {
-      ...{ ...account, UserCode: code(), FriendlyDeviceName: "Phone" },
+      ...account,
+      UserCode: code(),
+      FriendlyDeviceName: "Phone",
     });
     await provider.admin("SetUserMFAPreference", {
-      ...{ ...account, SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true } },
+      ...account,
+      SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true },
     });
     const seen: string[] = [];
     const answer = ({ attempt, asks }: Challenge): Answers => {

@@ -16,7 +16,11 @@ for (const signIn of ["username", "email"] as const) {
   cognitoLocalTest(name, { signIn }, async (provider, t) => {
     const { clientId, clientSecret, userPoolId, username, password } = provider;
     const options: SessionOptions = {
-      ...{ authUrl: provider.url, provider: "aws", clientId, clientSecret, userPoolId },
+      authUrl: provider.url,
+      provider: "aws",
+      clientId,
+      clientSecret,
+      userPoolId,
     };
     const account = { username, password };
     const session = createSession(options);
@@ -95,7 +99,13 @@ const name = "an organisation's own rule at an identity provider of others is to
 cognitoLocalTest(name, { signIn: "username", rule: () => RULES[rule]() }, async (provider) => {
   const { url: authUrl, clientId, clientSecret, userPoolId, username, password } = provider;
   const session = createSession({
-    ...{ authUrl, provider: "aws", clientId, clientSecret, userPoolId, username, password },
+    authUrl,
+    provider: "aws",
+    clientId,
+    clientSecret,
+    userPoolId,
+    username,
+    password,
   });
   await session.login();
   for (const call of [() => session.login({ force: true }), () => session.refresh()]) {

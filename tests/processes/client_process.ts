@@ -59,7 +59,9 @@ export function startClient(
       ...[import.meta.url, work, given, `${calls}`, `${everyMs}`],
     ],
     ...("env" in options && { ...options, clearEnv: true }),
-    ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
   }).spawn();
   const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();
   const commands = child.stdin.getWriter();

@@ -128,7 +128,10 @@ Deno.test(
       const start = () =>
         new Deno.Command(Deno.execPath(), {
           args: ["run", "--quiet", "--no-lock", "--no-check", "-A", "script.ts"],
-          ...{ cwd: folder, clearEnv: true, env: neededVariables(), stdout: "piped" },
+          cwd: folder,
+          clearEnv: true,
+          env: neededVariables(),
+          stdout: "piped",
         }).spawn();
       await Deno.writeTextFile(`${folder}/script.ts`, script);
       for (let kill = 1; kill <= KILLS; kill++) {

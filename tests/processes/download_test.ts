@@ -49,7 +49,10 @@ Deno.test(
       const start = () =>
         new Deno.Command(Deno.execPath(), {
           args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
-          ...{ cwd: folder, clearEnv: true, env: neededVariables(), stdout: "piped" },
+          cwd: folder,
+          clearEnv: true,
+          env: neededVariables(),
+          stdout: "piped",
         }).spawn();
       const first = start();
       const output = first.output();

@@ -45,7 +45,11 @@ Deno.test(
       await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
       const child = new Deno.Command(Deno.execPath(), {
         args: ["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
-        ...{ cwd: folder, clearEnv: true, stdin: "null", stdout: "piped", stderr: "piped" },
+        cwd: folder,
+        clearEnv: true,
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
         env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
       }).spawn();
       using connection = await provider.accept();

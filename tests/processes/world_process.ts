@@ -35,7 +35,9 @@ export async function startWorldProcess(options: StartSandboxOptions = {}): Prom
       import.meta.url,
       JSON.stringify(options),
     ],
-    ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
   }).spawn();
   const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();
   const commands = child.stdin.getWriter();

@@ -84,7 +84,9 @@ Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengt
   const provider = {
     url: new URL("https://provider.example"),
     dialect: { targetHeader: "", service: "", contentType: "" },
-    ...{ clientId: "example-client", clientSecret: undefined, userPoolId: "example_Pool" },
+    clientId: "example-client",
+    clientSecret: undefined,
+    userPoolId: "example_Pool",
     ...{ refreshSecretHash: "auto", timeoutMs: 30_000, command: () => "" } as const,
   };
   const name = `user-${crypto.randomUUID()}`;

@@ -12,7 +12,10 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 async function run(command: string, args: string[], cwd: string): Promise<string> {
   const { stdout, stderr } = await new Deno.Command(command, {
-    ...{ args, cwd, stdin: "null", env: { NO_COLOR: "1" } },
+    args,
+    cwd,
+    stdin: "null",
+    env: { NO_COLOR: "1" },
   }).output();
   return [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
 }

@@ -35,7 +35,10 @@ function serve(requests: string[], answer: Answers): Deno.HttpServer<Deno.NetAdd
 export function fromPath(): Source {
   const at = (name: string) => `${DIST}${name}.js`;
   const specifiers = {
-    ...{ mod: at("mod"), notebook: at("notebook"), sandbox: at("sandbox"), cli: at("cli") },
+    mod: at("mod"),
+    notebook: at("notebook"),
+    sandbox: at("sandbox"),
+    cli: at("cli"),
   };
   return { specifiers, flags: [], env: {}, requests: [], [Symbol.asyncDispose]: async () => {} };
 }
@@ -57,7 +60,9 @@ export function fromUrl(): Source {
       sandbox: at("sandbox"),
       cli: at("cli"),
     },
-    ...{ flags: [`--allow-import=${host}`], env: {}, requests },
+    flags: [`--allow-import=${host}`],
+    env: {},
+    requests,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
@@ -97,14 +102,18 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
       integrity: `sha512-${digest.toBase64()}`,
     };
     return Response.json({
-      ...{ name: manifest.name, "dist-tags": { latest: manifest.version } },
+      name: manifest.name,
+      "dist-tags": { latest: manifest.version },
       versions: { [manifest.version]: { ...manifest, dist } },
     });
   });
   const root = `npm:${name}@${version}`;
   return {
     specifiers: {
-      ...{ mod: root, notebook: `${root}/notebook`, sandbox: `${root}/sandbox`, cli: root },
+      mod: root,
+      notebook: `${root}/notebook`,
+      sandbox: `${root}/sandbox`,
+      cli: root,
     },
     ...{
       flags: [],
@@ -119,7 +128,8 @@ function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
   return inFolder(async (folder) => {
     const { success, stderr } = await new Deno.Command("npm", {
       args: ["pack", "--offline", "--pack-destination", folder, source],
-      ...{ cwd: folder, stdin: "null" },
+      cwd: folder,
+      stdin: "null",
     }).output();
     assert(success, new TextDecoder().decode(stderr));
     const [file] = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".tgz"));
@@ -145,7 +155,8 @@ export async function asConsumer(
     await inFolder(async (folder) => {
       const env = { ...source.env, DENO_DIR: cache, NO_PROXY: "127.0.0.1" };
       await use({
-        ...{ folder, env },
+        folder,
+        env,
         run: (script, ...flags) =>
           runScript(script, { cwd: folder, env, flags: [...source.flags, ...flags] }),
         async deno(args, script) {
@@ -153,7 +164,9 @@ export async function asConsumer(
           if (script !== undefined) await Deno.writeTextFile(`${folder}/main.ts`, script);
           const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
             args: [args[0] ?? "", "--quiet", ...args.slice(1), ...file],
-            ...{ cwd: folder, stdin: "null", clearEnv: true },
+            cwd: folder,
+            stdin: "null",
+            clearEnv: true,
             env: { ...neededVariables(), ...env, NO_COLOR: "1" },
           }).output();
           const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));

@@ -20,7 +20,8 @@ interface Module {
 async function packagesOf(path: string): Promise<{ all: string[]; atImport: string[] }> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--quiet", "--json", "--no-lock", path],
-    ...{ cwd: ROOT, stdin: "null" },
+    cwd: ROOT,
+    stdin: "null",
   }).output();
   assert(success, path);
   const info: {

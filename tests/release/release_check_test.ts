@@ -40,7 +40,8 @@ for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, wh
 Deno.test("deno task release:check reads this project and fails with a sentence", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "release:check", "v0.0.0"],
-    ...{ cwd: fileURLToPath(new URL("../../", import.meta.url)), stdin: "null" },
+    cwd: fileURLToPath(new URL("../../", import.meta.url)),
+    stdin: "null",
   }).output();
   assertEquals(code, 1);
   assertStringIncludes(new TextDecoder().decode(stderr), "Cannot release: the tag is v0.0.0, and");

@@ -81,7 +81,8 @@ Deno.test("which refresh the provider accepts is known to the next process", asy
 Deno.test("a session of which nothing special was learned keeps its four lines", async () => {
   for (const session of [{}, { clientSecret: "", refreshSecretHash: "omit" }] as const) {
     await using world = portless({
-      ...{ file: true, session },
+      file: true,
+      session,
       provider: () => {
         const iat = Math.floor(world.clock.now() / 1_000);
         const AccessToken = jwt({ username: "student", iat, exp: iat + 1_800 });

@@ -85,7 +85,8 @@ Deno.test("a rejected password may be typed again once, and no more", async () =
 Deno.test("a password is not asked for again where one more wrong one would lock the name", async () => {
   await using world = portless({ session: { clientId: "a-client-of-its-own" } });
   world.sandbox.failures.push({
-    ...{ at: "token", status: 400 },
+    at: "token",
+    status: 400,
     body: JSON.stringify({
       __type: "NotAuthorizedException",
       message: "Incorrect username or password.",

@@ -207,8 +207,12 @@ export class SessionModel {
     let memory = this.#memories.get(session);
     if (memory === undefined) {
       memory = {
-        ...{ held: this.file, seen: this.file, ended: undefined },
-        ...{ replaced: undefined, rejected: undefined, restUntil: 0 },
+        held: this.file,
+        seen: this.file,
+        ended: undefined,
+        replaced: undefined,
+        rejected: undefined,
+        restUntil: 0,
       };
       this.#memories.set(session, memory);
     }

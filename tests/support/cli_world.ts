@@ -60,10 +60,13 @@ export async function inCliWorld(
     const run = async (args: string[], given: CommandOptions = {}): Promise<ChildResult> => {
       const [program = "", ...words] = commandLine(args, given.flags, given.cli);
       const child = new Deno.Command(program, {
-        ...{ args: words, cwd: folder, clearEnv: true },
+        args: words,
+        cwd: folder,
+        clearEnv: true,
         env: childEnvironment(given.env),
         stdin: given.stdin === undefined ? "null" : "piped",
-        ...{ stdout: "piped", stderr: "piped" },
+        stdout: "piped",
+        stderr: "piped",
       }).spawn();
       if (given.stdin !== undefined) {
         const writer = child.stdin.getWriter();

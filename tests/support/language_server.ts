@@ -33,7 +33,11 @@ export async function startLanguageServer(
 ): Promise<LanguageServer> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["lsp", "--quiet"],
-    ...{ cwd: folder, env, stdin: "piped", stdout: "piped", stderr: "null" },
+    cwd: folder,
+    env,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
   }).spawn();
   const answers = messagesIn(child.stdout);
   const input = child.stdin.getWriter();
@@ -58,7 +62,8 @@ export async function startLanguageServer(
     }
   };
   await ask("initialize", {
-    ...{ processId: null, rootUri: pathToFileURL(folder).href },
+    processId: null,
+    rootUri: pathToFileURL(folder).href,
     capabilities: { notebookDocument: { synchronization: {} } },
     initializationOptions: { enable: true },
   });
@@ -71,12 +76,15 @@ export async function startLanguageServer(
     async openNotebook(uri, cells) {
       await tell("notebookDocument/didOpen", {
         notebookDocument: {
-          ...{ uri, notebookType: "jupyter-notebook", version: 1 },
+          uri,
+          notebookType: "jupyter-notebook",
+          version: 1,
           cells: cells.map((cell) => ({ kind: 2, document: cell.uri })),
         },
         cellTextDocuments: cells.map((cell) => ({
           ...cell,
-          ...{ languageId: "typescript", version: 1 },
+          languageId: "typescript",
+          version: 1,
         })),
       });
     },

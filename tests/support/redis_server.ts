@@ -48,7 +48,9 @@ export async function startRedis(
         ...(isKept ? ["--appendonly", "yes", "--appendfsync", "always"] : []),
         ...more,
       ],
-      ...{ stdin: "null", stdout: "piped", stderr: "null" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
     }).spawn();
     const { drained } = await saysReady(
       child.stdout,
@@ -94,9 +96,13 @@ async function startOutside(isKept: boolean, more: readonly string[]): Promise<R
   const act = async (action: string) => await (await post(`/${id}/${action}`)).text();
   const quietly = async (action: string) => void await act(action);
   return {
-    ...{ url: `redis://127.0.0.1:${port}/0`, port, dump: () => act("dump") },
-    ...{ kill: () => quietly("kill"), start: () => quietly("start") },
-    ...{ pause: () => quietly("pause"), resume: () => quietly("resume") },
+    url: `redis://127.0.0.1:${port}/0`,
+    port,
+    dump: () => act("dump"),
+    kill: () => quietly("kill"),
+    start: () => quietly("start"),
+    pause: () => quietly("pause"),
+    resume: () => quietly("resume"),
     tell: (line) => tell(port, line),
     [Symbol.asyncDispose]: () => quietly("end"),
   };

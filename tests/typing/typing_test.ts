@@ -36,7 +36,9 @@ Deno.test("types tell the truth where no compiler option is set, and each refusa
     assert(expected > 20);
     const accepted = await textOf("accepted.ts");
     const errors = await errorsIn(folder, {
-      ...{ "accepted.ts": accepted, "refused.ts": refused, "bare.ts": bare },
+      "accepted.ts": accepted,
+      "refused.ts": refused,
+      "bare.ts": bare,
     });
     // Behind the place of an error stand places that explain it.
     const places = errors.split(/^(?:error: )?TS\d+ /m).slice(1)

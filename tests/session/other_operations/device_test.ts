@@ -125,7 +125,8 @@ for (const trackDevices of [true, "ask"] as const) {
       const sent = world.sent.find(({ flow }) => flow === "ConfirmDevice")?.body;
       assertEquals(sent?.DeviceKey, deviceKey);
       assertEquals(sent?.DeviceSecretVerifierConfig, {
-        ...{ PasswordVerifier: verifier?.passwordVerifier, Salt: verifier?.salt },
+        PasswordVerifier: verifier?.passwordVerifier,
+        Salt: verifier?.salt,
       });
       for (const session of [world.session, world.another(), world.another()]) {
         assertEquals((await session.refresh()).warnings, []);

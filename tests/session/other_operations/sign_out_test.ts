@@ -58,7 +58,8 @@ Deno.test("logout() revokes the refresh token, after it was forgotten here", asy
     const { body } = at.sent.at(-1) ?? {};
     const ClientSecret = clientSecret ?? at.options.clientSecret;
     assertEquals(body, {
-      ...{ Token: "refresh-1", ClientId: at.options.clientId },
+      Token: "refresh-1",
+      ClientId: at.options.clientId,
       ...(ClientSecret && { ClientSecret }),
     });
     assertEquals(left, [[]]);

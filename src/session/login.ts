@@ -104,17 +104,6 @@ export async function obtainTokens(
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;
-  const storeUser = configuration.isInStore ? configuration.settings.text("username") : undefined;
-  if (username !== undefined && storeUser !== undefined && username !== storeUser) {
-    throw new ConfigError(
-      "INVALID_SETTING",
-      `Cannot log in: the store of AUTH_STORE keeps the session of ${storeUser}, and this is another name`,
-      [
-        "set USERNAME (username) to it",
-        { inProgram: ", or make a session for it with createSession()" },
-      ],
-    );
-  }
   const { portalUrl } = configuration.settings;
   const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
@@ -214,17 +203,19 @@ async function askPortalToken(
 
 /** A login by user name and password, which are asked for where they are missing. */
 async function* passwordLogin(
-  { options, world, envFile }: Configuration,
+  configuration: Configuration,
   settings: Settings,
   { questions, asksPerson, support }: Answerers,
   signal: AbortSignal | undefined,
 ): SteppedLogin {
+  const { options, world, envFile } = configuration;
   const alsoMissing: SettingName[] = [];
   if (!asksPerson && !settings.text("username")) alsoMissing.push("username");
   if (!asksPerson && !settings.text("password")) alsoMissing.push("password");
   const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
+  await refuseOtherName(configuration, username);
   const origins: CredentialOrigins = {
     username: settings.origin("username") ?? "typed",
     password: settings.origin("password") ?? "typed",
@@ -277,6 +268,27 @@ async function* passwordLogin(
       origins,
     );
   }
+}
+
+/**
+ * @throws {ConfigError} `INVALID_SETTING` where the login would take the place of another account's
+ * session in the store: nothing was sent.
+ */
+async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
+  if (!configuration.isInStore) return;
+  const { storeAccount } = await import("./cluster/store_address.ts");
+  const { name, isBehindHash } = storeAccount(configuration.settings);
+  if (name === undefined || name === username) return;
+  throw new ConfigError(
+    "INVALID_SETTING",
+    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, and this is another name`,
+    [
+      isBehindHash
+        ? "write it behind the # of AUTH_STORE (store)"
+        : "set USERNAME (username) to it",
+      { inProgram: ", or make a session for it with createSession()" },
+    ],
+  );
 }
 
 /** What is said of a secret that was refused and may be longer than it was read. */

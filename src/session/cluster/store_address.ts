@@ -2,6 +2,7 @@ import { endpointText } from "../../provider/provider_settings.ts";
 import { isLoopback } from "../../http/transport.ts";
 import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
+import type { Settings } from "../../settings/settings.ts";
 import type { Secret } from "../../values/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
@@ -29,7 +30,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   if (!/^(\/\d*)?$/.test(url.pathname)) {
     throw invalid("its path is no number of a database, such as /0");
   }
-  const [named] = [url.hash.slice(1), url.username, url.password].map(decoded);
+  const { name: account } = storeAccount(settings);
+  [url.username, url.password].forEach(decoded);
   const host = hostAndPort(url);
   const key = settings.secret("storeKey");
   const isPrivate = isLoopback(url.hostname);
@@ -44,8 +46,6 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
     throw missingPermission("use AUTH_STORE (store)", { command }, `reach ${host}`);
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
-  // A machine that has no USERNAME can name the account behind a #.
-  const account = named || settings.text("username");
   url.hash = "";
   const parts = [provider, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
@@ -58,6 +58,18 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
     key,
     isOpen: key === undefined && !isPrivate,
   };
+}
+
+/**
+ * Whose entry of the store is used. A machine that has no `USERNAME` can name the account behind a #.
+ *
+ * @throws {ConfigError} `INVALID_SETTING`.
+ */
+export function storeAccount(
+  settings: Settings,
+): { readonly name: string | undefined; readonly isBehindHash: boolean } {
+  const named = decoded(URL.parse(settings.text("store") ?? "")?.hash.slice(1) ?? "");
+  return { name: named || settings.text("username"), isBehindHash: named !== "" };
 }
 
 function decoded(text: string): string {

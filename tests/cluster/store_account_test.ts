@@ -1,0 +1,46 @@
+/** An entry of a store is that of one account: nobody else's login takes its place. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession, type LoginOptions, type SessionOptions } from "../../mod.ts";
+import { testNeeding } from "../support/needs.ts";
+import { rejection } from "../support/portless.ts";
+import { NO_REDIS } from "../support/redis_server.ts";
+import { type Cluster, inCluster } from "./in_cluster.ts";
+
+/** A session that names nobody in its settings, with the store's address. */
+function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions = {}) {
+  const { username: _, password: __, ...options } = world.options;
+  return createSession({ ...options, ...store, store: `${store.store}${hash}`, ...more });
+}
+
+const PASSWORD = "Another-Password-1";
+const others: [string, SessionOptions, LoginOptions][] = [
+  ["a name that is given", {}, { username: "grace", password: PASSWORD }],
+  ["USERNAME and PASSWORD", { username: "grace", password: PASSWORD }, {}],
+  ["USERNAME and PASSWORD, forced", { username: "grace", password: PASSWORD }, { force: true }],
+  ["a name that is typed", { prompt: () => Promise.resolve("grace") }, { strategy: "password" }],
+];
+for (const [what, settings, options] of others) {
+  testNeeding(
+    NO_REDIS,
+    `${what} replaces no session of the name behind the #`,
+    () =>
+      inCluster(async (cluster) => {
+        const { world } = cluster;
+        world.sandbox.addUser({ username: "grace", password: PASSWORD });
+        const { username = "", password = "" } = world.options;
+        const own = unnamed(cluster, `#${username}`);
+        await own.login({ username, password });
+        const hash = options.force || options.username ? `#${username}` : "#somebody";
+        const error = await rejection(unnamed(cluster, hash, settings).login(options));
+        assertEquals(error.code, "INVALID_SETTING", error.message);
+        assertMatch(
+          error.message,
+          /the store of AUTH_STORE keeps the session of \w+, and this is another name; write it behind the # of AUTH_STORE \(store\), or make a session for it/,
+        );
+        assertEquals(world.logins(), 1, "nothing was sent");
+        const worker = unnamed(cluster, `#${username}`);
+        await worker.accessToken();
+        assertEquals([worker.status().username, worker.status().canRefresh], [username, true]);
+      }),
+  );
+}

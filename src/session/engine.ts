@@ -3,11 +3,12 @@ import { checkProviderSettings } from "../provider/provider_settings.ts";
 import type { Delivery } from "../provider/send.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
-import { AuthError, ProviderError, sentenceOf } from "../errors/errors.ts";
+import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import type { World } from "../runtime/world.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
+  accountOf,
   isGoodFor,
   issuedOffsetMs,
   type RenewableTokens,
@@ -325,6 +326,7 @@ export class Engine {
    *
    * @param signal Ends the wait for the lock; nothing is changed then.
    * @param onCounts Called when the login begins to count: from then on it is not taken back.
+   * @throws {ConfigError} `INVALID_SETTING` if the store keeps the session of another account.
    */
   async login(
     tokens: Tokens,
@@ -333,8 +335,28 @@ export class Engine {
     onCounts: () => void,
   ): Promise<void> {
     if (!this.isWanted(order)) return;
+    if (tokens.source === "portal" && this.store.remote) {
+      await this.#refuseOtherAccount(tokens, signal);
+    }
     const wait = { ms: this.settings.timeoutMs / 2, signal };
     await this.#change({ order, tokens, remote: "keep", onCounts }, wait);
+  }
+
+  /** A portal string is pasted, and may be anybody's. Names may be aliases, `sub` is none. */
+  async #refuseOtherAccount({ claims }: Tokens, signal: AbortSignal | undefined): Promise<void> {
+    await this.#look(this.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
+    const held = tokensOf(this.current)?.claims;
+    if (held?.sub === undefined || claims.sub === undefined || held.sub === claims.sub) return;
+    throw new ConfigError(
+      "INVALID_SETTING",
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${accountOf(held)}, and this ` +
+        "portal string is another account's",
+      [
+        "run ",
+        { call: "logout" },
+        " first, or name another entry behind the # of AUTH_STORE (store)",
+      ],
+    );
   }
 
   /**

@@ -2,7 +2,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type LoginOptions, type SessionOptions } from "../../mod.ts";
 import { testNeeding } from "../support/needs.ts";
-import { rejection } from "../support/portless.ts";
+import { portless, rejection } from "../support/portless.ts";
+import { jwt } from "../support/answers.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
 import { type Cluster, inCluster } from "./in_cluster.ts";
 
@@ -44,3 +45,36 @@ for (const [what, settings, options] of others) {
       }),
   );
 }
+
+testNeeding(
+  NO_REDIS,
+  "a portal string of another account replaces no session in the store",
+  () =>
+    inCluster(async ({ session, world }) => {
+      await session().login();
+      const one = session();
+      const portalToken = `bearer ${jwt({ sub: "ada", exp: 4e9 })}`;
+      const error = await rejection(one.login({ portalToken }));
+      assertEquals(error.code, "INVALID_SETTING", error.message);
+      assertMatch(
+        error.message,
+        /the store of AUTH_STORE keeps the session of student, and this portal string is another account's; run logout\(\) first, or name another entry behind the # of AUTH_STORE/,
+      );
+      assertEquals([one.status().canRefresh, await one.accessToken()], [
+        true,
+        await session().accessToken(),
+      ]);
+      // The own one is welcome, and so is any after a logout.
+      const own = await world.sandbox.portalToken();
+      assertEquals((await one.login({ portalToken: own })).source, "portal");
+      await one.logout();
+      assertEquals((await one.login({ portalToken })).username, "ada");
+    }),
+);
+
+Deno.test("in memory a portal string of another account is a login as any", async () => {
+  await using world = portless();
+  await world.session.login();
+  const portalToken = `bearer ${jwt({ sub: "ada", exp: 4e9 })}`;
+  assertEquals((await world.session.login({ portalToken })).username, "ada");
+});

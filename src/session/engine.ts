@@ -481,7 +481,8 @@ export class Engine {
         return await attempt(leftMs());
       } catch (error) {
         const isAway = error instanceof AuthError && error.code === "STORE_UNREACHABLE";
-        if (!isAway || signal?.aborted || leftMs() <= STORE_WAIT_WITH_VALID_TOKEN_MS) throw error;
+        const isOver = signal?.aborted || leftMs() <= STORE_WAIT_WITH_VALID_TOKEN_MS;
+        if (!isAway || isOver || this.store.remote?.stays) throw error;
       }
     }
   }

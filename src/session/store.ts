@@ -83,6 +83,8 @@ export interface RemoteStore {
   ready(): Promise<void>;
   /** Why the store did not answer when it was last asked. */
   readonly problem: AuthError | undefined;
+  /** Whether that stays until somebody does something, so that asking again is of no use. */
+  readonly stays: boolean;
 }
 
 /** Nothing is held. */

@@ -88,7 +88,7 @@ testNeeding(
       assertEquals(error.code, "STORE_UNREACHABLE");
       assertMatch(
         error.message,
-        /does not accept the user or password of AUTH_STORE; start it, or/,
+        /does not accept the user or password of AUTH_STORE; correct the user/,
       );
       assertEquals(Deno.inspect(error).includes("Wrong-Word"), false);
       const session = world.another({ store: at("Right-Word-1") });

@@ -26,15 +26,25 @@ interface Package {
   }): Client;
 }
 
+/** What is told of a store that did not answer. */
+interface Trouble {
+  readonly cause?: unknown;
+  /** What to do, where starting it or correcting its address does not help. */
+  readonly fix?: string | undefined;
+  /** Whether it stays until somebody does something: asking again is of no use. */
+  readonly stays?: boolean | undefined;
+}
+
 /** The store did not answer. What it had was not changed by that, or will be found there. */
 export class Unreachable extends Error {
   override name = "Unreachable";
-  /** What to do, where starting it or correcting its address does not help. */
   readonly fix: string | undefined;
+  readonly stays: boolean;
 
-  constructor(why: string, { cause, fix }: { cause?: unknown; fix?: string | undefined } = {}) {
+  constructor(why: string, { cause, fix, stays = false }: Trouble = {}) {
     super(why, { cause });
     this.fix = fix;
+    this.stays = stays;
   }
 }
 
@@ -150,12 +160,59 @@ function end(client: Client): void {
 }
 
 /** What the server answered, and what that means. */
-const KNOWN: readonly [RegExp, string][] = [
-  [/WRONGPASS|NOAUTH|ERR AUTH/, "it does not accept the user or password of AUTH_STORE"],
-  [/NOPERM/, "its user may not run what is needed there (docs/clusters.md)"],
-  [/LOADING|MASTERDOWN|READONLY|OOM|MISCONF/, "it takes no writes at the moment"],
-  [/ERR DB index/, "it has no database of this number"],
+interface KnownAnswer {
+  readonly says: RegExp;
+  readonly words: string;
+  readonly fix: string;
+  readonly stays?: true;
+}
+
+const NO_WRITES = "it takes no writes at the moment";
+
+const KNOWN: readonly KnownAnswer[] = [
+  {
+    says: /WRONGPASS|NOAUTH|ERR AUTH/,
+    words: "it does not accept the user or password of AUTH_STORE",
+    fix: "correct the user and the password in AUTH_STORE, and try again",
+    stays: true,
+  },
+  {
+    says: /NOPERM/,
+    words: "its user may not run what is needed there",
+    fix: "grant that user the commands that docs/clusters.md lists, and try again",
+    stays: true,
+  },
+  {
+    says: /ERR DB index/,
+    words: "it has no database of this number",
+    fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
+    stays: true,
+  },
+  {
+    says: /OOM/,
+    words: NO_WRITES,
+    fix: "free memory there, or raise its maxmemory, and try again",
+  },
+  {
+    says: /READONLY|MASTERDOWN/,
+    words: NO_WRITES,
+    fix: "name the primary in AUTH_STORE, not a replica, and try again",
+  },
+  {
+    says: /MISCONF/,
+    words: NO_WRITES,
+    fix: "see in its log why it cannot save its data, such as a full disk, and try again",
+  },
+  {
+    says: /LOADING/,
+    words: NO_WRITES,
+    fix: "wait until it has loaded its data, and try again",
+  },
 ];
+
+/** What to do about an answer that no store of ours gives. */
+export const CHECK_SERVER =
+  "check that AUTH_STORE names a Redis (6.2 or later) or Valkey server, and try again";
 
 /** The client's own words may hold the address, and that a password. */
 function unreachable(error: unknown): Unreachable {
@@ -169,6 +226,7 @@ function unreachable(error: unknown): Unreachable {
     const why = isKnown ? words : "the connection was refused or broke";
     return new Unreachable(why, { cause: error, fix });
   }
-  const known = KNOWN.find(([pattern]) => pattern.test(message))?.[1];
-  return new Unreachable(known ?? `it answered with the error ${answered}`);
+  const known = KNOWN.find(({ says }) => says.test(message));
+  if (known) return new Unreachable(known.words, known);
+  return new Unreachable(`it answered with the error ${answered}`, { fix: CHECK_SERVER });
 }

@@ -68,6 +68,7 @@ export class RedisStore {
   #seenNumber = 0;
   #looking: Promise<Answer> | undefined;
   #problem: AuthError | undefined;
+  #stays = false;
 
   private constructor(
     address: StoreAddress,
@@ -101,6 +102,10 @@ export class RedisStore {
   /** Why the store did not answer when it was last asked. */
   get problem(): AuthError | undefined {
     return this.#problem;
+  }
+
+  get stays(): boolean {
+    return this.#stays;
   }
 
   read(): Stored {
@@ -259,6 +264,7 @@ export class RedisStore {
         // The last try may have too little time to fail as the others did.
         cause = error instanceof TooLate ? cause ?? error : error;
         const problem = this.#setAway(cause);
+        if (cause.stays) return problem;
         const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
         // A call whose token is good does not wait for another try.
         if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return problem;
@@ -296,6 +302,7 @@ export class RedisStore {
       }
     }
     this.#problem = undefined;
+    this.#stays = false;
     this.#notices.clear("STORE_AWAY", "STORE_UNREAD", "STORE_EMPTY");
     if (this.#known.id === "") {
       const { account, host } = this.#address;
@@ -313,6 +320,7 @@ export class RedisStore {
       unreachable.cause,
     );
     const { problem, fix } = this.#problem = error;
+    this.#stays = unreachable.stays;
     this.#notices.set("STORE_AWAY", problem, `${fix}; until then the tokens in memory count`);
     return error;
   }

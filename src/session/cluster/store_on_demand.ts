@@ -37,6 +37,10 @@ export class StoreOnDemand implements SessionStore, RemoteStore {
     return this.#store?.problem;
   }
 
+  get stays(): boolean {
+    return this.#store?.stays ?? false;
+  }
+
   read(): Stored {
     return this.#store?.read() ?? NOTHING;
   }

@@ -1,4 +1,4 @@
-import { type Connection, Unreachable } from "./connection.ts";
+import { CHECK_SERVER, type Connection, Unreachable } from "./connection.ts";
 
 /**
  * What is kept of a session. Of two the one with the higher number counts: numbers are given with the
@@ -108,7 +108,7 @@ export async function exchange(
   const answer = await connection.run(SCRIPT, keys, words, limitMs);
   const [number, id, data, next, held, freeIn] = Array.isArray(answer) ? answer : [];
   if (![number, next, held, freeIn].every((each) => Number.isSafeInteger(Number(each)))) {
-    throw new Unreachable("what answers there is no Redis server");
+    throw new Unreachable("what answers there is no Redis server", { fix: CHECK_SERVER });
   }
   return {
     kept: { number: Number(number), id: `${id}`, data: `${data}` },

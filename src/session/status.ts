@@ -45,7 +45,7 @@ export interface SessionStatus {
   portalUrl?: string;
   /** Absolute path of the `.env`; absent: memory only, or a store. */
   envFile?: string;
-  /** Host and port of the store that other machines share. */
+  /** Host and port of the store that other machines share; absent: none, or not saved there. */
   store?: string;
   /** Where each setting that is set came from, by variable name. */
   settings: Readonly<Record<string, SettingOrigin>>;
@@ -77,6 +77,7 @@ export function statusOf(
   const clientId = settings.text("clientId");
   const { portalUrl } = settings;
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
+  const isSaved = !notices.has("NOT_SAVED");
   const told = noticesOf(configuration, notices, state);
   const notes = told.filter(({ level }) => level === "note").map(sentenceOf);
   return {
@@ -92,8 +93,8 @@ export function statusOf(
     canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, state),
     source: tokens?.source ?? "none",
     ...(portalUrl !== undefined && { portalUrl }),
-    ...(envFile !== undefined && !notices.has("NOT_SAVED") && { envFile }),
-    ...(storeHost !== undefined && { store: storeHost }),
+    ...(isSaved && envFile !== undefined && { envFile }),
+    ...(isSaved && storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
     warnings: told.filter(({ level }) => level === "warning").map(sentenceOf),
     ...(notes.length > 0 && { notes }),
@@ -106,8 +107,9 @@ export function statusOf(
  * Whether the settings have all that a login needs, so that the command line asks nobody. A password of
  * the environment must not go to an address of a `.env`, which a copied project may bring along.
  */
-export function logsInUnasked({ settings, store }: SessionStatus): boolean {
-  const isElsewhere = store !== undefined || settings[VARIABLES.tokenCommand] !== undefined;
+export function logsInUnasked({ settings }: SessionStatus): boolean {
+  const isElsewhere = [VARIABLES.store, VARIABLES.tokenCommand]
+    .some((name) => settings[name] !== undefined);
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
   if (isElsewhere || needed.some((name) => settings[name] === undefined)) return false;
   return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");

@@ -1,9 +1,48 @@
 /** A store that answers and refuses: what is said then, of a save, a logout and a look. */
 import { assertEquals, assertMatch } from "@std/assert";
+import { statusText } from "../../src/display/status_text.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
+import { call, inCluster } from "./in_cluster.ts";
+
+testNeeding(
+  NO_REDIS,
+  "a login that could not be saved is said to be in memory only, until it is saved",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const one = session();
+      await server.tell("CONFIG SET maxmemory 1");
+      await one.login({ force: true });
+      const status = one.status();
+      assertEquals([status.state, status.store], ["valid", undefined]);
+      assertEquals(status.notices.map(({ code }) => code), ["NOT_SAVED"]);
+      assertMatch(status.warnings.join(), /^the session is kept in memory only: Cannot use the se/);
+      assertEquals(statusText(status).includes("kept in the store"), false);
+      // It is away in another way now, and the session still unsaved.
+      await server.kill();
+      world.clock.advance(1_700);
+      await call(one);
+      // Nor could it be refreshed in good time.
+      const codes = one.status().notices.map(({ code }) => code);
+      assertEquals(codes, ["NOT_SAVED", "EARLY_REFRESH_FAILED"]);
+      await server.start();
+      world.clock.advance(60);
+      assertEquals(await call(one), 200);
+      assertEquals([one.status().warnings, typeof one.status().store], [[], "string"]);
+    }),
+);
+
+Deno.test("where there are no tokens none are said to count", async () => {
+  await using world = portless();
+  const session = world.another({ store: "redis://127.0.0.1:9", timeoutMs: 400 });
+  await rejection(session.accessToken());
+  const [warning = ""] = session.status().warnings;
+  assertMatch(warning, /the connection was refused; start it/);
+  assertEquals(warning.includes("tokens in memory"), false);
+  assertEquals(session.status().notices.map(({ code }) => code), ["STORE_AWAY"]);
+});
 
 testNeeding(
   NO_REDIS,

@@ -68,8 +68,10 @@ async function copyFrom(like: string, envFile: string | undefined): Promise<void
 
 /** A session in memory ends with this command. Commands that log in by themselves do not need it. */
 function tellIfNotNeeded(found: SessionStatus): void {
-  const { envFile, store, source } = found;
+  const { envFile, store, source, notices } = found;
   if (envFile !== undefined || store !== undefined || source === "command") return;
+  // A place is named already, and the warning tells what is wrong with it.
+  if (notices.some(({ code }) => code === "NOT_SAVED")) return;
   say(
     logsInUnasked(found)
       ? "nothing is kept, and this login is not needed: fetch and token log in by themselves with " +

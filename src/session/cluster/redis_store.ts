@@ -64,6 +64,8 @@ export class RedisStore {
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
   #known: Latest = { number: 0, id: "", data: "", replacesUpTo: -1, stored: NOTHING };
+  /** The id of what the store held when it was last asked. */
+  #keptId = "";
   /** The number of what the session knows. */
   #seenNumber = 0;
   #looking: Promise<Answer> | undefined;
@@ -284,6 +286,7 @@ export class RedisStore {
     const all = { ...request, known, keepMs };
     const answer = await exchange(this.#connection, name, all, limitMs);
     const { kept } = answer;
+    this.#keptId = kept.id;
     const isNews = () => {
       const { id, number, replacesUpTo } = this.#known;
       return kept.number > replacesUpTo && (kept.number !== number || kept.id !== id);
@@ -303,7 +306,7 @@ export class RedisStore {
     }
     this.#problem = undefined;
     this.#stays = false;
-    this.#notices.clear("STORE_AWAY", "STORE_UNREAD", "STORE_EMPTY");
+    this.#notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
     if (this.#known.id === "") {
       const { account, host } = this.#address;
       const whose = account === undefined ? "without an account name" : `of ${account}`;
@@ -321,7 +324,15 @@ export class RedisStore {
     );
     const { problem, fix } = this.#problem = error;
     this.#stays = unreachable.stays;
-    this.#notices.set("STORE_AWAY", problem, `${fix}; until then the tokens in memory count`);
+    this.#notices.clear("STORE_UNREAD");
+    const { id, stored: { tokens } } = this.#known;
+    const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory count`;
+    const isUnsaved = tokens !== undefined && id !== this.#keptId;
+    const inMemory = `the session is kept in memory only: ${problem}`;
+    this.#notices.replace({
+      NOT_SAVED: isUnsaved ? { problem: inMemory, fix: next } : undefined,
+      STORE_AWAY: isUnsaved ? undefined : { problem, fix: next },
+    });
     return error;
   }
 

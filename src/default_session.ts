@@ -300,7 +300,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  *
  * @returns The status. Its `ended` tells how far the logout went: `here`, `provider` or `everywhere`; one
  * of its `notes` says it in words. It is no error if the provider does not help.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens are still in the file.
+ * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens are still in the
+ * file or the store.
  * @throws {TypeError} If `everywhere` and `revoke: false` are both given.
  *
  * @example

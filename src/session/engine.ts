@@ -381,15 +381,22 @@ export class Engine {
     this.notices.clear("DEVICE_NOT_CONFIRMED");
     // Also if the store cannot be written: what is still in it should be of no use to anybody.
     const told: Told = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
-    if (written?.kind === "failed") throw written.problem;
-    if (this.current.kind !== "none") return told.ended;
     const { place } = this.#configuration;
+    const remotely = told.text === undefined ? "" : `; ${told.text}`;
+    if (written?.kind === "failed") {
+      const { problem, fix, cause } = written.problem;
+      if (!this.store.remote) throw written.problem;
+      const here = hadSession ? "signed out here" : "there was no session to end here";
+      const there = hadSession ? "still holds the tokens" : "may still hold tokens";
+      const all = `${problem} (${here}${remotely}; ${place} ${there})`;
+      throw new ConfigError("STORE_UNREACHABLE", all, fix, cause);
+    }
+    if (this.current.kind !== "none") return told.ended;
     const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
     this.notices.clear("STORED_IGNORED");
     const here = hadSession
       ? `signed out here: ${holders} no tokens any more`
       : `there was no session to end: ${holders} no tokens`;
-    const remotely = told.text === undefined ? "" : `; ${told.text}`;
     const isMissed = remote === "everywhere" && !hadSession;
     this.notices.set("SIGNED_OUT", `${here}${remotely}`, isMissed ? TO_END_OTHERS : "");
     return told.ended;

@@ -46,6 +46,49 @@ Deno.test("where there are no tokens none are said to count", async () => {
 
 testNeeding(
   NO_REDIS,
+  "a logout that a store cannot take says how far it went, and what to do",
+  () =>
+    inCluster(async ({ server, session }) => {
+      const one = session();
+      await one.login();
+      await server.tell("CONFIG SET maxmemory 1");
+      for (
+        const [everywhere, how] of [
+          [false, "signed out here; also at the provider"],
+          [true, "signed out here; also at the provider, on all devices"],
+        ] as const
+      ) {
+        const each = session();
+        await each.login();
+        const { code, message } = await rejection(each.logout({ everywhere }));
+        assertEquals(code, "STORE_UNREACHABLE");
+        assertMatch(
+          message,
+          /^Cannot use the session in the store at \S+: it takes no writes at the moment \(signed/,
+        );
+        assertMatch(
+          message,
+          new RegExp(`\\(${how}; the store at \\S+ still holds the tokens\\); free memory`),
+        );
+        assertMatch(message, / and try again/);
+        assertEquals(each.status().warnings.join().includes("tokens in memory"), false);
+        await server.tell("CONFIG SET maxmemory 0");
+        // What could not be written is written now.
+        assertEquals((await each.logout()).state, "none");
+        await one.login({ force: true });
+        await server.tell("CONFIG SET maxmemory 1");
+      }
+      await server.kill();
+      const { message } = await rejection(session().logout({ everywhere: true }));
+      assertMatch(
+        message,
+        /: the connection was refused \(there was no session to end here; not on other devices: no token is left to do that with; the store at \S+ may still hold tokens\); start it/,
+      );
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a wrong password of the store is told at once, and asked about once",
   () =>
     inFolder(async (folder) => {

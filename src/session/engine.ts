@@ -436,6 +436,8 @@ export class Engine {
     this.#state = next;
     if (before === next) return next;
     const tokens = tokensOf(next);
+    // Another process logged in since.
+    if (tokens) this.notices.clear("SIGNED_OUT");
     if (tokens) this.#mirror.show(tokens, this.#configuration);
     else this.#mirror.clear(before && tokensOf(before), this.#configuration);
     return next;

@@ -1,5 +1,6 @@
 /** A store that answers and refuses: what is said then, of a save, a logout and a look. */
 import { assertEquals, assertMatch } from "@std/assert";
+import type { Session } from "../../mod.ts";
 import { statusText } from "../../src/display/status_text.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
@@ -86,6 +87,28 @@ testNeeding(
       );
     }),
 );
+
+for (const file of [true, false]) {
+  testNeeding(
+    file ? undefined : NO_REDIS,
+    `what is said of a logout goes when another process logs in, ${file ? "file" : "store"}`,
+    async () => {
+      const says = async (a: Session, b: Session) => {
+        await a.login();
+        await b.accessToken();
+        await b.logout();
+        const codes = () => b.status().notices.map(({ code }) => code);
+        assertEquals(codes(), ["SIGNED_OUT"]);
+        await a.login({ force: true });
+        await b.accessToken();
+        assertEquals([b.status().state, codes()], ["valid", []]);
+      };
+      if (!file) return await inCluster(({ session }) => says(session(), session()));
+      await using world = portless({ file: true });
+      await says(world.session, world.another());
+    },
+  );
+}
 
 testNeeding(
   NO_REDIS,

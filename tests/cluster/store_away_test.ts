@@ -56,6 +56,26 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "a login without the lock is saved, whatever parts of a millisecond its clock tells",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      // As performance.timeOrigin and performance.now() give it.
+      const now = () => world.clock.now() + 0.123456;
+      // The lock cannot be had, and then the session can be saved.
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        await world.options.sleep?.(ms, signal);
+        const { state } = one.status();
+        if (state === "valid") await server.tell("CONFIG SET maxmemory 0");
+      };
+      const one = session({ now, sleep });
+      await server.tell("CONFIG SET maxmemory 1");
+      await one.login({ force: true });
+      assertEquals(await session().accessToken(), await one.accessToken());
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a store that lost its data has it again from whoever comes",
   () =>
     inCluster(async ({ server, session, world }) => {

@@ -177,7 +177,9 @@ export class RedisStore {
 
   /** The number of a write, later than all that is known. */
   #nextNumber({ state, number }: NumberedLock): number {
-    const given = state === "away" ? this.#configuration().world.now() * 1_000 : number;
+    // The store takes whole numbers only.
+    const now = () => Math.ceil(this.#configuration().world.now() * 1_000);
+    const given = state === "away" ? now() : number;
     return Math.max(given, this.#known.number + 1);
   }
 

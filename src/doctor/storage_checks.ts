@@ -146,7 +146,7 @@ interface Found {
   readonly tokens?: Tokens | undefined;
 }
 
-/** Asks the store that other machines share, as a session does, and writes nothing to it. */
+/** Asks the store that other machines share whether it does what a session needs. Nothing stays there. */
 export async function checkStore(
   configuration: Configuration,
   signal: AbortSignal | undefined,
@@ -156,10 +156,10 @@ export async function checkStore(
   try {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
-    await store.look(configuration.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
+    await store.probe(configuration.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
     const { problem } = store;
-    if (problem) return { checks: [failedCheck(name, problem)] };
     const { tokens } = store.read();
+    if (problem) return { checks: [failedCheck(name, problem)], tokens };
     const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
     const warnings = notices.all.filter(({ level }) => level === "warning")
       .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));

@@ -10,6 +10,30 @@ import { call, inCluster } from "./in_cluster.ts";
 
 testNeeding(
   NO_REDIS,
+  "doctor() finds a store that takes no writes, and leaves no trace in one that does",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const one = session();
+      const found = async () =>
+        (await one.doctor()).checks.filter(({ name }) => name === "store")
+          .map(({ level, message, fix }) => [level, message, fix]);
+      assertEquals(await found(), [["ok", "answers, and holds no session", undefined]]);
+      // A lock of a moment, beside the session's.
+      while (!(await server.tell("DBSIZE")).startsWith(":0"));
+      await one.login();
+      await server.tell("CONFIG SET maxmemory 1");
+      const [[level, message, fix] = []] = await found();
+      assertEquals(level, "fail");
+      assertMatch(message ?? "", /it takes no writes at the moment$/);
+      assertMatch(fix ?? "", /^free memory there/);
+      // What it holds is read, and tried at the API.
+      const token = (await session().doctor()).checks.find(({ name }) => name === "token");
+      assertEquals([token?.level, world.refreshes()], ["ok", 0]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a login that could not be saved is said to be in memory only, until it is saved",
   () =>
     inCluster(async ({ server, session, world }) => {

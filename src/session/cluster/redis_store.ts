@@ -34,6 +34,11 @@ const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 
+/** What a probe leaves if its process ends in the middle of it is gone then. */
+const PROBE_MS = 1_000;
+
+const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
+
 /** How often a login or a logout is written where others write at the same time. */
 const MOST_WRITES = 5;
 
@@ -63,7 +68,7 @@ export class RedisStore {
   readonly #seal: Seal | undefined;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
-  #known: Latest = { number: 0, id: "", data: "", replacesUpTo: -1, stored: NOTHING };
+  #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
   /** The id of what the store held when it was last asked. */
   #keptId = "";
   /** The number of what the session knows. */
@@ -119,6 +124,24 @@ export class RedisStore {
     // One question for all calls of this moment, so that no one's signal ends it.
     const ask = (limitMs: number) =>
       this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
+    await this.#untilReached(ask, waitMs, signal);
+  }
+
+  /**
+   * Looks, and then takes a lock and gives it back: a store that takes no writes answers a look all the
+   * same. The lock is beside the session's, so that nobody waits for it, and no trace of it stays.
+   */
+  async probe(waitMs: number, signal?: AbortSignal): Promise<void> {
+    await this.look(waitMs, signal);
+    if (this.#problem) return;
+    const name = `${this.#address.name}:probe`;
+    const request = { known: NOTHING_KNOWN, keepMs: PROBE_MS, owner: crypto.randomUUID() };
+    const ask = async (limitMs: number) => {
+      const all = { ...request, lockMs: PROBE_MS };
+      const answer = await exchange(this.#connection, name, all, limitMs);
+      await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
+      return answer;
+    };
     await this.#untilReached(ask, waitMs, signal);
   }
 

@@ -136,3 +136,42 @@ for (
       assertMatch(told, outcome);
     }));
 }
+
+for (
+  const line of [
+    "password=Gehe1m",
+    "Password for ada: Gehe1m",
+    '{"password": "Gehe1m"}',
+    "DB_PASSWORD: Gehe1m",
+    "client_secret: Gehe1mabcdefgh12",
+    "+ curl --password Gehe1m https://host/x",
+    "+ curl -u ada:Gehe1m https://host/x",
+    "https://ada:Gehe1m@host/x not found",
+    "authorization: Basic YWRhOkdlaGUxbQ==",
+    "token=Gehe1m",
+  ]
+) {
+  Deno.test(`a last line that may hold a secret is withheld: ${line.slice(0, 24)}`, async () => {
+    const session = createSession({ tokenCommand: printing("", 1, line) });
+    const { message } = await rejection(session.accessToken());
+    assertMatch(message, / ended with status 1 and said: \[withheld: it may hold a secret\]; run/);
+  });
+}
+
+for (
+  const line of [
+    "ada@host: Permission denied (publickey,password).",
+    "Host key verification failed.",
+    "ssh: Could not resolve hostname login-node: Name or service not known",
+    "kinit: Password incorrect while getting initial credentials",
+    "platform-auth: There is no session; run platform-auth login first",
+    "Cannot get a token: the provider does not answer",
+    "sudo: a password is required",
+  ]
+) {
+  Deno.test(`a last line that only names a password or a token is shown: ${line}`, async () => {
+    const session = createSession({ tokenCommand: printing("", 1, line) });
+    const { message } = await rejection(session.accessToken());
+    assertEquals(message.includes(` and said: ${line}; run`), true, message);
+  });
+}

@@ -149,13 +149,25 @@ function readToken(text: string): Secret | undefined {
   }
 }
 
+/** What shows that a line may hold a secret that nobody here knows, such as one of another machine. */
+const SECRET_SIGNS: readonly RegExp[] = [
+  // A token.
+  /[\w~+/=-]{32}|eyJ/,
+  // A name and its value. Before that of a password there may be words: "Password for ada: …".
+  /(pass(word|wd|phrase|code|wort)?|pwd)(?![a-z])[\w-]*["']?(\s+[\w.@-]+){0,3}\s*[:=]\s*\S/i,
+  /(secret|credentials?|authorization|api.?key)(?![a-z])[\w-]*["']?\s*[:=]\s*\S/i,
+  /(token|key)\s*=\s*\S/i,
+  // Words of a command line that a shell repeats, and an address with a user and a password.
+  /\s--[\w-]*(pass|secret|token)[\w-]*\s+\S|\s-u\s*\S+:\S/i,
+  /:\/\/[^\s/]*@/,
+];
+
 /** The last line of what a command said, unless it may hold a secret. */
 function quoted(errors: string, secrets: readonly Secret[]): string {
   const line = errors.trim().split("\n").at(-1) ?? "";
   if (line === "") return "";
-  // A token that nobody here knows, such as one of the machine where the command runs.
-  const shown = /[\w~+/=-]{32}|eyJ/.test(line)
-    ? "[withheld: it may hold a token]"
+  const shown = SECRET_SIGNS.some((sign) => sign.test(line))
+    ? "[withheld: it may hold a secret]"
     : redact(line, secrets);
   return ` and said: ${shown}`;
 }

@@ -160,7 +160,9 @@ export async function checkStore(
     const { problem } = store;
     const { tokens } = store.read();
     if (problem) return { checks: [failedCheck(name, problem)], tokens };
-    const message = tokens ? "answers, and holds a session" : "answers, and holds no session";
+    const isIgnored = notices.has("STORED_IGNORED");
+    const held = tokens ? "a session" : isIgnored ? "a session that cannot be used" : "no session";
+    const message = `answers, and holds ${held}`;
     const warnings = notices.all.filter(({ level }) => level === "warning")
       .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
     return { checks: [{ name, level: "ok", message }, ...warnings], tokens };

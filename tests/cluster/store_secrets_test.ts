@@ -78,6 +78,25 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "doctor() says of another key what the store holds, and whom a login would shut out",
+  () =>
+    inCluster(async ({ session }) => {
+      await session().login();
+      const { checks } = await session({ storeKey: newStoreKey() }).doctor();
+      const found = checks.filter(({ name }) => name === "store");
+      assertEquals(found.map(({ level }) => level), ["ok", "warn"]);
+      assertEquals(found[0]?.message, "answers, and holds a session that cannot be used");
+      assertMatch(found[1]?.message ?? "", /was saved with another AUTH_STORE_KEY/);
+      assertEquals(
+        found[1]?.fix,
+        "set the same key on all machines, or run login(): machines with the other key cannot " +
+          "read that session then",
+      );
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a password that the store does not accept is told, and not shown",
   () =>
     inFolder(async (folder) => {

@@ -386,7 +386,11 @@ export class RedisStore {
         "STORED_IGNORED",
         `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY ` +
           "or an earlier version, or changed since, and is ignored",
-        ["set the same key on all machines, or run ", { call: "login" }],
+        [
+          "set the same key on all machines, or run ",
+          { call: "login" },
+          ": machines with the other key cannot read that session then",
+        ],
       );
       return undefined;
     }

@@ -46,7 +46,7 @@ export async function diagnose(
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
   const { configuration } = session;
-  if (configuration.isByCommand) return await diagnoseCommand(configuration, signal);
+  if (configuration.isByCommand) return await diagnoseCommand(configuration, options, signal);
   const stored = configuration.isInStore ? await checkStore(configuration, signal) : undefined;
   // A session that has not asked the store yet holds nothing.
   const found = session.tokens ? undefined : stored?.tokens;
@@ -77,6 +77,7 @@ export async function diagnose(
 /** A session whose tokens come from a command needs no provider and writes no file. */
 async function diagnoseCommand(
   configuration: Configuration,
+  { login = false }: DoctorOptions,
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
   const { check, tokens } = await checkTokenCommand(configuration, signal);
@@ -88,9 +89,17 @@ async function diagnoseCommand(
     ...checkProxy(configuration, null),
     api.finding,
     ...await checkToken("token", api, tokens, configuration, signal),
+    ...(login ? [NO_LOGIN] : []),
     checkPermissions(configuration),
   ]);
 }
+
+const NO_LOGIN: Finding = {
+  name: "login",
+  level: "skip",
+  message: "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
+  fix: "run platform-auth doctor --login where the command runs",
+};
 
 /** The diagnosis where the settings cannot even be read. */
 export function undiagnosed(error: AuthError): Diagnosis {

@@ -65,6 +65,21 @@ Deno.test("a store beside a command is not used, and that is said", async () => 
   assertEquals(checks.find(({ name }) => name === "permissions")?.message.includes(":1"), false);
 });
 
+Deno.test("doctor() does not try a login beside a command, and says so", async () => {
+  await using world = portless();
+  const session = world.another({ tokenCommand: printing(jwt({ exp: 4e9 })) });
+  const logins = async (login: boolean) =>
+    (await session.doctor({ login })).checks.filter(({ name }) => name === "login");
+  assertEquals(await logins(false), []);
+  assertEquals(await logins(true), [{
+    name: "login",
+    level: "skip",
+    message: "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
+    fix: "run platform-auth doctor --login where the command runs",
+  }]);
+  assertEquals(world.sent, []);
+});
+
 Deno.test("the port of a store is told where its address leaves it out", async () => {
   await using world = portless();
   const { store } = world.another({ store: "rediss://user:word@store.example" }).status();

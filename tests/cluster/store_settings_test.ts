@@ -12,6 +12,14 @@ import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 const cases: [string, SessionOptions, string, RegExp][] = [
   ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],
+  [
+    "a query in its address",
+    { store: "redis://127.0.0.1/0?password=Gehe1m" },
+    ...[
+      "INVALID_SETTING",
+      /it has a query \(\?…\), which is not used; write user and pass/,
+    ] as const,
+  ],
   ["plain text", { store: "redis://10.1.2.3" }, "INVALID_SETTING", /lie there for all to read/],
   ...["/one", "/-1", "/1.5", "/0/1"].map((path): typeof cases[number] => [
     `the path ${path}`,
@@ -47,6 +55,7 @@ for (const [what, options, code, message] of cases) {
       const error = await rejection(attempt());
       assertEquals(error.code, code, error.message);
       assertMatch(error.message, message);
+      assertEquals(Deno.inspect(error).includes("Gehe1m"), false);
     }
     assertEquals(world.sent, []);
   });

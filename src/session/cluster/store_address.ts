@@ -27,6 +27,10 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === "") {
     throw invalid("it is no address such as redis://127.0.0.1:6379 or rediss://user:password@host");
   }
+  if (url.search !== "") {
+    const fix = "write user and password before the host, as in rediss://user:password@host";
+    throw invalid("it has a query (?…), which is not used", fix);
+  }
   if (!/^(\/\d*)?$/.test(url.pathname)) {
     throw invalid("its path is no number of a database, such as /0");
   }

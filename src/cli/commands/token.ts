@@ -8,7 +8,8 @@ export const command = defineCommand({
   synonyms: ["accesstoken", "bearer", "jwt", "print"],
   description: `Prints a current access token and nothing else, refreshed if needed.
 Treat it as a password. Without a session it logs in by itself where user name
-and password are set, in the .env or in the environment.`,
+and password are set, in the .env or in the environment; not where AUTH_STORE is
+set, which keeps the session of all machines.`,
   options: {
     "min-valid": {
       type: "string",

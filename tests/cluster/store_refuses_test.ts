@@ -136,17 +136,18 @@ for (const file of [true, false]) {
 
 testNeeding(
   NO_REDIS,
-  "a wrong password of the store is told at once, and asked about once",
+  "a password of the store that is wrong or not given is told at once, and asked about once",
   () =>
     inFolder(async (folder) => {
       await using server = await startRedis(folder, true, ["--requirepass", "Right-Word-1"]);
       await using world = portless();
-      const store = server.url.replace("//", "//:Wrong-Word-1@");
-      const session = world.another({ store });
-      for (const use of [() => session.accessToken(), () => session.login()]) {
-        const error = await rejection(use());
-        assertEquals(error.code, "STORE_UNREACHABLE");
-        assertMatch(error.message, /; correct the user and the password in AUTH_STORE/);
+      for (const store of [server.url, server.url.replace("//", "//:Wrong-Word-1@")]) {
+        const session = world.another({ store });
+        for (const use of [() => session.accessToken(), () => session.login()]) {
+          const error = await rejection(use());
+          assertEquals(error.code, "STORE_UNREACHABLE");
+          assertMatch(error.message, /; correct the user and the password in AUTH_STORE/);
+        }
       }
       assertEquals(world.pauses, []);
     }),

@@ -171,7 +171,7 @@ const NO_WRITES = "it takes no writes at the moment";
 
 const KNOWN: readonly KnownAnswer[] = [
   {
-    says: /WRONGPASS|NOAUTH|ERR AUTH/,
+    says: /WRONGPASS|NOAUTH|ERR AUTH|unauthenticated/,
     words: "it does not accept the user or password of AUTH_STORE",
     fix: "correct the user and the password in AUTH_STORE, and try again",
     stays: true,

@@ -593,6 +593,8 @@ export class Engine {
     this.#changes.push(change);
     this.#refreshing?.wake?.();
     try {
+      // A store that takes no writes gives no lock, but tells which tokens a logout ends.
+      if (isLogout(change)) await this.store.remote?.look(STORE_WAIT_WITH_VALID_TOKEN_MS, signal);
       await this.#transaction(() => Promise.resolve(), { ...wait, signal });
     } catch (error) {
       // Its wait for the lock also ends when a refresh of this session applied it.

@@ -103,6 +103,9 @@ testNeeding(
         await one.login({ force: true });
         await server.tell("CONFIG SET maxmemory 1");
       }
+      // A process that only now learns of the session ends it at the provider all the same.
+      const fresh = await rejection(session().logout());
+      assertMatch(fresh.message, /\(signed out here; also at the provider; the store at \S+ still/);
       await server.kill();
       const { message } = await rejection(session().logout({ everywhere: true }));
       assertMatch(

@@ -81,7 +81,7 @@ interface Refreshing {
   wake?: () => void;
 }
 
-/** A login or a logout. It changes nothing until it is applied by whoever of this session has the lock. */
+/** A login or a logout. It changes nothing until a transaction of this session applies it. */
 interface Change {
   /** Its place in the order in which logins and logouts began: the later one wins. */
   readonly order: number;
@@ -119,8 +119,8 @@ export type SignOut = "keep" | "revoke" | "everywhere";
 
 /**
  * Keeps the tokens of one session current, in memory, in its store and in the process environment.
- * All that changes of a session changes here, and only while this session has its store's lock, but
- * for what the API says of a token.
+ * Logins, logouts and refreshes are applied in a transaction, with the lock where the store has one.
+ * What other processes wrote is taken over at any time.
  */
 export class Engine {
   readonly notices = new Notices();
@@ -132,7 +132,7 @@ export class Engine {
   #state: SessionState | undefined;
   /** What the store held when the state last followed it: another object is news. */
   #seen: Stored = NOTHING;
-  /** Transactions under way: what the store holds meanwhile is this session's own half-done work. */
+  /** Transactions under way. While one runs, the store may hold half of what this session writes. */
   #transactions = 0;
   /** The last write: those of one session follow each other, also where it has not the lock. */
   #writing: Promise<unknown> = Promise.resolve();

@@ -29,7 +29,7 @@ export type Written =
 export type WrittenBy =
   /** A login or a logout: they take the place of all that others wrote meanwhile. */
   | "change"
-  /** A refresh: what others wrote since the transaction looked stays, but for a refusal. */
+  /** A refresh: it does not overwrite tokens that others wrote since the transaction looked. */
   | "refresh"
   /**
    * A refresh that was refused: it gives way to the tokens that a late holder of the lock got for the

@@ -29,7 +29,7 @@ import { type StoreAddress, storeAddress } from "./store_address.ts";
 
 /** One answer must not take longer: a new connection may find another server. */
 const ANSWER_MS = 2_000;
-/** What is said of a lock may be lost with a connection. */
+/** The message that a lock is free can get lost with a connection: so often one looks all the same. */
 const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -146,7 +146,7 @@ export class RedisStore {
   }
 
   async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
-    // Who waits outlasts a holder that was killed, and a holder's work, which gives up before.
+    // The lock ends before the wait for it does: who waits gets it even if the holder was killed.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(owner, wait);
     try {

@@ -112,11 +112,12 @@ const PIPED =
 
 /** The commands that do what the library says to call. */
 export const COMMAND_WORDS: Words = {
-  call({ options }) {
+  call(call) {
+    const options = call.call === "login" ? call.options : undefined;
     if (options?.portalToken) return PIPED;
     if (options?.strategy) return `platform-auth login --${options.strategy}`;
     if (options?.force) return "platform-auth login --force";
-    return "platform-auth login";
+    return `platform-auth ${call.call}`;
   },
   inProgram: ({ inTerminal = "" }) => inTerminal,
 };

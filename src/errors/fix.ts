@@ -2,15 +2,17 @@
  * What a message tells its reader to call. The library and the command line put it into words of their
  * own.
  */
-export interface Call {
-  readonly call: "login";
-  readonly options?: {
-    readonly force?: true;
-    readonly strategy?: "portal";
-    /** With the string that the portal's "Copy Token" gives. */
-    readonly portalToken?: true;
-  };
-}
+export type Call =
+  | {
+    readonly call: "login";
+    readonly options?: {
+      readonly force?: true;
+      readonly strategy?: "portal";
+      /** With the string that the portal's "Copy Token" gives. */
+      readonly portalToken?: true;
+    };
+  }
+  | { readonly call: "logout" };
 
 /** A part of a fix that only a program can do; the command line leaves it out or says something else. */
 export interface InProgram {
@@ -29,11 +31,12 @@ export interface Words {
 
 /** The words of a program or a notebook. */
 const LIBRARY: Words = {
-  call: ({ options }) => {
+  call: (call) => {
+    const options = call.call === "login" ? call.options : undefined;
     if (options?.portalToken) return "login({ portalToken }) with the string from the portal";
     if (options?.strategy) return `login({ strategy: "${options.strategy}" })`;
     if (options?.force) return "login({ force: true })";
-    return "login()";
+    return `${call.call}()`;
   },
   inProgram: (part) => part.inProgram,
 };

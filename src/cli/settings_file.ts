@@ -56,9 +56,8 @@ export async function saveSettings(
     const isAsSeen = (now: ReadonlyMap<string, string>) => {
       const changed = [...changes.keys()].filter((name) => now.get(name) !== seen.get(name));
       if (changed.length === 0) return true;
-      const problem = `Cannot write ${path}: another program has just changed ${
-        changed.join(", ")
-      }`;
+      const names = changed.join(", ");
+      const problem = `Cannot write ${path}: another program has just changed ${names}`;
       throw new ConfigError("ENV_FILE", problem, "run this command again");
     };
     await updateEnvFile(file, changes, lock.state === "held", isAsSeen, template);

@@ -24,6 +24,8 @@ interface Package {
     url: string;
     socket: { connectTimeout: number; reconnectStrategy: false };
   }): Client;
+  /** The error of a connection that was not made in the time for it. */
+  readonly ConnectionTimeoutError: new () => Error;
 }
 
 /** What is told of a store that did not answer. */
@@ -65,12 +67,12 @@ export interface Listening extends Disposable {
  */
 export class Connection {
   readonly #url: URL;
-  readonly #createClient: Package["createClient"];
+  readonly #package: Package;
   readonly #timeout: World["timeout"];
 
-  private constructor(url: URL, { createClient }: Package, timeout: World["timeout"]) {
+  private constructor(url: URL, found: Package, timeout: World["timeout"]) {
     this.#url = url;
-    this.#createClient = createClient;
+    this.#package = found;
     this.#timeout = timeout;
   }
 
@@ -127,10 +129,13 @@ export class Connection {
     const ms = Math.max(1, Math.ceil(limitMs));
     // The client cannot end a connection that is being made: only this time does.
     const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
-    const client = this.#createClient({ url: this.#url.href, socket });
+    const { createClient, ConnectionTimeoutError } = this.#package;
+    const client = createClient({ url: this.#url.href, socket });
+    const explained = (error: unknown) =>
+      error instanceof ConnectionTimeoutError ? new TooLate(NO_ANSWER) : unreachable(error);
     const failed = Promise.withResolvers<never>();
     // Without a listener an error ends the process.
-    client.on("error", (error) => failed.reject(unreachable(error)));
+    client.on("error", (error) => failed.reject(explained(error)));
     const limit = this.#timeout(ms);
     const late = () => failed.reject(new TooLate(NO_ANSWER));
     limit.addEventListener("abort", late);
@@ -138,7 +143,7 @@ export class Connection {
     signal?.addEventListener("abort", abort);
     try {
       const done = client.connect().then(() => work(client)).catch((error) => {
-        throw unreachable(error);
+        throw explained(error);
       });
       return await Promise.race([done, failed.promise]);
     } catch (error) {
@@ -218,7 +223,6 @@ export const CHECK_SERVER =
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
-  if (message === "Connection timeout") return new TooLate(NO_ANSWER);
   // What the server answers begins with a word in capitals.
   const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (answered === undefined) {

@@ -26,7 +26,7 @@ export {
   refresh,
   status,
 } from "./src/default_session.ts";
-export type { Download, DownloadOptions, DownloadProgress } from "./src/download/download.ts";
+export type { Download, DownloadOptions, DownloadProgress } from "./src/api/download.ts";
 export type {
   DownloadAllOptions,
   DownloadItem,
@@ -34,9 +34,9 @@ export type {
   Downloads,
   DownloadsProgress,
   FailedDownload,
-} from "./src/download/download_all.ts";
+} from "./src/api/download_all.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
-export type { Check, Diagnosis } from "./src/display/diagnosis.ts";
+export type { Check, Diagnosis } from "./src/show/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";
 export {
   ApiError,
@@ -63,11 +63,11 @@ export {
 export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
 export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";
-export type { Ask } from "./src/runtime/world.ts";
+export type { Ask } from "./src/platform/world.ts";
 export { parsePortalToken } from "./src/session/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
 export type { SettingOrigin } from "./src/settings/settings.ts";
 export type { Notice, NoticeCode } from "./src/session/notices.ts";
 export type { SessionStatus } from "./src/session/status.ts";
-export type { TokenSource } from "./src/values/tokens.ts";
+export type { TokenSource } from "./src/provider/tokens.ts";

@@ -9,7 +9,7 @@ import type { Metafile } from "esbuild";
 import ts from "typescript";
 
 /** What starts and logs in. What only others load on demand would make the first import longer for nothing. */
-const ROOTS = ["mod.ts", "src/session/login.ts", "src/provider/checks.ts", "src/files/git.ts"];
+const ROOTS = ["mod.ts", "src/session/login.ts", "src/provider/checks.ts", "src/platform/git.ts"];
 
 /**
  * Puts functions in parentheses: those at the top level, the bodies of the bundled modules, and those

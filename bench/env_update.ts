@@ -1,5 +1,5 @@
-import { editEnvText } from "../src/dotenv/text.ts";
-import { updateEnvFile } from "../src/dotenv/file.ts";
+import { editEnvText } from "../src/settings/env_text.ts";
+import { updateEnvFile } from "../src/settings/env_file.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type Part, rounds, sizesUpTo } from "./part.ts";
 import { figure, rangeText, ratioTarget, type Target, valueTarget } from "./report.ts";

@@ -1,8 +1,8 @@
-import type { Download, DownloadOptions } from "./download/download.ts";
-import type { DownloadAllOptions, DownloadItems, Downloads } from "./download/download_all.ts";
+import type { Download, DownloadOptions } from "./api/download.ts";
+import type { DownloadAllOptions, DownloadItems, Downloads } from "./api/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
-import type { Diagnosis } from "./display/diagnosis.ts";
-import { displayableSession } from "./display/displayable.ts";
+import type { Diagnosis } from "./show/diagnosis.ts";
+import { displayableSession } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";

@@ -1,22 +1,22 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
-import type { Download, DownloadOptions } from "./download/download.ts";
-import type { DownloadAllOptions, DownloadItems, Downloads } from "./download/download_all.ts";
+import type { Download, DownloadOptions } from "./api/download.ts";
+import type { DownloadAllOptions, DownloadItems, Downloads } from "./api/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
-import { cancellable, cancellableAnswer } from "./runtime/interrupt.ts";
-import type { Diagnosis } from "./display/diagnosis.ts";
+import { cancellable, cancellableAnswer } from "./platform/interrupt.ts";
+import type { Diagnosis } from "./show/diagnosis.ts";
 import {
   displayable,
   displayableDiagnosis,
   displayableDownload,
   displayableDownloads,
-} from "./display/displayable.ts";
+} from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { LoginOptions, LoginResult } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
-import { displayPath } from "./files/paths.ts";
+import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/front_end.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
@@ -176,7 +176,7 @@ export function makeSession(
       };
       const { configuration, notices: { clockOffsetMs } } = account;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
-        keyDisplay: () => import("./display/key_display.ts"),
+        keyDisplay: () => import("./show/key_display.ts"),
         inLaterCall: (work) =>
           cancellable("respond()", undefined, async (signal, onCounts) => {
             const isWanted = account.isWanted(order);
@@ -236,9 +236,9 @@ export function makeSession(
       .filter((it) => it instanceof AbortSignal);
     const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
     return await cancellable("download()", callers, async (signal) => {
-      const { downloadTo, pathOfFile } = await import("./download/download.ts");
+      const { downloadTo, pathOfFile } = await import("./api/download.ts");
       const path = pathOfFile("download()", file, "as its second argument");
-      const { OF_ONE_FILE, progressLine } = await import("./display/progress.ts");
+      const { OF_ONE_FILE, progressLine } = await import("./show/progress.ts");
       const { monotonic } = engine.world;
       const line = given.onProgress
         ? undefined
@@ -267,8 +267,8 @@ export function makeSession(
     const signals = [given.signal, given.init?.signal].filter((it) => it instanceof AbortSignal);
     const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
     return await cancellable("downloadAll()", callers, async (signal) => {
-      const { downloadItems } = await import("./download/download_all.ts");
-      const { OF_MANY_FILES, progressLine } = await import("./display/progress.ts");
+      const { downloadItems } = await import("./api/download_all.ts");
+      const { OF_MANY_FILES, progressLine } = await import("./show/progress.ts");
       const { monotonic } = engine.world;
       const line = given.onProgress ? undefined : progressLine("files", monotonic, OF_MANY_FILES);
       const options = { ...given, ...(line && { onProgress: line.show }) };

@@ -81,19 +81,14 @@ const FLOORS = [
   "src/default_session.ts",
   "src/session.ts",
   "src/doctor/",
-  "src/display/",
-  "src/download/",
+  "src/show/",
   "src/api/",
   "src/session/",
   "src/provider/",
   "src/settings/",
-  "src/dotenv/",
-  "src/files/",
-  "src/http/",
   "src/notebook/",
-  "src/runtime/",
+  "src/platform/",
   "src/errors/",
-  "src/values/",
   // Text that a command prints.
   "docs/",
   "deno.json",
@@ -152,8 +147,8 @@ Deno.test("imports run from one floor to those below", () => {
     const start = /^src\/cli\b.* -> src\/sandbox\/main\.ts$/;
     assertEquals(upwardIn(graph, FLOORS).filter((each) => !start.test(each)), []);
   }
-  const found = upwardIn(planted("src/values/a.ts", "src/session/b.ts"), FLOORS);
-  assertEquals(found, ["src/values/a.ts -> src/session/b.ts"]);
+  const found = upwardIn(planted("src/platform/a.ts", "src/session/b.ts"), FLOORS);
+  assertEquals(found, ["src/platform/a.ts -> src/session/b.ts"]);
 });
 
 Deno.test("imports of the sandbox run from one floor to those below", () => {
@@ -192,7 +187,7 @@ Deno.test("the demo uses the two public modules only, and nobody uses the demo",
 });
 
 Deno.test("the toolkit for notebooks knows no session, and nobody needs the toolkit", () => {
-  const below = /^src\/(notebook|runtime|errors|values)\//;
+  const below = /^src\/(notebook|platform|errors)\//;
   assertEquals([...toolkit.keys()].filter((path) => !below.test(path)), []);
   for (const graph of [client, commands, sandbox, demo]) {
     assertEquals([...within("src/notebook/", graph).keys()], []);

@@ -1,6 +1,6 @@
-import { mayUseVariable } from "../runtime/environment.ts";
-import { displayPath } from "../files/paths.ts";
-import { isSafeTransport, namesProxy } from "../http/transport.ts";
+import { mayUseVariable } from "../platform/environment.ts";
+import { displayPath } from "../platform/paths.ts";
+import { isSafeTransport, namesProxy } from "../platform/transport.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";

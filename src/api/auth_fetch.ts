@@ -8,9 +8,9 @@ import {
   withToken,
 } from "./headers.ts";
 import { followWithin, isRedirect } from "./redirects.ts";
-import { directClient, networkReason } from "../http/transport.ts";
-import { unlessAborted } from "../runtime/abort.ts";
-import type { World } from "../runtime/world.ts";
+import { directClient, networkReason } from "../platform/transport.ts";
+import { unlessAborted } from "../platform/abort.ts";
+import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
@@ -25,8 +25,8 @@ import {
   typeError,
 } from "../errors/errors.ts";
 import { hideOwnFrames } from "../errors/stack.ts";
-import type { Tokens } from "../values/tokens.ts";
-import { printable } from "../values/wording.ts";
+import type { Tokens } from "../provider/tokens.ts";
+import { printable } from "../errors/wording.ts";
 
 /** The account that a call is made for: its settings and its tokens. */
 export interface ApiAccount {

@@ -6,14 +6,14 @@
  * This file checks answers, and says in errors what the API said.
  */
 import { addressOfCall, type ApiAccount, fetchWithToken } from "./auth_fetch.ts";
-import { unlessAborted } from "../runtime/abort.ts";
-import { retryAfterMs } from "../http/backoff.ts";
-import { IdleWatch } from "../http/idle.ts";
+import { unlessAborted } from "../platform/abort.ts";
+import { retryAfterMs } from "../platform/backoff.ts";
+import { IdleWatch } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { redact, Secret } from "../values/secret.ts";
-import type { Tokens } from "../values/tokens.ts";
-import { counted } from "../values/wording.ts";
+import { redact, Secret } from "../platform/secret.ts";
+import type { Tokens } from "../provider/tokens.ts";
+import { counted } from "../errors/wording.ts";
 
 /** How much of an error or a page is read: its message or title stands at the beginning. */
 const MAX_BEGINNING_LENGTH = 65_536;

@@ -1,12 +1,12 @@
 import { CheckedCall, isPage, NOT_THE_API, type Unusable } from "./checked_call.ts";
 import type { ApiAccount } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
-import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
-import { idleTimeout, Stalled, WAIT_LONGER } from "../http/idle.ts";
+import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
+import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
-import { Pauses } from "../runtime/pauses.ts";
-import { closest } from "../values/wording.ts";
+import { Pauses } from "../platform/pauses.ts";
+import { closest } from "../errors/wording.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
 export interface FetchJsonInit extends RequestInit {

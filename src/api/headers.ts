@@ -1,5 +1,5 @@
 import { typeError } from "../errors/errors.ts";
-import type { Tokens } from "../values/tokens.ts";
+import type { Tokens } from "../provider/tokens.ts";
 
 /**
  * A copy of headers in a form that costs little: a plain object, or pairs where a name may come twice.

@@ -1,5 +1,5 @@
 import { UsageError } from "./output.ts";
-import type { DownloadItem } from "../download/download_all.ts";
+import type { DownloadItem } from "../api/download_all.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**

@@ -1,11 +1,11 @@
-import type { Diagnosis } from "../display/diagnosis.ts";
-import type { Downloads } from "../download/download_all.ts";
+import type { Diagnosis } from "../show/diagnosis.ts";
+import type { Downloads } from "../api/download_all.ts";
 import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import type { Words } from "../errors/fix.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { isDumbTerminal, terminalColumns } from "../runtime/terminal.ts";
-import { jsonText, printable, wrapped } from "../values/wording.ts";
+import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
+import { jsonText, printable, wrapped } from "../errors/wording.ts";
 
 /** The exit statuses. */
 export const OK = 0;
@@ -48,7 +48,7 @@ export async function printJson(value: unknown): Promise<void> {
 export async function printStatus(found: SessionStatus, json: boolean): Promise<number> {
   if (json) await printJson(found);
   else {
-    const { statusText } = await import("../display/status_text.ts");
+    const { statusText } = await import("../show/status_text.ts");
     await printText(statusText(found));
   }
   return needsLogin(found) ? LOGIN_NEEDED : OK;
@@ -161,13 +161,13 @@ function fitted(line: string): string {
 
 /** Prints what a doctor found. */
 export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
-  const { diagnosisText } = await import("../display/status_text.ts");
+  const { diagnosisText } = await import("../show/status_text.ts");
   await printText(diagnosisText(diagnosis));
 }
 
 /** Prints what came of many downloads. */
 export async function printDownloads(downloads: Downloads): Promise<void> {
-  const { downloadsText } = await import("../display/status_text.ts");
+  const { downloadsText } = await import("../show/status_text.ts");
   await printText(downloadsText(downloads));
 }
 

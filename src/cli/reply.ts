@@ -1,6 +1,6 @@
-import { parseEnvText } from "../dotenv/parser.ts";
+import { parseEnvText } from "../settings/env_parser.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
-import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
+import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 
 const ADDRESS = /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i;
 

@@ -1,12 +1,17 @@
-import { lockEnvFile, missingWritePermission, readEnvFile, updateEnvFile } from "../dotenv/file.ts";
-import { ignoreInGit } from "../files/git.ts";
-import { filePath, fileUrl, folderOf } from "../files/paths.ts";
-import { worldOf } from "../runtime/world.ts";
+import {
+  lockEnvFile,
+  missingWritePermission,
+  readEnvFile,
+  updateEnvFile,
+} from "../settings/env_file.ts";
+import { ignoreInGit } from "../platform/git.ts";
+import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
+import { worldOf } from "../platform/world.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { doubtsAbout } from "../settings/doubts.ts";
 import { type SettingName, SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
-import { readClaims } from "../values/tokens.ts";
+import { readClaims } from "../provider/tokens.ts";
 
 /**
  * What the accounts of a subscription share. User name and password are the user's own. Settings that are

@@ -1,6 +1,6 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
-import { environment } from "../runtime/environment.ts";
+import { environment } from "../platform/environment.ts";
 import { logsInUnasked } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import { needsLogin } from "./output.ts";

@@ -1,10 +1,10 @@
 /**
  * Checks what a login and a call need, for `doctor()`. A check changes nothing and shows no secret.
  *
- * The folder may import `display/` and all below it.
+ * The folder may import `show/` and all below it.
  */
-import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../display/diagnosis.ts";
-import { accessText, nextStep } from "../display/status_text.ts";
+import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../show/diagnosis.ts";
+import { accessText, nextStep } from "../show/status_text.ts";
 import { endpointText, settingsFault } from "../provider/provider_settings.ts";
 import { inKernel } from "../errors/front_end.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -14,7 +14,7 @@ import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import type { AuthError } from "../errors/errors.ts";
 import { fixText } from "../errors/fix.ts";
-import type { Tokens } from "../values/tokens.ts";
+import type { Tokens } from "../provider/tokens.ts";
 import { checkLogin } from "./login_checks.ts";
 import { checkApi, checkProvider, checkProxy, checkToken } from "./network_checks.ts";
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";

@@ -1,10 +1,10 @@
-import { failedCheck, type Finding } from "../display/diagnosis.ts";
+import { failedCheck, type Finding } from "../show/diagnosis.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import { AuthError } from "../errors/errors.ts";
-import { isRenewable, type RenewableTokens, type Tokens } from "../values/tokens.ts";
-import { durationText } from "../values/wording.ts";
+import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
+import { durationText } from "../errors/wording.ts";
 import { type ApiAsked, checkToken } from "./network_checks.ts";
 
 /**

@@ -1,14 +1,14 @@
 import { apiAccessOf } from "../api/api_access.ts";
-import { failedCheck, type Finding } from "../display/diagnosis.ts";
-import { environment } from "../runtime/environment.ts";
-import { directClient, networkReason } from "../http/transport.ts";
-import type { World } from "../runtime/world.ts";
+import { failedCheck, type Finding } from "../show/diagnosis.ts";
+import { environment } from "../platform/environment.ts";
+import { directClient, networkReason } from "../platform/transport.ts";
+import type { World } from "../platform/world.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { newPortalString } from "../display/status_text.ts";
+import { newPortalString } from "../show/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../values/tokens.ts";
-import { printable, shortened } from "../values/wording.ts";
+import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
+import { printable, shortened } from "../errors/wording.ts";
 
 const REACH_MS = 5_000;
 const MAX_SKEW_SECONDS = 60;

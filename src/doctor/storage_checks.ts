@@ -1,16 +1,22 @@
 /** Checks of where the tokens are kept or come from: the `.env`, a store, or a command. */
-import { failedCheck, type Finding } from "../display/diagnosis.ts";
-import { grantsOthers, missingWritePermission } from "../dotenv/file.ts";
-import { gitIgnores, gitTracking, ignoreAdvice, mayRunGit, untrackCommand } from "../files/git.ts";
-import { lookAt, mayRead, ownUid, realPath } from "../files/look.ts";
-import { displayPath, folderOf } from "../files/paths.ts";
+import { failedCheck, type Finding } from "../show/diagnosis.ts";
+import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
+import {
+  gitIgnores,
+  gitTracking,
+  ignoreAdvice,
+  mayRunGit,
+  untrackCommand,
+} from "../platform/git.ts";
+import { lookAt, mayRead, ownUid, realPath } from "../platform/look.ts";
+import { displayPath, folderOf } from "../platform/paths.ts";
 import type { SettingsFault } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { STORE_ANSWER_SHARE } from "../session/plan.ts";
 import { AuthError } from "../errors/errors.ts";
-import { remainingMs, type Tokens } from "../values/tokens.ts";
-import { durationText } from "../values/wording.ts";
+import { remainingMs, type Tokens } from "../provider/tokens.ts";
+import { durationText } from "../errors/wording.ts";
 
 /**
  * Checks of the `.env`: found, readable, writable, private, and not in version control.

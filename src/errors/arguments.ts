@@ -1,4 +1,4 @@
-import { closest } from "../values/wording.ts";
+import { closest } from "./wording.ts";
 import { typeError } from "./errors.ts";
 
 /**

@@ -2,7 +2,7 @@ import { causeOf, type ErrorCause } from "./cause.ts";
 import { type Fix, fixText } from "./fix.ts";
 import { inKernel } from "./front_end.ts";
 import { hideOwnFrames, showCaller } from "./stack.ts";
-import { printable } from "../values/wording.ts";
+import { printable } from "./wording.ts";
 
 export type { ErrorCause } from "./cause.ts";
 

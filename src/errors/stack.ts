@@ -4,7 +4,7 @@
  *
  * This file makes the stack of an error: what happened, and the caller's own frames only.
  */
-import { wrapped } from "../values/wording.ts";
+import { wrapped } from "./wording.ts";
 import { inKernel } from "./front_end.ts";
 
 /** Deep enough to pass this module's own frames and reach the caller's. */

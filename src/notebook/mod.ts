@@ -11,7 +11,7 @@
  * ```
  *
  * Outside a notebook the same calls print text, so that cells can become a script. The folder uses
- * `runtime/`, `errors/` and `values/`, and nothing of a session.
+ * `platform/` and `errors/`, and nothing of a session.
  *
  * @module
  */

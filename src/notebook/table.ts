@@ -1,7 +1,7 @@
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { inKernel } from "../errors/front_end.ts";
-import { escapeHtml, printable, shortened } from "../values/wording.ts";
+import { escapeHtml, printable, shortened } from "../errors/wording.ts";
 import { readRows, type Rows } from "./rows.ts";
 import { type Bundle, display } from "./show.ts";
 

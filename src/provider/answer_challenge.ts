@@ -3,8 +3,8 @@ import { request, secretHash } from "./initiate_auth.ts";
 import type { ProviderSettings } from "./protocol.ts";
 import { type Delivery, send, type Waiters } from "./send.ts";
 import { loginTokens, type TokenDelivery } from "./token_request.ts";
-import type { World } from "../runtime/world.ts";
-import { Secret } from "../values/secret.ts";
+import type { World } from "../platform/world.ts";
+import { Secret } from "../platform/secret.ts";
 
 /** A shorter answer stands in harmless texts as well: it cannot be withheld from them. */
 const SHORTEST_HIDDEN = 4;

@@ -8,7 +8,7 @@ import { PASSWORD_FLOW } from "./initiate_auth.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { closest, shortened } from "../values/wording.ts";
+import { closest, shortened } from "../errors/wording.ts";
 
 /** Something that the answer to a challenge must have. */
 export interface ChallengeAsk {

@@ -11,7 +11,7 @@ import type {
   ProviderAnswer,
   ProviderRequest,
 } from "./protocol.ts";
-import { redact, Secret, VISIBLE_ASCII } from "../values/secret.ts";
+import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
 import {
   type CheckedSettings,

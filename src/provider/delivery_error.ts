@@ -4,8 +4,8 @@ import type { ProviderRequest, RefusalCode, Refused } from "./protocol.ts";
 import { MEANINGS } from "./refusals.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin } from "../settings/settings.ts";
-import { REFRESH_DAYS } from "../values/tokens.ts";
-import { counted } from "../values/wording.ts";
+import { REFRESH_DAYS } from "./tokens.ts";
+import { counted } from "../errors/wording.ts";
 
 /** Where user name and password came from: the message of a rejected login says it. */
 export interface CredentialOrigins {

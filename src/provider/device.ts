@@ -1,5 +1,5 @@
-import { Secret } from "../values/secret.ts";
-import type { World } from "../runtime/world.ts";
+import { Secret } from "../platform/secret.ts";
+import type { World } from "../platform/world.ts";
 import type { NewDevice, ProviderSettings } from "./protocol.ts";
 import { confirmDeviceRequest } from "./initiate_auth.ts";
 import { send } from "./send.ts";

@@ -1,6 +1,6 @@
 import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
-import { Secret } from "../values/secret.ts";
-import type { RenewableTokens } from "../values/tokens.ts";
+import { Secret } from "../platform/secret.ts";
+import type { RenewableTokens } from "./tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";
 
 /** The flow that an app client must allow for a login. */

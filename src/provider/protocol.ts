@@ -1,7 +1,7 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
-import type { Secret } from "../values/secret.ts";
+import type { Secret } from "../platform/secret.ts";
 
 /** What a request to the identity provider needs, checked. */
 export interface ProviderSettings

@@ -10,7 +10,7 @@ import {
 import type { ProviderSettings } from "./protocol.ts";
 import type { SettingOrigin, Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
-import { mayUseVariable } from "../runtime/environment.ts";
+import { mayUseVariable } from "../platform/environment.ts";
 
 /** The dialects of the two known deployments of the protocol (section 4.1). */
 const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {

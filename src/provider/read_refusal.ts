@@ -1,7 +1,7 @@
 import { isTransient } from "../errors/errors.ts";
 import type { ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
 import { isQuotableName, isQuotableSentence, refusalFor } from "./refusals.ts";
-import { redact } from "../values/secret.ts";
+import { redact } from "../platform/secret.ts";
 
 /**
  * What an answer without tokens means. Names and messages are read in every form in which such

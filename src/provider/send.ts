@@ -1,12 +1,12 @@
-import { pauseBeforeRetryMs, retryAfterMs } from "../http/backoff.ts";
-import { directClient, networkReason } from "../http/transport.ts";
+import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
+import { directClient, networkReason } from "../platform/transport.ts";
 import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
 import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import { mayReach } from "../settings/permissions.ts";
-import { unlessAborted } from "../runtime/abort.ts";
-import { Pauses } from "../runtime/pauses.ts";
-import type { World } from "../runtime/world.ts";
+import { unlessAborted } from "../platform/abort.ts";
+import { Pauses } from "../platform/pauses.ts";
+import type { World } from "../platform/world.ts";
 
 /** The outcome of a request to the provider. */
 export interface Delivery {

@@ -3,9 +3,9 @@ import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
 import { checkProviderSettings } from "./provider_settings.ts";
 import { requestRefresh } from "./token_request.ts";
-import type { World } from "../runtime/world.ts";
+import type { World } from "../platform/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
-import { isGoodFor, isRenewable, type Tokens } from "../values/tokens.ts";
+import { isGoodFor, isRenewable, type Tokens } from "./tokens.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 

@@ -4,13 +4,13 @@ import {
   type RefreshVariant,
   type RenewableTokens,
   type Tokens,
-} from "../values/tokens.ts";
+} from "./tokens.ts";
 import { type Delivery, send, type Waiters } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
 import type { Meaning, Outcome, ProviderSettings } from "./protocol.ts";
-import type { Secret } from "../values/secret.ts";
-import type { World } from "../runtime/world.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { World } from "../platform/world.ts";
 
 // Exported here so that it is loaded before anything is sent.
 export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";

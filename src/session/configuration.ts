@@ -5,7 +5,7 @@
  *
  * This file tells what a session was told.
  */
-import { type World, worldOf } from "../runtime/world.ts";
+import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/provider_settings.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";

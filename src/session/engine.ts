@@ -5,7 +5,7 @@ import type { SignOutResult } from "../provider/sign_out.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
 import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import type { World } from "../runtime/world.ts";
+import type { World } from "../platform/world.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
   accountOf,
@@ -14,7 +14,7 @@ import {
   type RenewableTokens,
   sameAccess,
   type Tokens,
-} from "../values/tokens.ts";
+} from "../provider/tokens.ts";
 import { StoreOnDemand } from "./cluster/store_on_demand.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvStore } from "./env_store.ts";

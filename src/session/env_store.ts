@@ -4,10 +4,10 @@ import {
   lockEnvFile,
   readEnvFile,
   updateEnvFile,
-} from "../dotenv/file.ts";
+} from "../settings/env_file.ts";
 import { AuthError, ConfigError } from "../errors/errors.ts";
-import { Secret } from "../values/secret.ts";
-import { makeTokens, type Tokens } from "../values/tokens.ts";
+import { Secret } from "../platform/secret.ts";
+import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
@@ -169,7 +169,7 @@ export class EnvStore implements SessionStore {
 
   /** Git is asked at a login, and else once a process: it takes longer than a refresh. */
   async #tellGit(isLogin: boolean): Promise<void> {
-    const { gitTracking, ignoreAdvice, untrackCommand } = await import("../files/git.ts");
+    const { gitTracking, ignoreAdvice, untrackCommand } = await import("../platform/git.ts");
     if (await gitTracking(this.#path, isLogin) !== "tracked") {
       return this.#notices.clear("FILE_IN_GIT");
     }

@@ -1,7 +1,7 @@
-import { environment, mayUseVariable } from "../runtime/environment.ts";
-import { Secret } from "../values/secret.ts";
+import { environment, mayUseVariable } from "../platform/environment.ts";
+import { Secret } from "../platform/secret.ts";
 import { linesOf, readStored, type StoredTokens } from "./stored_tokens.ts";
-import { accountOf, makeTokens, type Tokens } from "../values/tokens.ts";
+import { accountOf, makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 

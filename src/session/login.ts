@@ -1,15 +1,15 @@
-import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../values/tokens.ts";
-import { missingWritePermission } from "../dotenv/file.ts";
+import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../provider/tokens.ts";
+import { missingWritePermission } from "../settings/env_file.ts";
 import { ConfigError, sentenceOf, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
 import type { Outcome } from "../provider/protocol.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
-import type { World } from "../runtime/world.ts";
-import { Questions } from "../runtime/prompt.ts";
+import type { World } from "../platform/world.ts";
+import { Questions } from "../platform/prompt.ts";
 import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
-import { Secret } from "../values/secret.ts";
+import { Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
 import type { SettingName } from "../settings/options.ts";
@@ -30,8 +30,8 @@ import {
   type SteppedLogin,
   type StepSupport,
 } from "./challenges/further_steps.ts";
-import { printable, spanText } from "../values/wording.ts";
-import { displayPath } from "../files/paths.ts";
+import { printable, spanText } from "../errors/wording.ts";
+import { displayPath } from "../platform/paths.ts";
 
 export type { LoginResult } from "./challenges/further_steps.ts";
 

@@ -1,6 +1,6 @@
 import { sentenceOf } from "../errors/errors.ts";
 import { type Fix, fixText } from "../errors/fix.ts";
-import { spanText } from "../values/wording.ts";
+import { spanText } from "../errors/wording.ts";
 
 /** From this difference on, a wrong clock is worth a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;

@@ -1,7 +1,8 @@
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
-import type { Secret } from "../values/secret.ts";
-import { type Clocks, isGoodFor, type Tokens } from "../values/tokens.ts";
-import { spanText } from "../values/wording.ts";
+import type { Secret } from "../platform/secret.ts";
+import type { Clocks } from "../platform/world.ts";
+import { isGoodFor, type Tokens } from "../provider/tokens.ts";
+import { spanText } from "../errors/wording.ts";
 import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { SessionExpiredErrorCode } from "../errors/errors.ts";
 import type { Fix } from "../errors/fix.ts";
-import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../values/tokens.ts";
+import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 
 /** Why a session can no longer be used, for the calls that come after. */
 export interface Ending {

@@ -1,4 +1,4 @@
-import type { World } from "../runtime/world.ts";
+import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/provider_settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
@@ -6,15 +6,15 @@ import { sentenceOf } from "../errors/errors.ts";
 import { type Ending, type SessionState, tokensOf } from "./state.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin, Settings } from "../settings/settings.ts";
-import { mayUseVariable } from "../runtime/environment.ts";
+import { mayUseVariable } from "../platform/environment.ts";
 import {
   accountOf,
   REFRESH_DAYS,
   remainingMs,
   type Tokens,
   type TokenSource,
-} from "../values/tokens.ts";
-import { spanText } from "../values/wording.ts";
+} from "../provider/tokens.ts";
+import { spanText } from "../errors/wording.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {

@@ -1,5 +1,5 @@
 import type { AuthError } from "../errors/errors.ts";
-import type { Tokens } from "../values/tokens.ts";
+import type { Tokens } from "../provider/tokens.ts";
 
 /** What a store holds. It is the same object until the store holds something else. */
 export interface Stored {

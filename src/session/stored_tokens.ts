@@ -2,7 +2,7 @@ import type { Fix } from "../errors/fix.ts";
 import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";
-import { Secret, VISIBLE_ASCII } from "../values/secret.ts";
+import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import {
   claimedLifetimeMs,
   type Claims,
@@ -11,7 +11,7 @@ import {
   type RefreshVariant,
   type TokenParts,
   type Tokens,
-} from "../values/tokens.ts";
+} from "../provider/tokens.ts";
 
 /** The keys of a `.env` that belong to this module (section 5.5). All of them leave at logout. */
 export const TOKEN_KEYS = [

@@ -3,9 +3,9 @@
  * that follow from them. May import dotenv, files, http, runtime, errors and values.
  */
 import type * as zod from "npm:zod@^4/mini";
-import type { Ask } from "../runtime/world.ts";
-import { isSafeTransport } from "../http/transport.ts";
-import { VISIBLE_ASCII } from "../values/secret.ts";
+import type { Ask } from "../platform/world.ts";
+import { isSafeTransport } from "../platform/transport.ts";
+import { VISIBLE_ASCII } from "../platform/secret.ts";
 
 /**
  * A dialect: header names, content type and host parts, which differ between deployments of the same

@@ -1,6 +1,6 @@
-import { foldersOf } from "../dotenv/file.ts";
-import { mayUseVariable } from "../runtime/environment.ts";
-import { workingFolder } from "../files/paths.ts";
+import { foldersOf } from "./env_file.ts";
+import { mayUseVariable } from "../platform/environment.ts";
+import { workingFolder } from "../platform/paths.ts";
 import { ENV_FILE_VARIABLE, splitCommand, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 

@@ -4,9 +4,9 @@ import {
   type EnvLocation,
   namedEnvFile,
   nearestEnvFile,
-} from "../dotenv/location.ts";
-import { type EnvSnapshot, readEnvFile } from "../dotenv/file.ts";
-import { envFilesNearby } from "../dotenv/nearby.ts";
+} from "./env_location.ts";
+import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
+import { envFilesNearby } from "./env_nearby.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { commentedSecrets, type Doubt, doubtsAbout } from "./doubts.ts";
 import {
@@ -21,8 +21,8 @@ import {
   SETTINGS,
   VARIABLES,
 } from "./options.ts";
-import { environment } from "../runtime/environment.ts";
-import { Secret } from "../values/secret.ts";
+import { environment } from "../platform/environment.ts";
+import { Secret } from "../platform/secret.ts";
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";

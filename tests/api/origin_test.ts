@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
-import { displayPath } from "../../src/files/paths.ts";
+import { displayPath } from "../../src/platform/paths.ts";
 import { portless, rejection } from "../support/portless.ts";
 
 /** A session on `https://api.example`. `reached` has the address of every request that was sent. */

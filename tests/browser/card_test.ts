@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { SessionStatus } from "../../mod.ts";
-import { diagnosisCard, keyCard, statusCard } from "../../src/display/card.ts";
+import { diagnosisCard, keyCard, statusCard } from "../../src/show/card.ts";
 import { AuthenticatorKey } from "../../src/session/challenges/challenge.ts";
-import { Secret } from "../../src/values/secret.ts";
+import { Secret } from "../../src/platform/secret.ts";
 import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { statusCard } from "../../src/display/card.ts";
+import { statusCard } from "../../src/show/card.ts";
 import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
 import {

@@ -6,7 +6,7 @@ import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_worl
 import { lackOf, testNeeding } from "../support/needs.ts";
 import { inTerminal, ON_WINDOWS, type Seen, terminalTest } from "../support/terminal.ts";
 import { saveSettings } from "../../src/cli/settings_file.ts";
-import { lockEnvFile } from "../../src/dotenv/file.ts";
+import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, as providers make them. */

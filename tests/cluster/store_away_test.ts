@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { statusCard } from "../../src/display/card.ts";
+import { statusCard } from "../../src/show/card.ts";
 import { settlesWithin } from "../support/settles_within.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";

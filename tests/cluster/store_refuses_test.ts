@@ -1,7 +1,7 @@
 /** A store that answers and refuses: what is said then, of a save, a logout and a look. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { statusText } from "../../src/display/status_text.ts";
+import { statusText } from "../../src/show/status_text.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";

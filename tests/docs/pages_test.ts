@@ -114,7 +114,7 @@ Deno.test("every file that the architecture names is there", () => {
   };
   const missing = named.filter((path) => !isThere(path) && !isThere(`src/${path}`));
   // Named beside the one file in its folder.
-  assertEquals(missing.filter((path) => !isThere(`src/display/${path}`)), []);
+  assertEquals(missing.filter((path) => !isThere(`src/show/${path}`)), []);
 });
 
 Deno.test("every setting in an example of the documents is one that the module or Deno reads", () => {

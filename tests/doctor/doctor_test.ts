@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Diagnosis } from "../../mod.ts";
-import { diagnosisText } from "../../src/display/status_text.ts";
+import { diagnosisText } from "../../src/show/status_text.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";

@@ -10,7 +10,7 @@ import { ConfigError, typeError } from "../../src/errors/errors.ts";
 const SOURCE = new URL("../../src/", import.meta.url);
 /** `portal_token.ts` and all that it imports. `deno task test:released` has the module as one file. */
 const FILES = [
-  "values/wording.ts",
+  "errors/wording.ts",
   "errors/cause.ts",
   "errors/fix.ts",
   "errors/front_end.ts",

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
-import { diagnosisCard } from "../../src/display/card.ts";
+import { diagnosisCard } from "../../src/show/card.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
 import { code, printed, value } from "./notebook_builders.ts";

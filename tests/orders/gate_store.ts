@@ -1,8 +1,8 @@
-import type { World } from "../../src/runtime/world.ts";
+import type { World } from "../../src/platform/world.ts";
 import { ConfigError } from "../../src/errors/errors.ts";
 import type { SessionStore, Stored, Transaction, Wait, Written } from "../../src/session/store.ts";
 import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
-import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
+import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import type { Gates } from "./gates.ts";
 import { type Provider, tokenName, withoutTimes } from "./provider.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,7 +1,7 @@
 /** A process that is killed while it logs in, refreshes and saves. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { AuthError, createSession } from "../../mod.ts";
-import { lockEnvFile, readEnvFile } from "../../src/dotenv/file.ts";
+import { lockEnvFile, readEnvFile } from "../../src/settings/env_file.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { startClient } from "./client_process.ts";

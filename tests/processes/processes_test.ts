@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { lockEnvFile } from "../../src/dotenv/file.ts";
+import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { assertKillsHarmless } from "./kills.ts";
 import { assertOneRefresh, runTogether, writeExpired } from "./one_refresh.ts";
 import { createSession } from "../../mod.ts";

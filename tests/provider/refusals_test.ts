@@ -5,7 +5,7 @@ import { fixText } from "../../src/errors/fix.ts";
 import type { ProviderAnswer, ProviderRequest, RefusalCode } from "../../src/provider/protocol.ts";
 import { readRefusal } from "../../src/provider/read_refusal.ts";
 import { MEANINGS, type Refusal, refusalFor, REFUSALS } from "../../src/provider/refusals.ts";
-import { Secret } from "../../src/values/secret.ts";
+import { Secret } from "../../src/platform/secret.ts";
 import { documentText } from "../support/documented_flags.ts";
 
 type Flow = ProviderRequest["flow"];

@@ -1,10 +1,10 @@
 /** How far a logout went, as data. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { endAtProvider, type SignOutResult, signOutText } from "../../src/provider/sign_out.ts";
-import { worldOf } from "../../src/runtime/world.ts";
+import { worldOf } from "../../src/platform/world.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
-import { makeTokens, type Tokens } from "../../src/values/tokens.ts";
-import { Secret } from "../../src/values/secret.ts";
+import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
+import { Secret } from "../../src/platform/secret.ts";
 import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
 import { errorAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";

@@ -1,8 +1,8 @@
 /** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
-import { statusCard } from "../../src/display/card.ts";
-import { statusText } from "../../src/display/status_text.ts";
+import { statusCard } from "../../src/show/card.ts";
+import { statusText } from "../../src/show/status_text.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 import { inFolder } from "../support/child_deno.ts";

@@ -10,9 +10,9 @@ import {
   type Wait,
   type Written,
 } from "../../src/session/store.ts";
-import type { Tokens } from "../../src/values/tokens.ts";
+import type { Tokens } from "../../src/provider/tokens.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
-import { lockEnvFile } from "../../src/dotenv/file.ts";
+import { lockEnvFile } from "../../src/settings/env_file.ts";
 
 const EXPIRED = 3_000;
 

@@ -10,8 +10,8 @@ import {
   stateOf,
   tokensOf,
 } from "../../src/session/state.ts";
-import { Secret } from "../../src/values/secret.ts";
-import { makeTokens, type RenewableTokens, type Tokens } from "../../src/values/tokens.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { makeTokens, type RenewableTokens, type Tokens } from "../../src/provider/tokens.ts";
 
 const CLOCKS = { now: () => 0, monotonic: () => 0, random: () => 0 };
 const BECAUSE: Ending = { code: "REFRESH_REJECTED", problem: "It ended", fix: "run login()" };

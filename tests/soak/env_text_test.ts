@@ -1,7 +1,7 @@
 /** Long tests, for `deno task soak` only: many more cases, each time others. */
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds, SOAK } from "../support/property.ts";
-import { editEnvText } from "../../src/dotenv/text.ts";
+import { editEnvText } from "../../src/settings/env_text.ts";
 import { benignEnvText, hostileEnvText, OWN_KEYS } from "../support/env_texts.ts";
 import {
   availableReaders,

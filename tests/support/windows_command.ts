@@ -1,4 +1,4 @@
-import { environment } from "../../src/runtime/environment.ts";
+import { environment } from "../../src/platform/environment.ts";
 
 /** Where Windows is, and where things are in it. */
 export interface WindowsRoot {

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { renameOver } from "../../src/files/replace_file.ts";
+import { renameOver } from "../../src/platform/replace_file.ts";
 import { assertKillsHarmless } from "../processes/kills.ts";
 import { writeExpired } from "../processes/one_refresh.ts";
 import { startWorldProcess } from "../processes/world_process.ts";

@@ -14,17 +14,17 @@ import {
   warn,
   writeOut,
 } from "../output.ts";
-import type { DownloadOptions } from "../../download/download.ts";
-import { discardUseless, type IfExists } from "../../download/download_target.ts";
-import type { DownloadAllOptions, DownloadItem } from "../../download/download_all.ts";
+import type { DownloadOptions } from "../../api/download.ts";
+import { discardUseless, type IfExists } from "../../api/download_target.ts";
+import type { DownloadAllOptions, DownloadItem } from "../../api/download_all.ts";
 import { readList } from "../download_list.ts";
 import { authFetch, download, downloadAll, status } from "../../default_session.ts";
-import { liveLine } from "../../runtime/live_line.ts";
-import { cleanUpAtExit } from "../../runtime/signals.ts";
+import { liveLine } from "../../platform/live_line.ts";
+import { cleanUpAtExit } from "../../platform/signals.ts";
 import { fixOfStatus } from "../../api/checked_call.ts";
 import { canBeSent } from "../../api/headers.ts";
 import { ApiError, ConfigError } from "../../errors/errors.ts";
-import { retryAfterMs } from "../../http/backoff.ts";
+import { retryAfterMs } from "../../platform/backoff.ts";
 
 const SEE = "see: platform-auth fetch --help";
 

@@ -12,15 +12,15 @@ import {
 import { readReply } from "../reply.ts";
 import { refuseWithoutPermission, saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
-import { displayPath } from "../../files/paths.ts";
-import { readMasked } from "../../runtime/masked_input.ts";
-import { isSafeTransport } from "../../http/transport.ts";
+import { displayPath } from "../../platform/paths.ts";
+import { readMasked } from "../../platform/masked_input.ts";
+import { isSafeTransport } from "../../platform/transport.ts";
 import { SETTING_NAMES, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings, Settings } from "../../settings/settings.ts";
 import { endpointText } from "../../provider/provider_settings.ts";
-import { environment } from "../../runtime/environment.ts";
+import { environment } from "../../platform/environment.ts";
 import { ConfigError } from "../../errors/errors.ts";
-import { Secret, VISIBLE_ASCII } from "../../values/secret.ts";
+import { Secret, VISIBLE_ASCII } from "../../platform/secret.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel,\n" +
   "and end with an empty line (it is not shown; an empty line\n" +

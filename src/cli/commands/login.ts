@@ -1,7 +1,7 @@
 import { defineCommand } from "../command.ts";
 import { copySettings } from "../settings_file.ts";
 import { printKept, say, UsageError } from "../output.ts";
-import { namedEnvFile } from "../../dotenv/location.ts";
+import { namedEnvFile } from "../../settings/env_location.ts";
 import { login } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import { logsInUnasked, type SessionStatus } from "../../session/status.ts";

@@ -1,8 +1,8 @@
 import { relative } from "node:path";
 import { defineCommand } from "../command.ts";
 import { OK, printJson, printText, UsageError } from "../output.ts";
-import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
-import { lookAt } from "../../files/look.ts";
+import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
+import { lookAt } from "../../platform/look.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";

@@ -5,9 +5,9 @@
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/fix.ts";
-import type { Secret } from "../../values/secret.ts";
+import type { Secret } from "../../platform/secret.ts";
 import type { SessionStatus } from "../status.ts";
-import { printable } from "../../values/wording.ts";
+import { printable } from "../../errors/wording.ts";
 
 /**
  * A further step that the provider wants at a login, such as a one-time code.

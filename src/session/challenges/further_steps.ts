@@ -25,11 +25,11 @@ import type { Fix } from "../../errors/fix.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery, Waiters } from "../../provider/send.ts";
-import { type Questions, untilHeard } from "../../runtime/prompt.ts";
-import type { World } from "../../runtime/world.ts";
-import type { Secret } from "../../values/secret.ts";
-import type { Tokens } from "../../values/tokens.ts";
-import { printable, shortened } from "../../values/wording.ts";
+import { type Questions, untilHeard } from "../../platform/prompt.ts";
+import type { World } from "../../platform/world.ts";
+import type { Secret } from "../../platform/secret.ts";
+import type { Tokens } from "../../provider/tokens.ts";
+import { printable, shortened } from "../../errors/wording.ts";
 import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 

@@ -3,9 +3,9 @@
  * where one of these is set, but for `store_on_demand.ts`, which does that. May import what `session/`
  * may, and its parent folder.
  */
-import { networkReason } from "../../http/transport.ts";
-import { loadPackage } from "../../runtime/packages.ts";
-import type { World } from "../../runtime/world.ts";
+import { networkReason } from "../../platform/transport.ts";
+import { loadPackage } from "../../platform/packages.ts";
+import type { World } from "../../platform/world.ts";
 
 /** The client. */
 const CLIENT = "npm:@redis/client@^5";

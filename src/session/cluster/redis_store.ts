@@ -1,8 +1,8 @@
 import { AuthError, ConfigError } from "../../errors/errors.ts";
-import { backoffMs } from "../../http/backoff.ts";
-import { Secret } from "../../values/secret.ts";
+import { backoffMs } from "../../platform/backoff.ts";
+import { Secret } from "../../platform/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
-import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../values/tokens.ts";
+import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../provider/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
 import { STORE_ANSWER_SHARE, STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";

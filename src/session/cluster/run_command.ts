@@ -1,6 +1,6 @@
-import { environment } from "../../runtime/environment.ts";
+import { environment } from "../../platform/environment.ts";
 import { VARIABLES } from "../../settings/options.ts";
-import { Secret } from "../../values/secret.ts";
+import { Secret } from "../../platform/secret.ts";
 
 /** How a command ended. */
 export type Ended =

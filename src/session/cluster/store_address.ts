@@ -1,9 +1,9 @@
 import { endpointText } from "../../provider/provider_settings.ts";
-import { isLoopback } from "../../http/transport.ts";
+import { isLoopback } from "../../platform/transport.ts";
 import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Secret } from "../../values/secret.ts";
+import type { Secret } from "../../platform/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
 /** Where a session is kept, checked. */

@@ -6,9 +6,9 @@ import {
   ProviderError,
 } from "../../errors/errors.ts";
 import { parsePortalToken } from "../portal_token.ts";
-import { redact, Secret } from "../../values/secret.ts";
-import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../values/tokens.ts";
-import { spanText } from "../../values/wording.ts";
+import { redact, Secret } from "../../platform/secret.ts";
+import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../provider/tokens.ts";
+import { spanText } from "../../errors/wording.ts";
 import { splitCommand } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import data from "../../data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
-import { Secret } from "../../../src/values/secret.ts";
+import { Secret } from "../../../src/platform/secret.ts";
 import { linesOf, portless, rejection, type Sent } from "../../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 

@@ -1,7 +1,7 @@
 /** What a logout tells the provider, and what becomes of it. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
-import { lockEnvFile } from "../../../src/dotenv/file.ts";
+import { lockEnvFile } from "../../../src/settings/env_file.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
   linesOf,

@@ -1,0 +1,91 @@
+import { environment } from "./environment.ts";
+
+const WINDOWS = Deno.build.os === "windows";
+
+/**
+ * The URL of a path. A relative one is resolved against the working folder. `node:url` does the same,
+ * but loading it makes each start 7 ms longer.
+ *
+ * @param windows Whether the path is written as on Windows.
+ */
+export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
+  const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
+  // Encoded: what has a meaning in a URL, and blanks and control characters, some of which its parser
+  // drops.
+  // deno-lint-ignore no-control-regex -- control characters are encoded, too
+  const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
+  if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
+  // A file URL drops the host localhost, and with it that this is a share.
+  const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
+  if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
+  if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
+  return new URL(encoded.startsWith("/") ? encoded : `./${encoded}`, fileUrl(`${Deno.cwd()}/`));
+}
+
+/**
+ * The absolute path of a file URL.
+ *
+ * @throws {URIError} If a `%` in the URL does not begin an encoded character.
+ */
+export function filePath(url: URL, windows: boolean = WINDOWS): string {
+  const path = decodeURIComponent(url.pathname);
+  if (!windows) return path;
+  const text = path.replaceAll("/", "\\");
+  return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
+}
+
+/** Whether a name is an address, and no path. */
+export function isUrl(name: string): boolean {
+  return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
+}
+
+/** The path of an address; `undefined` if it names no file on this computer. */
+export function pathOfUrl(name: string | URL): string | undefined {
+  const url = URL.parse(String(name));
+  if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;
+  try {
+    return filePath(url);
+  } catch {
+    // A % in it does not begin an encoded character.
+    return undefined;
+  }
+}
+
+/** The folder of a file, with a separator at its end. */
+export function folderOf(path: string): string {
+  return filePath(new URL(".", fileUrl(path)));
+}
+
+/** The nearest folder that a folder and a file have in common; empty: they are on two disks of Windows. */
+export function commonFolder(folder: string, file: string): string {
+  if (file.startsWith(folder)) return folder;
+  const above = filePath(new URL("..", fileUrl(folder)));
+  return above === folder ? "" : commonFolder(above, file);
+}
+
+/** The working folder, with a separator at its end; `undefined` if it was removed. */
+export function workingFolder(): string | undefined {
+  try {
+    return filePath(fileUrl("./"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path of a `.env` as people are shown it: without the names of the folders above their project. */
+export function displayPath(envFile: string | undefined): string {
+  if (envFile === undefined) return "memory only";
+  const folders: [string | undefined, string][] = [
+    [workingFolder(), ""],
+    [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
+    [environment("HOME") ?? environment("USERPROFILE"), "~/"],
+  ];
+  for (const [folder, name] of folders) {
+    if (!folder) continue;
+    const whole = filePath(fileUrl(`${folder}/`));
+    if (!envFile.startsWith(whole)) continue;
+    const rest = envFile.slice(whole.length).replaceAll("\\", "/");
+    return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;
+  }
+  return envFile;
+}

@@ -1,0 +1,38 @@
+import { durationText, printable, shortened } from "../errors/wording.ts";
+import { type LiveLine, liveLine } from "./live_line.ts";
+import type { World } from "./world.ts";
+
+/** Who waits no longer than this needs no word about it. */
+const UNSEEN_MS = 2_000;
+/** What fits in one line of a terminal beside the other words, in characters. */
+const REASON_LENGTH = 48;
+
+/** The pauses of one call between its tries. Where they take long, a line says so until the next try. */
+export class Pauses {
+  readonly #world: World;
+  #since: number | undefined;
+  #line: LiveLine | undefined;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /**
+   * Pauses; ends early, without an error, when the signal aborts.
+   *
+   * @param why What is in the way, such as "the API answered 503".
+   */
+  async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
+    const now = this.#world.monotonic();
+    this.#since ??= now;
+    if (now - this.#since + ms < UNSEEN_MS) return await this.#world.sleep(ms, signal);
+    this.#line ??= liveLine();
+    const reason = shortened(printable(why), REASON_LENGTH);
+    await this.#line?.show(`Trying again in ${durationText(ms)} (${reason})`);
+    try {
+      await this.#world.sleep(ms, signal);
+    } finally {
+      await this.#line?.remove();
+    }
+  }
+}

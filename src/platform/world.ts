@@ -1,0 +1,71 @@
+/** The two clocks of a machine. */
+export interface Clocks {
+  /** Wall clock, milliseconds since 1970. */
+  now(): number;
+  /** Monotonic clock, milliseconds. */
+  monotonic(): number;
+}
+
+/** What tokens are made with: both clocks, and chance. */
+export interface ClocksAndChance extends Clocks {
+  /** A number from 0 up to, but not including, 1. */
+  random(): number;
+}
+
+/** A question to the user. Resolves to `null` where nobody can be asked. */
+export type Ask = (
+  message: string,
+  options: { secret: boolean },
+) => string | null | Promise<string | null>;
+
+/** What lies outside this module: replaced as a whole in tests. */
+export interface World extends ClocksAndChance {
+  /** `undefined`: the runtime's own `fetch`. */
+  readonly fetch: typeof fetch | undefined;
+  /** Pauses; ends early, without an error, when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** A signal that aborts after so many milliseconds. It does not keep the process alive by itself. */
+  timeout(ms: number): AbortSignal;
+  /** `undefined`: whatever the front end offers. */
+  readonly ask: Ask | undefined;
+}
+
+/** What of it can be replaced. */
+export interface WorldOptions {
+  fetch?: typeof fetch;
+  now?: () => number;
+  monotonic?: () => number;
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  timeout?: (ms: number) => AbortSignal;
+  random?: () => number;
+  prompt?: Ask;
+}
+
+const wall = () => Date.now();
+const monotonic = () => performance.now();
+
+/** The real world, except for what the options replace. */
+export function worldOf(options: WorldOptions): World {
+  return {
+    fetch: options.fetch,
+    now: options.now ?? wall,
+    monotonic: options.monotonic ?? monotonic,
+    sleep: options.sleep ?? pause,
+    timeout: options.timeout ?? AbortSignal.timeout,
+    random: options.random ?? Math.random,
+    ask: options.prompt,
+  };
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+    if (signal?.aborted) done();
+  });
+}

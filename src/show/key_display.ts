@@ -1,0 +1,43 @@
+import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
+import { loadPackage } from "../platform/packages.ts";
+import { delayedDisplay } from "./displayable.ts";
+
+/** What draws the picture. */
+const PICTURES = "npm:uqr@^0.1";
+
+/** Makes a key show as text and picture where it is the value of a cell. */
+export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
+  return Object.defineProperty(key, Symbol.for("Jupyter.display"), {
+    value: () => delayedDisplay(() => bundleOf(key)),
+  });
+}
+
+/**
+ * Shows a key in a notebook now.
+ *
+ * @returns Takes it out of the output again, and so out of the notebook's file.
+ */
+export async function showKey(key: AuthenticatorKey): Promise<() => Promise<void>> {
+  const display_id = crypto.randomUUID();
+  await Deno.jupyter.display(await bundleOf(key), { raw: true, display_id });
+  const gone = { "text/plain": "The key for the authenticator app was shown here." };
+  return async () => {
+    await Deno.jupyter.display(gone, { raw: true, display_id, update: true });
+  };
+}
+
+async function bundleOf(key: AuthenticatorKey): Promise<Record<string, string>> {
+  const { keyCard } = await import("./card.ts");
+  return { "text/plain": keyText(key), "text/html": keyCard(key, await pictureOf(key.address)) };
+}
+
+/** The address as a QR picture; `undefined` where the package cannot be fetched: the key can be typed. */
+async function pictureOf(address: string): Promise<string | undefined> {
+  try {
+    const { renderSVG } = await loadPackage("draw a QR code", PICTURES);
+    // The margin that readers need, also on a dark page.
+    return renderSVG(address, { border: 4 });
+  } catch {
+    return undefined;
+  }
+}

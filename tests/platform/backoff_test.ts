@@ -1,0 +1,34 @@
+import { assertEquals } from "@std/assert";
+import { backoffMs, pauseBeforeRetryMs, retryAfterMs } from "../../src/platform/backoff.ts";
+
+Deno.test("backoffMs() doubles with each try, and chance takes up to half of it", () => {
+  const pauses = (chance: number) => [1, 2, 3, 4].map((n) => backoffMs(n, 200, () => chance));
+  assertEquals(pauses(0), [100, 200, 400, 800]);
+  assertEquals(pauses(0.5), [150, 300, 600, 1_200]);
+  assertEquals(backoffMs(10, 200, () => 0, 3_000), 1_500);
+});
+
+Deno.test("pauseBeforeRetryMs() is at least what the server asks for", () => {
+  assertEquals(pauseBeforeRetryMs(undefined, 2, 200, () => 0), 200);
+  assertEquals(pauseBeforeRetryMs(7_000, 2, 200, () => 0), 7_040);
+  assertEquals(pauseBeforeRetryMs(0, 1, 1_000, () => 0.5), 150);
+});
+
+Deno.test("retryAfterMs() reads seconds, and an instant by the clock of the answer", () => {
+  const NOW = Date.UTC(2030, 0, 1);
+  const at = (ms: number) => new Date(NOW + ms).toUTCString();
+  const read = (headers: HeadersInit) => retryAfterMs(new Headers(headers), NOW);
+  assertEquals(read({ "retry-after": "7" }), 7_000);
+  assertEquals(read({ "retry-after": " 1.5 " }), 1_500);
+  assertEquals(read({ "retry-after": at(7_000) }), 7_000);
+  assertEquals(read({ "retry-after": at(7_000), date: at(5_000) }), 2_000);
+  assertEquals(read({ "retry-after": at(-7_000) }), 0);
+  assertEquals(read({ "retry-after": `${366 * 86_400}` }), 366 * 86_400_000);
+  // Nobody waits for years: such an answer asks for nothing.
+  const absurd = ["9".repeat(400), "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"];
+  for (const text of ["", "soon", "7 s", ...absurd]) {
+    assertEquals(read({ "retry-after": text }), undefined, text);
+  }
+  assertEquals(retryAfterMs(new Headers(), NOW), undefined);
+  assertEquals(retryAfterMs(undefined, NOW), undefined);
+});

@@ -1,0 +1,413 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  gitIgnores,
+  gitTracking,
+  ignoreAdvice,
+  ignoreInGit,
+  untrackCommand,
+} from "../../src/platform/git.ts";
+import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
+import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { createSession } from "../../mod.ts";
+import { portless } from "../support/portless.ts";
+
+const NO_CONFIGURATION = {
+  GIT_CONFIG_GLOBAL: Deno.build.os === "windows" ? "NUL" : "/dev/null",
+  GIT_CONFIG_NOSYSTEM: "1",
+};
+
+/** Runs git without anybody's configuration, and tells whether it succeeded. */
+async function git(cwd: string, ...args: string[]): Promise<boolean> {
+  const who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+  const env = NO_CONFIGURATION;
+  const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
+  return await new Deno.Command("git", { args: [...who, ...args], cwd, env, ...quiet }).output()
+    .then(({ success }) => success);
+}
+
+/** Asks git now, whatever this process was told before. */
+const ask = (path: string) => gitTracking(path, true);
+
+const noGit = await lackOf("git", "--version");
+
+/** A repository in which some files lie before and behind the `.env`, as they would. */
+async function withRepository(work: (folder: string) => Promise<void>): Promise<void> {
+  await inFolder(async (folder) => {
+    const root = `${folder}/project`;
+    await Deno.mkdir(`${root}/notebooks/week 1`, { recursive: true });
+    await git(root, "init", "-q");
+    for (const name of [".dockerignore", ".env.example", "notebooks/ü.txt", "z.env"]) {
+      await Deno.writeTextFile(`${root}/${name}`, "x\n");
+    }
+    await git(root, "add", ".");
+    // The configuration of whoever runs the tests may name patterns of their own.
+    const env = { ...NO_CONFIGURATION, XDG_CONFIG_HOME: `${folder}/config` };
+    await withEnvironment(env, () => work(root));
+  });
+}
+
+Deno.test(needing(noGit, "gitTracking() finds what git tracks, in any folder"), async () => {
+  await withRepository(async (root) => {
+    const paths = [`${root}/.env`, `${root}/notebooks/.env`, `${root}/notebooks/week 1/ü*.env`];
+    for (const path of paths) await Deno.writeTextFile(path, "A=1\n");
+    for (const path of paths) assertEquals(await ask(path), "untracked", path);
+    await git(root, "--literal-pathspecs", "add", "--", ...paths);
+    for (const path of paths) assertEquals(await ask(path), "tracked", path);
+    // Its name is no pattern.
+    assertEquals(await ask(`${root}/notebooks/week 1/?*.env`), "untracked");
+    await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
+    for (const path of paths) assertEquals(await ask(path), "untracked", path);
+  });
+});
+
+Deno.test(
+  needing(noGit, "gitTracking() finds a file in a second work tree and in a submodule"),
+  async () => {
+    await withRepository(async (root) => {
+      await Deno.writeTextFile(`${root}/.env`, "A=1\n");
+      await git(root, "add", ".env");
+      await git(root, "commit", "-q", "-m", "all");
+      const second = `${root}/../second`;
+      await git(root, "worktree", "add", "-q", second);
+      assertEquals(await ask(`${second}/.env`), "tracked");
+      assertEquals(await ask(`${second}/notebooks/.env`), "untracked");
+      const outer = `${root}/../outer`;
+      await Deno.mkdir(outer);
+      await git(outer, "init", "-q");
+      const local = ["-c", "protocol.file.allow=always"];
+      const added = await git(outer, ...local, "submodule", "add", "-q", root, "inner");
+      // That command of git is a script for a shell.
+      assert(added || NO_SHELL);
+      if (added) assertEquals(await ask(`${outer}/inner/.env`), "tracked");
+      assertEquals(await ask(`${outer}/.env`), "untracked");
+    });
+  },
+);
+
+Deno.test(needing(noGit, "gitTracking() says outside of what is"), async () => {
+  await withRepository(async (root) => {
+    assertEquals(await ask(`${root}/../.env`), "outside");
+  });
+});
+
+Deno.test(needing(noGit, "gitTracking() finds a temporary file that git tracks"), async () => {
+  await withRepository(async (root) => {
+    await Deno.writeTextFile(`${root}/.env`, "A=1\n");
+    await Deno.writeTextFile(`${root}/.gitignore`, ".env\n");
+    await Deno.writeTextFile(`${root}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
+    assertEquals(await ask(`${root}/.env`), "untracked");
+    await git(root, "add", "-A");
+    assertEquals(await ask(`${root}/.env`), "tracked");
+    const command = untrackCommand(`${root}/.env`).split(" ");
+    assertEquals([command[0], await git(root, ...command.slice(1))], ["git", true]);
+    assertEquals(await ask(`${root}/.env`), "untracked");
+  });
+});
+
+/** Places where patterns are kept, with what to write there so that a `.env` and its like are ignored. */
+const patterns: Record<string, (root: string, text: string) => Promise<unknown>> = {
+  "the .gitignore of its folder": (root, text) =>
+    Deno.writeTextFile(`${root}/notebooks/.gitignore`, text),
+  "the .gitignore at the root": (root, text) => Deno.writeTextFile(`${root}/.gitignore`, text),
+  "info/exclude": async (root, text) => {
+    await Deno.mkdir(`${root}/.git/info`, { recursive: true });
+    await Deno.writeTextFile(`${root}/.git/info/exclude`, text);
+  },
+  "the user's own patterns": async (root, text) => {
+    await Deno.mkdir(`${root}/../config/git`, { recursive: true });
+    await Deno.writeTextFile(`${root}/../config/git/ignore`, text);
+  },
+  "the file that core.excludesFile names": async (root, text) => {
+    await Deno.writeTextFile(`${root}/../ignored`, text);
+    await git(root, "config", "core.excludesFile", `${root}/../ignored`);
+  },
+};
+for (const [where, write] of Object.entries(patterns)) {
+  Deno.test(needing(noGit, `gitIgnores() knows ${where}`), async () => {
+    await withRepository(async (root) => {
+      const path = `${root}/notebooks/.env`;
+      assertEquals(await gitIgnores(path), false);
+      await write(root, ".env\n");
+      assertEquals(
+        await gitIgnores(path),
+        false,
+        "git add -A would stage what a killed process left",
+      );
+      await write(root, `${ignoredLines(path)}\n`);
+      assertEquals(await gitIgnores(path), true);
+      await Deno.writeTextFile(`${root}/notebooks/.env.example`, "x\n");
+      assertEquals(await git(root, "add", "notebooks/.env.example"), true);
+    });
+  });
+}
+
+/** The lines that the advice names. */
+function ignoredLines(path: string): string {
+  return (/^add the lines? (.+) to .gitignore$/.exec(ignoreAdvice(path))?.[1] ?? "")
+    .replace(" and ", "\n");
+}
+
+subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
+  test({
+    ...needing(noGit, "gitTracking() looks at the file that a link leads to"),
+  }, async () => {
+    await withRepository(async (root) => {
+      await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
+      await Deno.symlink("../secrets", `${root}/.env`);
+      await git(root, "add", ".env");
+      assertEquals(await ask(`${root}/.env`), "outside");
+      await Deno.writeTextFile(`${root}/notebooks/real.env`, "A=1\n");
+      await git(root, "add", "notebooks/real.env");
+      await Deno.symlink("project/notebooks/real.env", `${root}/../.env`);
+      assertEquals(await ask(`${root}/../.env`), "tracked");
+    });
+  });
+
+  test({
+    ...needing(noGit, "asking git runs nothing that a project's configuration names"),
+  }, async () => {
+    await withRepository(async (root) => {
+      const ran = () => [...Deno.readDirSync(root)].some(({ name }) => name === "ran");
+      const planted = `${root}/planted`;
+      await writeProgram(planted, `touch "${root}/ran"`);
+      await writeProgram(`${root}/.git/hooks/post-index-change`, `touch "${root}/ran"`);
+      await git(root, "config", "core.fsmonitor", planted);
+      await git(root, "ls-files");
+      await Deno.remove(`${root}/ran`);
+      assertEquals([await ask(`${root}/.env`), await gitIgnores(`${root}/.env`)], [
+        "untracked",
+        false,
+      ]);
+      assertEquals(ran(), false);
+    });
+  });
+
+  test({
+    ...needing(noGit, "asking git fetches nothing, whatever a project's configuration says"),
+  }, async () => {
+    await withRepository(async (root) => {
+      await Deno.writeTextFile(`${root}/notebooks/.env`, "A=1\n");
+      await git(root, "add", ".");
+      await git(root, "commit", "-q", "-m", "all");
+      await git(root, "sparse-checkout", "init", "--cone", "--sparse-index");
+      const env = { ...NO_CONFIGURATION, LC_ALL: "C" };
+      const tree = new TextDecoder().decode(
+        (await new Deno.Command("git", { args: ["rev-parse", "HEAD:notebooks"], cwd: root, env })
+          .output()).stdout,
+      ).trim();
+      await Deno.remove(`${root}/.git/objects/${tree.slice(0, 2)}/${tree.slice(2)}`);
+      await writeProgram(`${root}/planted`, `touch "${root}/ran"`);
+      for (
+        const [name = "", value = ""] of [
+          ["core.repositoryFormatVersion", "1"],
+          ["extensions.partialClone", "origin"],
+          ["remote.origin.url", `ext::${root}/planted %S`],
+          ["protocol.ext.allow", "always"],
+        ]
+      ) assert(await git(root, "config", name, value));
+      await Deno.mkdir(`${root}/notebooks`, { recursive: true });
+      await git(root, "ls-files", "--", "notebooks/.env");
+      await Deno.remove(`${root}/ran`);
+      await ask(`${root}/notebooks/.env`);
+      assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "ran"), false);
+    });
+  });
+
+  test("a git that hangs is killed after a second, and its answer is unknown", async () => {
+    await withPlantedGit(`sleep 60 & echo $$ $! > "$RAN_IN/pids"; wait`, async (folder) => {
+      using timeouts = heldTimeouts();
+      assert((await new Deno.Command("mkfifo", { args: [`${folder}/pids`] }).output()).success);
+      const answer = ask(`${folder}/.env`);
+      const [shell = 0, sleep = 0] = (await Deno.readTextFile(`${folder}/pids`)).split(" ")
+        .map(Number);
+      try {
+        timeouts.pass(999);
+        assertEquals(await Promise.race([answer, Promise.resolve("still asked")]), "still asked");
+        timeouts.pass(1);
+        // What it started holds the pipe open.
+        assertEquals(await answer, "unknown");
+        assertThrows(() => Deno.kill(shell, "SIGCONT"), Deno.errors.NotFound);
+      } finally {
+        Deno.kill(sleep, "SIGKILL");
+      }
+    });
+  });
+
+  test("a process asks git once, and again at a login", async () => {
+    await withPlantedGit(`echo "$@" >> "$RAN_IN/log"`, async (folder) => {
+      const envFile = `${folder}/.env`;
+      const runs = () => Deno.readTextFileSync(`${folder}/log`).trim().split("\n").length;
+      await using world = portless({ session: { envFile } });
+      await world.session.login();
+      assertEquals(runs(), 1);
+      for (let count = 0; count < 3; count++) await world.session.refresh();
+      await world.another({ envFile }).refresh();
+      assertEquals([world.refreshes(), runs()], [4, 1]);
+      await world.session.login({ force: true });
+      assertEquals(runs(), 2);
+    });
+  });
+});
+
+async function writeProgram(path: string, script: string): Promise<void> {
+  await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+/** A folder with a `.git`, and a program that is found in place of git. It knows the folder as RAN_IN. */
+async function withPlantedGit(
+  script: string,
+  work: (folder: string) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/.git`);
+    await Deno.mkdir(`${folder}/bin`);
+    await writeProgram(`${folder}/bin/git`, `RAN_IN='${folder}'\n${script}`);
+    const env = { PATH: `${folder}/bin:${Deno.env.get("PATH")}` };
+    await withEnvironment(env, () => work(folder));
+  });
+}
+
+Deno.test(needing(noGit, "variables of a hook do not lead git to another repository"), async () => {
+  await withRepository(async (root) => {
+    await Deno.writeTextFile(`${root}/.env`, "A=1\n");
+    await git(root, "add", ".env");
+    const other = `${root}/../other`;
+    await Deno.mkdir(other);
+    await git(other, "init", "-q");
+    const env = { GIT_DIR: `${other}/.git`, GIT_INDEX_FILE: `${other}/.git/index` };
+    await withEnvironment(env, async () => {
+      assertEquals(await ask(`${root}/.env`), "tracked");
+    });
+  });
+});
+
+Deno.test(needing(noGit, "the advice covers a file of another name"), async () => {
+  await withRepository(async (root) => {
+    const path = `${root}/team.env`;
+    await Deno.writeTextFile(`${root}/.gitignore`, `${ignoredLines(path)}\n`);
+    assertEquals([ignoredLines(path), await gitIgnores(path)], ["team.env*", true]);
+  });
+});
+
+for (const takesBack of ["!.env", "!.env*", "!*", "!/.env.tmp"]) {
+  Deno.test(
+    needing(
+      noGit,
+      `lines that ${takesBack} takes back are not told as missing, and are added behind it`,
+    ),
+    async () => {
+      await withRepository(async (root) => {
+        const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
+        const text = `.env*\n!.env.example\n${takesBack}`;
+        await Deno.writeTextFile(ignoreFile, text);
+        assertEquals(
+          [await gitIgnores(path), ignoreAdvice(path)],
+          [
+            false,
+            `add the lines .env* and !.env.example to .gitignore, behind its line ${takesBack}`,
+          ],
+        );
+        assertEquals(await ignoreInGit(path), [".env*", "!.env.example"]);
+        assertEquals(await Deno.readTextFile(ignoreFile), `${text}\n.env*\n!.env.example\n`);
+        assertEquals([await gitIgnores(path), await gitIgnores(`${root}/.env.example`)], [
+          true,
+          false,
+        ]);
+        assertEquals(await ignoreInGit(path), []);
+      });
+    },
+  );
+}
+
+Deno.test(
+  needing(noGit, "doctor() does not advise lines for a tracked .env that git ignores"),
+  async () => {
+    await withRepository(async (root) => {
+      const envFile = `${root}/.env`;
+      await Deno.writeTextFile(envFile, "A=1\n", { mode: 0o600 });
+      await git(root, "add", "-f", ".env");
+      const fix = async () => {
+        const { checks } = await createSession({ envFile }).doctor();
+        return checks.find(({ name }) => name === "version control")?.fix;
+      };
+      assertMatch(
+        `${await fix()}`,
+        /^run: git rm .*; add the lines .* to \.gitignore; and log in anew/,
+      );
+      await ignoreInGit(envFile);
+      assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in anew if it was pushed$/);
+    });
+  },
+);
+
+Deno.test(needing(noGit, "gitIgnores() says nothing outside a work tree"), async () => {
+  await withRepository(async (root) => {
+    assertEquals(await gitIgnores(`${root}/../.env`), undefined);
+  });
+});
+
+Deno.test(needing(noGit, "without the permission to run git nobody is asked"), async () => {
+  await withRepository(async (root) => {
+    const module = JSON.stringify(MOD_PATH.replace("mod.ts", "src/platform/git.ts"));
+    const path = JSON.stringify(`${root}/.env`);
+    const script = `import { gitIgnores, gitTracking } from ${module};
+      console.log(await gitTracking(${path}), await gitIgnores(${path}));`;
+    const { stdout, stderr } = await runScript(script, { cwd: root, flags: ["--allow-read"] });
+    assertEquals([stderr, stdout], ["", "unknown undefined\n"]);
+    const flags = ["--allow-read", "--allow-run=git"];
+    const permitted = await runScript(script, { cwd: root, flags });
+    assertEquals([permitted.stderr, permitted.stdout], ["", "untracked false\n"]);
+  });
+});
+
+Deno.test(
+  needing(noGit, "without that permission doctor() skips the check, and says so"),
+  async () => {
+    await withRepository(async (root) => {
+      const script = `import { createSession } from ${JSON.stringify(MOD_PATH)};
+      const { checks } = await createSession({ envFile: ${
+        JSON.stringify(`${root}/.env`)
+      } }).doctor();
+      const { level, fix } = checks.find(({ name }) => name === "version control");
+      console.log(level, fix);`;
+      const { stdout, stderr } = await runScript(script, {
+        cwd: root,
+        flags: ["--allow-read=.", "--allow-write=."],
+      });
+      assertEquals(stderr, "");
+      assertMatch(stdout, /^skip run with --allow-run=git; or add the lines .* to \.gitignore\n$/);
+    });
+  },
+);
+
+Deno.test(needing(noGit, "git that cannot read its index says unknown"), async () => {
+  await withRepository(async (root) => {
+    await Deno.writeTextFile(`${root}/.git/index`, "no index");
+    assertEquals(await ask(`${root}/.env`), "unknown");
+  });
+});
+
+Deno.test(
+  needing(
+    noGit,
+    "a .env that git tracks is said once, with the fix, until a login finds it fixed",
+  ),
+  async () => {
+    await withRepository(async (root) => {
+      const envFile = `${root}/.env`;
+      await Deno.writeTextFile(envFile, "A=1\n", { mode: 0o600 });
+      await git(root, "add", ".env");
+      await git(root, "commit", "-q", "-m", "all");
+      await using world = portless({ session: { envFile } });
+      await world.session.login();
+      await world.session.refresh();
+      const { warnings } = world.session.status();
+      assertEquals(warnings.length, 1);
+      assertMatch(warnings[0] ?? "", /git tracks .*[\\/]\.env, .* git rm --cached .*\.gitignore/);
+      assertEquals(await git(root, "rm", "--cached", envFile), true);
+      assertEquals((await world.session.login({ force: true })).warnings, []);
+    });
+  },
+);

@@ -1,0 +1,70 @@
+/** What Deno and the machine give, wrapped: paths, proxies, signals and connections. */
+import { assertEquals } from "@std/assert";
+import { fc } from "../support/property.ts";
+import { join, posix, sep as SEPARATOR, win32 } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { filePath, fileUrl, folderOf, workingFolder } from "../../src/platform/paths.ts";
+
+const name = fc.string({
+  unit: fc.constantFrom(..."ab.~ %#?&+|:*'\"`$<>[]é🌊\t\n\\\u0001"),
+  minLength: 1,
+  maxLength: 8,
+});
+
+/** On Windows the runtime has its own for paths of Windows only. */
+function runtimesOwn(path: string): string {
+  return Deno.build.os === "windows" ? posix.normalize(path) : fileURLToPath(pathToFileURL(path));
+}
+
+Deno.test(
+  "fileUrl() and filePath() agree with the runtime's own on every absolute path",
+  () => {
+    // A path that ends in a dot is a folder, which here gets its slash.
+    const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) =>
+      `/${names.join("/")}`
+    )
+      .filter((text) => !/\/\.\.?$/.test(text));
+    fc.assert(
+      fc.property(path, fc.constantFrom("", "/", "//"), (given, end) => {
+        const url = fileUrl(given + end, false);
+        assertEquals(filePath(url, false), runtimesOwn(given + end));
+      }),
+      { numRuns: 5_000 },
+    );
+  },
+);
+
+Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows paths", () => {
+  const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })
+    .filter((text) => !/^[. ]+$|[. ]$/.test(text));
+  const root = fc.constantFrom("C:\\", "d:/", "\\\\server\\share\\");
+  const path = fc.tuple(root, fc.array(names, { minLength: 1, maxLength: 4 }));
+  fc.assert(
+    fc.property(path, ([start, parts]) => {
+      const given = start + parts.join("\\");
+      assertEquals(filePath(fileUrl(given, true), true), win32.normalize(given));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("a share of this computer stays a share", () => {
+  const path = filePath(fileUrl("\\\\LocalHost\\C$\\my data\\.env", true), true);
+  assertEquals(path, "\\\\127.0.0.1\\C$\\my data\\.env");
+});
+
+Deno.test("a relative path is taken from the working folder", () => {
+  const here = Deno.cwd();
+  assertEquals(workingFolder(), here + SEPARATOR);
+  assertEquals(filePath(fileUrl("my.env")), join(here, "my.env"));
+  assertEquals(filePath(fileUrl("./a//b/../c d ")), join(here, "a", "c d "));
+  const drive = Deno.build.os === "windows" ? "C:\\x.env" : `${here}/C:/x.env`;
+  assertEquals(filePath(fileUrl("C:/x.env")), drive);
+});
+
+Deno.test("folderOf() ends with its separator", () => {
+  const root = Deno.build.os === "windows" ? "C:\\" : "/";
+  assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
+  assertEquals(folderOf(`${root}.env`), root);
+  assertEquals(filePath(fileUrl("//", false), false), "/");
+});

@@ -1,0 +1,105 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fc } from "../support/property.ts";
+import { redact, Secret } from "../../src/platform/secret.ts";
+
+const TEXT = "correct-horse-battery-staple";
+
+Deno.test("Secret shows its text to nothing that prints, serializes or spreads it", () => {
+  const secret = new Secret(TEXT);
+  const error = new Error(`with ${secret}`, { cause: secret });
+  const shown = [
+    ...[`${secret}`, String(secret), secret + "", JSON.stringify({ secret }), `${[secret]}`],
+    Deno.inspect({ secret }, { depth: 100, showHidden: true, getters: true }),
+    Deno.inspect(error, { depth: 100, showHidden: true }),
+    JSON.stringify({ ...secret }),
+    JSON.stringify(Object.getOwnPropertyDescriptors(secret)),
+    ...Reflect.ownKeys(secret).map(String),
+  ];
+  for (const text of shown) assert(!text.includes("horse"), text);
+  assertEquals(secret.reveal(), TEXT);
+});
+
+Deno.test("redact() makes a foreign text one short line", () => {
+  assertEquals(redact("a\r\nb\u0000\u001b[31mc\u2028d ", []), "a b [31mc d");
+  const long = redact("x".repeat(1_000), []);
+  assertEquals(long, `${"x".repeat(160)}…`);
+  assertEquals(redact("abcdef", [], 3), "abc…");
+});
+
+Deno.test("redact() withholds a text that repeats eight characters of a secret, or a short one", () => {
+  const secrets = [new Secret(TEXT), new Secret("pw1"), new Secret("")];
+  const base64 = new TextEncoder().encode(TEXT).toBase64();
+  const telling = [TEXT, `no: ${TEXT.slice(3, 11)}!`, "it was pw1", base64, base64.slice(4, 14)];
+  for (const text of telling) assertStringIncludes(redact(text, secrets), "withheld", text);
+  for (const text of ["", "correct", "a battery of horses", "pw 1"]) {
+    assertEquals(redact(text, secrets), text);
+  }
+});
+
+const PASSWORD = "kR7!mq2#Lz";
+const TOKEN = Array.from({ length: 12 }, (_, at) => `part${at}Of-a.long_Token`).join("");
+const encode = (text: string) => new TextEncoder().encode(text);
+const hexed = (text: string, between = "") =>
+  [...encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join(between);
+const spellings: [string, (secret: string) => string][] = [
+  ["as hex", (secret) => hexed(secret)],
+  ["as hex in capitals", (secret) => hexed(secret).toUpperCase()],
+  ["as spaced hex", (secret) => hexed(secret, " ")],
+  ["as base64", (secret) => encode(secret).toBase64()],
+  ["as base64 behind one byte", (secret) => encode(`a${secret}b`).toBase64()],
+  ["as base64 behind two bytes", (secret) => encode(`ab${secret}cd`).toBase64()],
+  ["as base64 for URLs", (secret) => encode(`:${secret}`).toBase64({ alphabet: "base64url" })],
+  ["reversed", (secret) => [...secret].reverse().join("")],
+  ["spaced", (secret) => [...secret].join(" ")],
+  ["hyphenated", (secret) => [...secret].join("-")],
+  ["percent-encoded", (secret) => `%${hexed(secret, "%")}`],
+  ["partly percent-encoded", (secret) => secret.replace("q", "%71").replace("a", "%61")],
+  ["as in a URL", (secret) => encodeURIComponent(secret)],
+  ["in capitals", (secret) => secret.toUpperCase()],
+  ["in small letters", (secret) => secret.toLowerCase()],
+  ["reversed in capitals", (secret) => [...secret].reverse().join("").toUpperCase()],
+  ["with invisible characters", (secret) => [...secret].join("\u200b")],
+  ["with line breaks", (secret) => [...secret].join("\r\n")],
+];
+for (const [how, spelled] of spellings) {
+  Deno.test(`redact() withholds a sentence with a password or a token ${how}`, () => {
+    for (const secret of [PASSWORD, TOKEN]) {
+      const text = `Value "${spelled(secret)}" failed to satisfy the constraint`;
+      assertEquals(redact(text, [new Secret(secret)]), "[withheld: it repeats a secret]", text);
+    }
+  });
+}
+
+Deno.test("redact() keeps what a provider says of itself, beside any usual secret", () => {
+  const secrets = [PASSWORD, TOKEN, "Summer2031!", "correct horse"].map((it) => new Secret(it));
+  const sentences = [
+    "Request not allowed due to security reasons.",
+    "Client 5example is configured with secret but SECRET_HASH was not received",
+    "User pool client 5example does not exist.",
+    "2 validation errors detected: Value at 'clientId' failed to satisfy constraint",
+  ];
+  for (const sentence of sentences) assertEquals(redact(sentence, secrets), sentence);
+});
+
+Deno.test("redact() lets no control or direction character through", () => {
+  const directed = "a\u202eb\u2066c\u2069d\u200fe\u061cf\u0007g\u009bh\u2029i\ufeffj";
+  assertEquals(redact(directed, []), "abcdef g h ij");
+});
+
+Deno.test("redact() of a text of a million characters is as quick as of a short one", () => {
+  const token = new Secret(TOKEN.repeat(10));
+  assertEquals(redact("part 0 ".repeat(200_000), [token]).length, 161);
+});
+
+Deno.test("redact() never lets eight characters of any secret through, wherever they stand", () => {
+  const word = fc.string({ unit: "grapheme", minLength: 8, maxLength: 40 });
+  fc.assert(
+    fc.property(word, fc.string(), fc.string(), fc.nat(), (secret, before, after, at) => {
+      const start = at % Math.max(1, secret.length - 7);
+      const part = secret.slice(start, start + 8);
+      const shown = redact(before + part + after, [new Secret(secret)], 500);
+      assert(!shown.includes(part), shown);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,42 @@
+import { assertEquals } from "@std/assert";
+import { fc } from "../support/property.ts";
+import { readClaims } from "../../src/provider/tokens.ts";
+import { jwt } from "../support/answers.ts";
+
+Deno.test("readClaims() reads what a session plans with", () => {
+  const claims = { iat: 1_700_000_000, exp: 1_700_001_800, sub: "s-1", username: "zoë 🌊" };
+  assertEquals(
+    readClaims(jwt({ ...claims, client_id: "app", token_use: "access", scope: "x" })),
+    { ...claims, clientId: "app", tokenUse: "access", scope: "x" },
+  );
+});
+
+Deno.test("readClaims() finds nothing in an opaque token", () => {
+  const notObjects = [null, 7, "text", [1]].map((it) => jwt(it as never));
+  for (const token of ["", "opaque", "a.b", "a.b.c", "a.b.c.d.e", "..", "a.%%%.c", ...notObjects]) {
+    assertEquals(readClaims(token), {}, token);
+  }
+});
+
+Deno.test("readClaims() passes over claims of another type or beyond what a date holds", () => {
+  const odd = { iat: "1700000000", exp: 1e15, sub: 7, username: "", client_id: null };
+  assertEquals(readClaims(jwt(odd)), {});
+  assertEquals(readClaims(jwt({ iat: -1, exp: 253_402_300_799 })), { exp: 253_402_300_799 });
+});
+
+Deno.test("readClaims() never throws, and what it finds makes dates and text", () => {
+  const anything = fc.oneof(fc.string(), fc.string().map((it) => `a.${it}.c`));
+  const claims = fc.dictionary(
+    fc.constantFrom("iat", "exp", "sub", "username", "client_id", "token_use"),
+    fc.jsonValue(),
+  ).map(jwt as (claims: unknown) => string);
+  fc.assert(
+    fc.property(fc.oneof(anything, claims), (token) => {
+      for (const [name, value] of Object.entries(readClaims(token))) {
+        if (name === "iat" || name === "exp") new Date(Number(value) * 1_000).toISOString();
+        else assertEquals(typeof value, "string");
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,196 @@
+/** A `.env` is found, read and edited without harm, on bad disks and beside other processes. */
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { ConfigError } from "../../mod.ts";
+import { readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+
+const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
+
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+function modeOf(path: string): number {
+  return (Deno.statSync(path).mode ?? 0) & 0o777;
+}
+
+async function refusal(path: string): Promise<ConfigError> {
+  const error = await assertRejects(() => updateEnvFile(path, CHANGES, true), ConfigError);
+  assertEquals(error.code, "ENV_FILE");
+  assert(error.message.includes(path));
+  return error;
+}
+
+Deno.test("updateEnvFile() makes a file that only its owner can read, and nothing else", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    assertEquals(await updateEnvFile(path, CHANGES, true), undefined);
+    assertEquals(await Deno.readTextFile(path), "ACCESS_TOKEN=new-token\n");
+    assertEquals(names(folder), [".env"]);
+    if (Deno.build.os !== "windows") assertEquals(modeOf(path), 0o600);
+  });
+});
+
+subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
+  test(
+    "updateEnvFile() makes a file private that was not, and tells how it was",
+    async () => {
+      await inFolder(async (folder) => {
+        const path = `${folder}/.env`;
+        for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
+          await Deno.writeTextFile(path, text);
+          await Deno.chmod(path, 0o644);
+          assertEquals((await updateEnvFile(path, CHANGES, false) ?? 0) & 0o777, 0o644);
+          assertEquals(modeOf(path), 0o600);
+          assertEquals(names(folder), [".env"]);
+        }
+      });
+    },
+  );
+
+  test(
+    "updateEnvFile() keeps a symbolic link a link and changes what it leads to",
+    async () => {
+      await inFolder(async (folder) => {
+        await Deno.mkdir(`${folder}/shared`);
+        await Deno.mkdir(`${folder}/project`);
+        const real = `${folder}/shared/real.env`;
+        await Deno.writeTextFile(real, "A=1\n");
+        await Deno.symlink("../shared/real.env", `${folder}/project/second`);
+        await Deno.symlink("second", `${folder}/project/.env`);
+        await updateEnvFile(`${folder}/project/.env`, CHANGES, true);
+        assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
+        assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
+        assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
+          ".env",
+          "second",
+        ]]);
+      });
+    },
+  );
+
+  for (const target of ["shared/real.env", "shared/a b#1?%20.env"]) {
+    test(
+      `updateEnvFile() makes the file that a symbolic link to ${target} promises`,
+      async () => {
+        await inFolder(async (folder) => {
+          await Deno.mkdir(`${folder}/shared`);
+          await Deno.symlink(target, `${folder}/.env`);
+          assertEquals(readEnvFile(`${folder}/.env`).exists, false);
+          await updateEnvFile(`${folder}/.env`, CHANGES, true);
+          assertEquals(await Deno.readLink(`${folder}/.env`), target);
+          assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
+          assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
+        });
+      },
+    );
+  }
+
+  test("updateEnvFile() removes a link where its temporary file goes", async () => {
+    await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/victim`, "precious");
+      await Deno.symlink("victim", `${folder}/.env.tmp`);
+      await updateEnvFile(`${folder}/.env`, CHANGES, true);
+      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+      assertEquals(names(folder), [".env", "victim"]);
+    });
+  });
+
+  test("updateEnvFile() follows no link that is put back where its temporary file goes", async () => {
+    await inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/victim`, "precious");
+      const { removeSync } = Deno;
+      // Somebody is quick: the link is there again as soon as it is removed.
+      Deno.removeSync = (path) => {
+        if (names(folder).includes(".env.tmp")) removeSync(path);
+        Deno.symlinkSync("victim", `${folder}/.env.tmp`);
+      };
+      try {
+        await refusal(`${folder}/.env`);
+      } finally {
+        Deno.removeSync = removeSync;
+      }
+      assertEquals(names(folder), [".env.tmp", "victim"]);
+      assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
+    });
+  });
+});
+
+Deno.test("updateEnvFile() clears away what a crash left", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half-a-tok");
+    await updateEnvFile(`${folder}/.env`, CHANGES, true);
+    assertEquals(names(folder), [".env"]);
+  });
+});
+
+Deno.test("a file that is not UTF-8 is refused, said, and left as it is", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, ".env");
+    const utf16 = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0x3d, 0x00, 0x31, 0x00]);
+    const latin1 = new Uint8Array([0x41, 0x3d, 0xe9, 0x0a]);
+    for (const bytes of [utf16, latin1]) {
+      await Deno.writeFile(path, bytes);
+      const { exists, problem, values } = readEnvFile(path);
+      assertEquals([exists, problem?.code, values.size], [true, "ENV_FILE", 0]);
+      assertMatch((await refusal(path)).message, /not UTF-8.*; save it as UTF-8/);
+      assertEquals(await Deno.readFile(path), bytes);
+      assertEquals(names(folder), [".env"]);
+    }
+  });
+});
+
+Deno.test("a file that no edit can change as wanted is refused, said, and left as it is", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const text = 'A="\n\n"\n' + "ACCESS_TOKEN=x\n".repeat(60);
+    await Deno.writeTextFile(path, text);
+    const { message } = await refusal(path);
+    assertMatch(message, /: no edit of it reads back as wanted; check its quotes, or move it away/);
+    assertEquals(await Deno.readTextFile(path), text);
+  });
+});
+
+Deno.test("a folder in the place of the file is refused and said", async () => {
+  await inFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/.env`);
+    assertEquals(readEnvFile(`${folder}/.env`).problem?.code, "ENV_FILE");
+    assertMatch((await refusal(`${folder}/.env`)).message, /it is a folder; name another file/);
+    assertEquals(names(folder), [".env"]);
+  });
+});
+
+Deno.test("a place that cannot be is refused and said", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await refusal(`${folder}/file/.env`);
+    assertMatch((await refusal(`${folder}/nowhere/.env`)).message, /its folder is not there/);
+    if (Deno.build.os !== "windows") {
+      await Deno.symlink("loop", `${folder}/loop`);
+      await refusal(`${folder}/loop`);
+    }
+  });
+});
+
+Deno.test("readEnvFile() takes a file that is not there for an empty one", async () => {
+  await inFolder((folder) => {
+    assertEquals(readEnvFile(`${folder}/.env`), { exists: false, values: new Map(), text: "" });
+    return Promise.resolve();
+  });
+});
+
+Deno.test("writers without a lock keep out of each other's temporary files", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const work = Array.from(
+      { length: 20 },
+      (_, at) =>
+        updateEnvFile(path, new Map([["ACCESS_TOKEN", `token-${at}`.repeat(at + 1)]]), false),
+    );
+    await Promise.all(work);
+    assertMatch(await Deno.readTextFile(path), /^ACCESS_TOKEN=(token-(\d+))(\1)*\n$/);
+    assertEquals(names(folder), [".env"]);
+  });
+});

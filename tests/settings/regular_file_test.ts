@@ -1,0 +1,140 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
+import { ConfigError } from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { linesOf, portless } from "../support/portless.ts";
+import { linkOf, makeNode, noDevice, noPipe } from "../support/disks.ts";
+
+const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
+const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };
+const STRANGER = 12_345;
+
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+/** Neither read nor written nor locked: each says why and what to do, and nothing is left beside it. */
+async function assertRefused(path: string, why: RegExp): Promise<void> {
+  const { exists, values, problem } = readEnvFile(path);
+  assertEquals([exists, values.size, problem?.code], [true, 0, "ENV_FILE"]);
+  const error = await assertRejects(() => updateEnvFile(path, CHANGES, false), ConfigError);
+  for (const message of [problem?.message ?? "", error.message]) {
+    assert(message.startsWith(`Cannot use ${path}: `), message);
+    assertMatch(message, why);
+    assertMatch(message, /AUTH_ENV_FILE=false/);
+  }
+  const { lock } = await lockEnvFile(path, 0, WORLD);
+  lock.release();
+  assertEquals(lock.state, "impossible");
+}
+
+subject(NOT_ON_WINDOWS, "devices, pipes and links of others", (test) => {
+  const nodes = [["device", noDevice], ["pipe", noPipe]] as const;
+  for (const [kind, lack] of nodes) {
+    for (const linked of [false, true]) {
+      test({
+        ...needing(lack, `a ${kind} is refused as a .env${linked ? ", behind a link too" : ""}`),
+        fn: () =>
+          inFolder(async (folder) => {
+            const node = linked ? `${folder}/node` : `${folder}/.env`;
+            const path = `${folder}/.env`;
+            await makeNode(kind, node);
+            if (linked) await Deno.symlink(node, path);
+            const before = names(folder);
+            // Whoever opens the pipe after all gets this, and does not wait forever.
+            await using writer = kind === "pipe" ? writerTo(node) : undefined;
+            await assertRefused(path, /it is a device, pipe or socket, not a regular file/);
+            await using world = portless({ session: { envFile: path } });
+            const { state, warnings } = await world.session.login();
+            assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
+            assertMatch(warnings[0] ?? "", /in memory only: .*not a regular file.*=false/);
+            assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+            assertEquals(names(folder), before);
+            const { isCharDevice, isFifo } = Deno.statSync(path);
+            assertEquals([isCharDevice, isFifo], [kind === "device", kind === "pipe"]);
+            assertEquals(writer?.wasRead(), writer && false);
+          }),
+      });
+    }
+  }
+
+  const links = [
+    ["to a file of one's own", "profile", true],
+    ["that leads nowhere yet", "new", true],
+    ["that a link of one's own leads to", "profile", false],
+  ] as const;
+  for (const [what, target, direct] of links) {
+    test({
+      ...needing(ROOT_ONLY, `another user's link ${what} is not followed, named or not`),
+      fn: () =>
+        inFolder(async (folder) => {
+          await Deno.writeTextFile(`${folder}/profile`, "export A=1\n");
+          const path = `${folder}/.env`;
+          await linkOf(STRANGER, `${folder}/${target}`, direct ? path : `${folder}/second`);
+          if (!direct) await Deno.symlink("second", path);
+          const before = names(folder);
+          await assertRefused(path, /it is a link that belongs to another user/);
+          await using world = portless({ session: { envFile: path } });
+          const { state, warnings } = await world.session.login();
+          assertEquals(state, "valid");
+          assertMatch(warnings.join(), /in memory only: .*a link that belongs to another user/);
+          assertEquals(Deno.readTextFileSync(`${folder}/profile`), "export A=1\n");
+          assertEquals(names(folder), before);
+        }),
+    });
+  }
+
+  test({
+    ...needing(ROOT_ONLY, "a user's own link to their own file is followed for them by root"),
+    fn: () =>
+      inFolder(async (folder) => {
+        await Deno.writeTextFile(`${folder}/theirs`, "A=1\n");
+        await Deno.chown(`${folder}/theirs`, STRANGER, STRANGER);
+        await linkOf(STRANGER, "theirs", `${folder}/.env`);
+        await updateEnvFile(`${folder}/.env`, CHANGES, false);
+        assertEquals(linesOf(`${folder}/theirs`), { A: "1", ACCESS_TOKEN: "new-token" });
+        assertEquals(Deno.statSync(`${folder}/theirs`).uid, STRANGER);
+      }),
+  });
+
+  test({
+    name: "one's own links are followed",
+    fn: () =>
+      inFolder(async (folder) => {
+        await Deno.symlink("second", `${folder}/.env`);
+        await Deno.symlink("third", `${folder}/second`);
+        await updateEnvFile(`${folder}/.env`, CHANGES, false);
+        assertEquals(names(folder), [".env", "second", "third"]);
+        assertEquals(readEnvFile(`${folder}/.env`).values.get("ACCESS_TOKEN"), "new-token");
+      }),
+  });
+});
+
+function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {
+  const args = ["-c", 'echo ACCESS_TOKEN=from-the-pipe >"$1"; echo >"$1.read"', "sh", pipe];
+  const child = new Deno.Command("sh", { args, stdin: "null" }).spawn();
+  child.unref();
+  return {
+    wasRead: () => names(pipe.replace(/[^/]*$/, "")).some((name) => name.endsWith(".read")),
+    async [Symbol.asyncDispose]() {
+      child.ref();
+      child.kill("SIGKILL");
+      await child.status;
+    },
+  };
+}
+
+Deno.test("a .env that is too large is refused, and says how large it is", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const limit = 1_048_576;
+    await Deno.writeTextFile(path, "# 4567\n".repeat(limit / 7) + "A=1\n".slice(-limit % 7));
+    const { size } = Deno.statSync(path);
+    assert(size <= limit && size > limit - 7);
+    assertEquals(readEnvFile(path).problem, undefined);
+    await Deno.truncate(path, 100 * limit);
+    await assertRefused(path, /too large: 104857600 bytes, where 1048576 are the limit/);
+    assertEquals(names(folder), [".env"]);
+  });
+});

@@ -1,0 +1,163 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type Download } from "../../mod.ts";
+import { displayableDownload } from "../../src/show/displayable.ts";
+import { filesProgressText, progressText } from "../../src/show/progress.ts";
+import { createSandbox } from "../../src/sandbox/mod.ts";
+import { assertHides, canaries } from "../support/canaries.ts";
+import { inFolder, neededVariables } from "../support/child_deno.ts";
+import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
+import "../support/sandbox_key.ts";
+
+Deno.test("progress is a bar, bytes, a rate and the time left, or what is known of these", () => {
+  const MB = 1_000_000;
+  const cases: [bytes: number, total: number | undefined, fetched: number, ms: number, string][] = [
+    [
+      ...[126 * MB, 300 * MB, 126 * MB, 10_000] as const,
+      "████████░░░░░░░░░░░░ 42 %  126.0 MB of 300.0 MB  12.6 MB/s  14 s left",
+    ],
+    // The rate is that of this call: 100 MB were there.
+    [
+      ...[126 * MB, 300 * MB, 26 * MB, 10_000] as const,
+      "████████░░░░░░░░░░░░ 42 %  126.0 MB of 300.0 MB  2.6 MB/s  67 s left",
+    ],
+    [0, 500, 0, 1_000, "░░░░░░░░░░░░░░░░░░░░ 0 %  0 bytes of 500 bytes  0 bytes/s"],
+    [
+      500,
+      500,
+      500,
+      1_000,
+      "████████████████████ 100 %  500 bytes of 500 bytes  500 bytes/s  0 s left",
+    ],
+    [2_500, undefined, 2_500, 500, "2.5 kB  5.0 kB/s"],
+    // More than the API announced.
+    [
+      600,
+      500,
+      600,
+      1_000,
+      "████████████████████ 100 %  600 bytes of 500 bytes  600 bytes/s  0 s left",
+    ],
+  ];
+  for (const [bytes, total, fetched, ms, text] of cases) {
+    assertEquals(progressText({ bytes, ...(total && { total }) }, fetched, ms), text);
+  }
+});
+
+Deno.test("progress of many files is files, failures, bytes, a rate and the time left", () => {
+  const MB = 1_000_000;
+  const text = (files: number, total: number | undefined, kept: number, failed: number) =>
+    filesProgressText({ files, ...(total && { total }), kept, failed, bytes: 60 * MB }, 10_000);
+  // What was kept cost no time: 100 files in 10 seconds, and 50 are left.
+  assertEquals(
+    text(150, 200, 50, 0),
+    "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s  5 s left",
+  );
+  assertEquals(
+    text(150, 200, 150, 0),
+    "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s",
+  );
+  assertEquals(
+    text(200, 200, 0, 3),
+    "████████████████████ 100 %  200 of 200 files, 3 failed  60.0 MB  6.0 MB/s  0 s left",
+  );
+  assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
+});
+
+/** A session whose clock runs a second further at each look, so that every piece is shown. */
+const SCRIPT = `
+  import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
+  let ticks = 0;
+  const fetch = (url, init) =>
+    url instanceof URL
+      ? Promise.resolve(Response.json({ AuthenticationResult: { AccessToken: "opaque", ExpiresIn: 9e8 } }))
+      : Promise.resolve(new Response(
+          ReadableStream.from(Array.from({ length: 4 }, () => new Uint8Array(50_000))),
+          { headers: { "content-length": "200000" } },
+        ));
+  const session = createSession({
+    authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
+    clientSecret: "", userPoolId: "pool_A", username: "ada", password: "secret", fetch,
+    monotonic: () => ticks += 1_000,
+  });
+  await session.login();`;
+
+terminalTest(
+  "progress is one line of a terminal, which is gone at the end",
+  () =>
+    inFolder(async (cwd) => {
+      const end = `await session.download("/files/data", "data.bin"); console.log("the end");`;
+      await Deno.writeTextFile(`${cwd}/script.ts`, `${SCRIPT}\n${end}`);
+      const command = [Deno.execPath(), "run", "-A", "--no-lock", "--no-check", "-q", "script.ts"];
+      const seen = await inTerminal(command, [], { cwd, env: neededVariables() });
+      const screen = seen.screen.replaceAll("\r\u001b[K", "«");
+      assertEquals(seen.code, 0, screen);
+      if (ON_WINDOWS) {
+        // A console draws only what changes of a line.
+        assertMatch(screen, /█{5}░{15} 25 % {2}50\.0 kB of 200\.0 kB .*kB\/s .* left[^]*the end/);
+        return;
+      }
+      assertMatch(screen, /«█{5}░{15} 25 % {2}50\.0 kB of 200\.0 kB .*kB\/s .* left/);
+      // Nothing but the last line stays: it was written over, and there is no line end before it.
+      assertMatch(screen, /^(«[^\r\n]+)+«the end\r\n$/);
+      const { stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-lock", "-q", "--no-check", "script.ts"],
+        cwd,
+        env: { NO_COLOR: "1" },
+      }).output();
+      assertMatch(new TextDecoder().decode(stderr), /data\.bin: it is there already/);
+      assertEquals(new TextDecoder().decode(stderr).includes("\r"), false);
+    }),
+);
+
+Deno.test("a saved file tells what of it was there, if any was", async () => {
+  for (const resumedFrom of [0, 2_000]) {
+    const facts = { file: "a.csv", bytes: 5_000, resumedFrom, milliseconds: 1 };
+    const saved = displayableDownload(facts);
+    const bundle = await Reflect.get(saved, Symbol.for("Jupyter.display")).call(saved);
+    for (const text of [bundle["text/plain"], bundle["text/html"]]) {
+      assertEquals(/went( |&nbsp;)on/.test(text), resumedFrom > 0);
+      assertEquals(text.includes("from 2.0 kB of an earlier call"), resumedFrom > 0);
+    }
+  }
+});
+
+Deno.test("a saved file shows as a card and as a line, without anything secret", async () => {
+  const sandbox = createSandbox();
+  await inFolder(async (folder) => {
+    const session = createSession({
+      ...sandbox.settings,
+      envFile: false,
+      fetch: async (input, init) => {
+        const request = new Request(input, init);
+        if (!request.url.includes("/files")) return await sandbox.handle(request);
+        const answer = new Response("a,b\n", { headers: { "content-type": "text/csv<b>" } });
+        // As after a redirect to a presigned address.
+        const url = `https://store.example/f?sig=${canaries.clientSecret}`;
+        return Object.defineProperties(answer, {
+          url: { value: url },
+          redirected: { value: true },
+        });
+      },
+    });
+    await session.login();
+    const path = `/files/data?sig=${canaries.clientSecret}`;
+    // Windows allows no such name.
+    const name = Deno.build.os === "windows" ? "&i.csv" : "<i>.csv";
+    const saved: Download = await session.download(path, `${folder}/${name}`);
+    assertEquals(Object.keys(saved), [
+      "file",
+      "bytes",
+      "resumedFrom",
+      "contentType",
+      "milliseconds",
+    ]);
+    const display = Reflect.get(saved, Symbol.for("Jupyter.display"));
+    const shown = await display.call(saved);
+    assertMatch(shown["text/plain"], /^● .*(<i>|&i)\.csv: 4 bytes in under 1 s · text\/csv<b>$/);
+    assertMatch(shown["text/html"], /(&lt;i&gt;|&amp;i)\.csv/);
+    assertEquals(/<[ib]>/.test(shown["text/html"]), false);
+    await assertHides(saved, "the record");
+    assert(!JSON.stringify(shown).includes(await session.accessToken()));
+  });
+  await sandbox.close();
+});

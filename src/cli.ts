@@ -10,7 +10,7 @@
  */
 import { COMMAND_WORDS, report } from "./cli/output.ts";
 import { runArgs } from "./cli/run.ts";
-import { speakIn } from "./errors/fix.ts";
+import { speakIn } from "./errors/advice.ts";
 
 /**
  * Runs a command.

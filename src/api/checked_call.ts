@@ -10,7 +10,7 @@ import { unlessAborted } from "../platform/abort.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
 import { IdleWatch } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/wording.ts";

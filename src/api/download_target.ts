@@ -1,6 +1,6 @@
 import { type Digest, isRepresentation, type Representation } from "./representation.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import {
   FOREIGN_LINK,

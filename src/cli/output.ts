@@ -1,7 +1,7 @@
 import type { Diagnosis } from "../show/diagnosis.ts";
 import type { Downloads } from "../api/download_all.ts";
 import { ApiError, AuthError, CODES } from "../errors/errors.ts";
-import type { Words } from "../errors/fix.ts";
+import type { Words } from "../errors/advice.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";

@@ -13,7 +13,7 @@ import { stateOf } from "../session/state.ts";
 import { type SessionStatus, statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import type { AuthError } from "../errors/errors.ts";
-import { fixText } from "../errors/fix.ts";
+import { fixText } from "../errors/advice.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { checkLogin } from "./login_checks.ts";
 import { checkApi, checkProvider, checkProxy, checkToken } from "./network_checks.ts";

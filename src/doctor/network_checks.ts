@@ -6,7 +6,7 @@ import type { World } from "../platform/world.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { newPortalString } from "../show/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { printable, shortened } from "../errors/wording.ts";
 

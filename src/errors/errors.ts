@@ -1,5 +1,5 @@
 import { causeOf, type ErrorCause } from "./cause.ts";
-import { type Fix, fixText } from "./fix.ts";
+import { type Fix, fixText } from "./advice.ts";
 import { inKernel } from "./front_end.ts";
 import { hideOwnFrames, showCaller } from "./stack.ts";
 import { printable } from "./wording.ts";

@@ -1,6 +1,17 @@
 /**
- * Settles with the promise, or rejects with the signal's reason when that aborts: what the promise
- * waits for may ignore the signal.
+ * Calls `listener` once the signal aborts; at once if it already has.
+ *
+ * @returns Stops listening.
+ */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  if (signal?.aborted) listener();
+  else signal?.addEventListener("abort", listener, { once: true });
+  return () => signal?.removeEventListener("abort", listener);
+}
+
+/**
+ * Settles with the promise, or rejects with the signal's reason as soon as it aborts, because the work
+ * behind the promise may ignore the signal.
  */
 export function unlessAborted<T>(
   signal: AbortSignal | undefined,
@@ -8,9 +19,7 @@ export function unlessAborted<T>(
 ): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(stopListening);
   });
 }

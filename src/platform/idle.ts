@@ -1,7 +1,7 @@
 import { unlessAborted } from "./abort.ts";
 import type { World } from "./world.ts";
 import { typeError } from "../errors/errors.ts";
-import type { InProgram } from "../errors/fix.ts";
+import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/wording.ts";
 
 /** How long a request may bring nothing, where the user does not say otherwise. */

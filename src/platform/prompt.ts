@@ -1,5 +1,5 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { inKernel } from "../errors/front_end.ts";
 import { wrapped } from "../errors/wording.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";

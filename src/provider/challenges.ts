@@ -7,7 +7,7 @@
 import { PASSWORD_FLOW } from "./initiate_auth.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { closest, shortened } from "../errors/wording.ts";
 
 /** Something that the answer to a challenge must have. */

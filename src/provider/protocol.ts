@@ -1,5 +1,5 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
 import type { Secret } from "../platform/secret.ts";
 

@@ -1,5 +1,5 @@
 import type { ProviderErrorCode } from "../errors/errors.ts";
-import type { Call, Fix } from "../errors/fix.ts";
+import type { Call, Fix } from "../errors/advice.ts";
 import type { Meaning, ProviderAnswer, ProviderRequest, RefusalCode } from "./protocol.ts";
 
 /**

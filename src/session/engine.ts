@@ -4,7 +4,7 @@ import type { Delivery } from "../provider/send.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import type { TokenDelivery } from "../provider/token_request.ts";
 import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import type { World } from "../platform/world.ts";
 import type { Settings } from "../settings/settings.ts";
 import {

@@ -1,7 +1,7 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../provider/tokens.ts";
 import { missingWritePermission } from "../settings/env_file.ts";
 import { ConfigError, sentenceOf, typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import type { Outcome } from "../provider/protocol.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";

@@ -1,5 +1,5 @@
 import { sentenceOf } from "../errors/errors.ts";
-import { type Fix, fixText } from "../errors/fix.ts";
+import { type Fix, fixText } from "../errors/advice.ts";
 import { spanText } from "../errors/wording.ts";
 
 /** From this difference on, a wrong clock is worth a warning. */

@@ -3,7 +3,7 @@
  * reads a file, a clock or a setting.
  */
 import type { SessionExpiredErrorCode } from "../errors/errors.ts";
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 
 /** Why a session can no longer be used, for the calls that come after. */

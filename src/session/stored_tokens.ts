@@ -1,4 +1,4 @@
-import type { Fix } from "../errors/fix.ts";
+import type { Fix } from "../errors/advice.ts";
 import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";

@@ -1,5 +1,5 @@
 import type { AuthError } from "../errors/errors.ts";
-import { type Fix, fixText } from "../errors/fix.ts";
+import { type Fix, fixText } from "../errors/advice.ts";
 
 /** The result of one check. */
 export interface Check {

@@ -1,6 +1,6 @@
 import type { Download } from "../api/download.ts";
 import type { Downloads, FailedDownload } from "../api/download_all.ts";
-import { type Fix, fixText } from "../errors/fix.ts";
+import { type Fix, fixText } from "../errors/advice.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { VARIABLES } from "../settings/options.ts";

@@ -12,7 +12,7 @@ const SOURCE = new URL("../../src/", import.meta.url);
 const FILES = [
   "errors/wording.ts",
   "errors/cause.ts",
-  "errors/fix.ts",
+  "errors/advice.ts",
   "errors/front_end.ts",
   "errors/stack.ts",
   "errors/errors.ts",

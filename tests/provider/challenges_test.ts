@@ -1,7 +1,7 @@
 /** The table of further steps: what each asks for, and where the documents name it. */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { AuthError } from "../../mod.ts";
-import { fixText } from "../../src/errors/fix.ts";
+import { fixText } from "../../src/errors/advice.ts";
 import {
   asksOf,
   elsewhere,

@@ -1,7 +1,7 @@
 /** The table of what the provider refuses: each row has an example here and a place in the documents. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES, isTransient } from "../../src/errors/errors.ts";
-import { fixText } from "../../src/errors/fix.ts";
+import { fixText } from "../../src/errors/advice.ts";
 import type { ProviderAnswer, ProviderRequest, RefusalCode } from "../../src/provider/protocol.ts";
 import { readRefusal } from "../../src/provider/read_refusal.ts";
 import { MEANINGS, type Refusal, refusalFor, REFUSALS } from "../../src/provider/refusals.ts";

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
-const FIX_PATH = new URL(import.meta.resolve("../../src/errors/fix.ts")).pathname;
+const FIX_PATH = new URL(import.meta.resolve("../../src/errors/advice.ts")).pathname;
 
 Deno.test("a status, a diagnosis and errors name calls in the words of the front end", () =>
   inFolder(async (cwd) => {

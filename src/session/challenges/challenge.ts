@@ -4,7 +4,7 @@
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
-import type { Fix } from "../../errors/fix.ts";
+import type { Fix } from "../../errors/advice.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { SessionStatus } from "../status.ts";
 import { printable } from "../../errors/wording.ts";

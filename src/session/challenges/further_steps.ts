@@ -21,7 +21,7 @@ import {
   tidyAnswer,
 } from "../../provider/challenges.ts";
 import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
-import type { Fix } from "../../errors/fix.ts";
+import type { Fix } from "../../errors/advice.ts";
 import type { IssuedChallenge, ProviderSettings } from "../../provider/protocol.ts";
 import { deliveryError, type TokenDelivery } from "../../provider/token_request.ts";
 import type { Delivery, Waiters } from "../../provider/send.ts";

@@ -23,6 +23,15 @@ export interface InProgram {
 /** What to do next: a text, or parts of which some depend on who reads it. */
 export type Fix = string | readonly (string | Call | InProgram)[];
 
+/** A problem and its fix, before they become an error or a notice. */
+export interface Advice<Code extends string = string> {
+  readonly code?: Code;
+  /** What was tried, and why it failed. */
+  readonly problem: string;
+  /** What to do next. */
+  readonly fix?: Fix | undefined;
+}
+
 /** How a front end puts calls into words. */
 export interface Words {
   call(call: Call): string;

@@ -1,0 +1,28 @@
+import { Pauses } from "./pauses.ts";
+import type { World } from "./world.ts";
+
+/** The result of an attempt, or the pause before the next one and the reason shown meanwhile. */
+export type Attempt<T> =
+  | { readonly done: T }
+  | { readonly pauseMs: number; readonly why: string };
+
+/**
+ * Repeats an attempt until it is done. The caller decides when to give up: each attempt returns either
+ * its result or the pause before the next one.
+ *
+ * @param attempt Receives the number of the attempt, starting at 1.
+ * @param signal Ends the loop between attempts; its reason is thrown.
+ */
+export async function retry<T>(
+  world: World,
+  signal: AbortSignal | undefined,
+  attempt: (count: number) => Promise<Attempt<T>>,
+): Promise<T> {
+  const pauses = new Pauses(world);
+  for (let count = 1;; count++) {
+    signal?.throwIfAborted();
+    const result = await attempt(count);
+    if ("done" in result) return result.done;
+    await pauses.pause(result.pauseMs, result.why, signal);
+  }
+}

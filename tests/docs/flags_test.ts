@@ -35,7 +35,7 @@ Deno.test("no document names a flag with which nothing is tested", () => {
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/cluster with another program.
     "--allow-run=ssh",
-    // Tested in tests/files.
+    // Tested in tests/platform.
     "--allow-run=git",
     // Tested in tests/release.
     "--allow-import=<host>",

@@ -1,6 +1,6 @@
 /**
  * Deno for Windows, on Linux under Wine: `deno task windows` runs the demo, the tests and the command
- * line there, `--quick` a part of the tests, `deno task windows tests/dotenv …` these only. Needs root,
+ * line there, `--quick` a part of the tests, `deno task windows tests/settings …` these only. Needs root,
  * apt and npm; the root folder with Wine is made once. What is typed at prompts is typed from the
  * Linux side, into a console of Windows.
  */
@@ -69,7 +69,14 @@ await copyIn();
 
 const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", "--seed=1"];
 /** Where systems differ: files, processes, consoles and paths. */
-const QUICK = ["cli", "dotenv", "processes", "runtime", "session_test.ts", "windows/files_test.ts"];
+const QUICK = [
+  "cli",
+  "settings",
+  "processes",
+  "platform",
+  "session_test.ts",
+  "windows/files_test.ts",
+];
 const quick = Deno.args[0] === "--quick";
 const named = quick ? [] : Deno.args;
 const runs = named.length > 0 ? [[...TESTS, ...named]] : [
@@ -102,7 +109,7 @@ if (named.length === 0) {
   ];
   const elsewhere = [`TMPDIR=${windowsRoot().root}/tmp`, "TYPE_INTO=windows"];
   const filter = `--filter=${IN_A_CONSOLE.trim()}`;
-  if (!quick) typing.push([elsewhere, [...TESTS, filter, "tests/cli", "tests/display"]]);
+  if (!quick) typing.push([elsewhere, [...TESTS, filter, "tests/cli", "tests/show"]]);
   for (const [variables, args] of typing) {
     const command = ["env", "-C", REPOSITORY, "NO_COLOR=1", ...variables, Deno.execPath(), ...args];
     const done = await run(command, `Typing into a console of Windows: deno ${args.join(" ")}`);

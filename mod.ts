@@ -30,7 +30,6 @@ export type { Download, DownloadOptions, DownloadProgress } from "./src/api/down
 export type {
   DownloadAllOptions,
   DownloadItem,
-  DownloadItems,
   Downloads,
   DownloadsProgress,
   FailedDownload,
@@ -40,20 +39,20 @@ export type { Check, Diagnosis } from "./src/show/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";
 export {
   ApiError,
-  type ApiErrorCode,
-  type ApiErrorDetails,
   AuthError,
-  type AuthErrorCode,
-  type ChallengeErrorCode,
   ConfigError,
-  type ConfigErrorCode,
-  type ErrorCause,
   ProviderError,
-  type ProviderErrorCode,
-  type ProviderErrorDetails,
   SessionExpiredError,
-  type SessionExpiredErrorCode,
-} from "./src/errors/errors.ts";
+} from "./src/errors/classes.ts";
+export type {
+  ApiErrorCode,
+  AuthErrorCode,
+  ChallengeErrorCode,
+  ConfigErrorCode,
+  ProviderErrorCode,
+  SessionExpiredErrorCode,
+} from "./src/errors/codes.ts";
+export type { ErrorCause } from "./src/errors/cause.ts";
 export {
   type Answers,
   type AuthenticatorKey,
@@ -67,7 +66,5 @@ export type { Ask } from "./src/platform/world.ts";
 export { parsePortalToken } from "./src/session/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";
 export type { AccessTokenOptions, LogoutOptions, RefreshOptions, Session } from "./src/session.ts";
-export type { SettingOrigin } from "./src/settings/settings.ts";
 export type { Notice, NoticeCode } from "./src/session/notices.ts";
 export type { SessionStatus } from "./src/session/status.ts";
-export type { TokenSource } from "./src/provider/tokens.ts";

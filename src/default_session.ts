@@ -1,5 +1,5 @@
 import type { Download, DownloadOptions } from "./api/download.ts";
-import type { DownloadAllOptions, DownloadItems, Downloads } from "./api/download_all.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
 import { displayableSession } from "./show/displayable.ts";
@@ -198,7 +198,7 @@ export function download(
  * shows the progress.
  *
  * An array, or another iterable that is not async, is checked as a whole before anything is sent. An
- * async iterable may be of any length: it is read at most twice `at` items ahead. The memory
+ * async iterable may be of any length: it is read at most twice `concurrency` items ahead. The memory
  * holds the downloads that run, the path of each file, and the lists of the result: the first 100 000
  * files of each kind. `counts` has all of them.
  *
@@ -226,7 +226,7 @@ export function download(
  * ```
  */
 export function downloadAll(
-  items: DownloadItems,
+  items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
   options?: DownloadAllOptions,
 ): Promise<Downloads> {
   return defaultSession().downloadAll(items, options);

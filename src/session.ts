@@ -1,8 +1,8 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
 import type { Download, DownloadOptions } from "./api/download.ts";
-import type { DownloadAllOptions, DownloadItems, Downloads } from "./api/download_all.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
-import { cancellable, cancellableAnswer } from "./platform/interrupt.ts";
+import { cancellable, cancellableResponse } from "./platform/interrupt.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
 import {
   displayable,
@@ -17,7 +17,9 @@ import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
-import { inKernel } from "./errors/front_end.ts";
+import { inKernel } from "./errors/kernel.ts";
+import type { World } from "./platform/world.ts";
+import type { ProgressWords } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";
@@ -71,7 +73,10 @@ export interface Session {
     options?: DownloadOptions,
   ): Promise<Download>;
   /** Saves many files. See {@linkcode downloadAll}. */
-  downloadAll(items: DownloadItems, options?: DownloadAllOptions): Promise<Downloads>;
+  downloadAll(
+    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+    options?: DownloadAllOptions,
+  ): Promise<Downloads>;
   /** A current bare token. See {@linkcode accessToken}. */
   accessToken(options?: AccessTokenOptions): Promise<string>;
   /** Who, until when. See {@linkcode status}. */
@@ -88,17 +93,90 @@ export interface ConfigurableSession extends Session {
 }
 
 /**
+ * The options of each call by their types. The cells of a notebook are not type-checked, so they are
+ * checked when they are used.
+ */
+const OPTIONS = {
+  login: {
+    username: ["string"],
+    password: ["string"],
+    portalToken: ["string"],
+    strategy: ["string"],
+    force: ["boolean"],
+    signal: ["AbortSignal"],
+    onChallenge: ["function"],
+  },
+  refresh: { signal: ["AbortSignal"] },
+  accessToken: { minValidSeconds: ["number"], signal: ["AbortSignal"] },
+  logout: { everywhere: ["boolean"], revoke: ["boolean"], signal: ["AbortSignal"] },
+  doctor: { login: ["boolean"], signal: ["AbortSignal"] },
+  download: {
+    ifExists: ["string"],
+    resume: ["boolean"],
+    init: ["object"],
+    onProgress: ["function"],
+    idleTimeoutMs: ["number"],
+    signal: ["AbortSignal"],
+  },
+  downloadAll: {
+    concurrency: ["number"],
+    ifExists: ["string"],
+    init: ["object"],
+    idleTimeoutMs: ["number"],
+    onProgress: ["function"],
+    signal: ["AbortSignal"],
+  },
+} as const;
+
+/** The options that end a call. */
+interface Signals {
+  readonly signal?: AbortSignal;
+  readonly init?: RequestInit;
+}
+
+/** The work of a call. `onCounts`: from then on its outcome counts, even if the signal aborts. */
+type Work<Result> = (signal: AbortSignal | undefined, onCounts: () => void) => Promise<Result>;
+
+/** Checks the options of a call and runs it, until it ends, a signal aborts or Stop is pressed. */
+async function run<Result>(
+  name: keyof typeof OPTIONS,
+  options: Signals,
+  work: Work<Result>,
+  input?: unknown,
+): Promise<Result> {
+  checkOptions(`${name}()`, options, OPTIONS[name]);
+  const signal = anyOf(options.signal, requestSignal(input, options.init));
+  return await cancellable(`${name}()`, signal, work);
+}
+
+/** The signal of a request. As with `fetch`, the one in `init` replaces that of a `Request`. */
+function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal | undefined {
+  const signal = init?.signal === undefined && input instanceof Request
+    ? input.signal
+    : init?.signal;
+  return signal instanceof AbortSignal ? signal : undefined;
+}
+
+function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((each) => each !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
+}
+
+/**
  * Makes a session. Nothing is read before its first use.
  *
  * @param openStore Makes its store, in tests.
+ * @param world Parts of the outside world, replaced in tests.
  */
 export function makeSession(
   options: SessionOptions,
   isDefault: boolean,
   openStore?: OpenStore,
+  world?: Partial<World>,
 ): ConfigurableSession {
-  const maker = isDefault ? "configure()" : "createSession()";
-  let engine = engineFor(new Configuration(maker, options, isDefault));
+  const configurationOf = (caller: string, options: SessionOptions) =>
+    new Configuration(caller, options, isDefault, undefined, world);
+  let engine = engineFor(configurationOf(isDefault ? "configure()" : "createSession()", options));
 
   function engineFor(configuration: Configuration): Engine {
     return new Engine(configuration, withCurrentSettings, openStore);
@@ -111,7 +189,7 @@ export function makeSession(
     return engine;
   }
 
-  /** Goes on with another configuration. Tokens in memory stay only with their own account. */
+  /** Replaces the configuration. Tokens in memory stay only with their own account. */
   function change(next: Configuration, first = next): void {
     if (engine.configuration.isSameAccount(next)) return engine.replaceConfiguration(next);
     engine.detach();
@@ -123,7 +201,7 @@ export function makeSession(
     return displayable(statusOf(configuration, notices, current));
   }
 
-  /** Looks at the `.env` first: another process may have ended the session. */
+  /** Reads the `.env` first: another process may have ended the session. */
   function status(): SessionStatus {
     engine.readStore();
     return show();
@@ -133,19 +211,10 @@ export function makeSession(
     if (typeof given === "string") {
       throw typeError(
         "login() takes an options object, as in login({ username, password }); " +
-          "login() alone asks, so that no password stands in the code",
+          "login() alone prompts, so that no password is part of the code",
       );
     }
-    checkOptions("login()", given, {
-      username: ["string"],
-      password: ["string"],
-      portalToken: ["string"],
-      strategy: ["string"],
-      force: ["boolean", "false"],
-      signal: ["AbortSignal"],
-      onChallenge: ["function"],
-    });
-    return await cancellable("login()", given.signal, async (signal, onCounts) => {
+    return await run("login", given, async (signal, onCounts) => {
       const account = withCurrentSettings();
       const order = account.begin();
       await account.ready();
@@ -155,7 +224,7 @@ export function makeSession(
         await loginByCommand(account, plain, force === true, signal);
         return show();
       }
-      if (plain && force !== true && await isGood(account, signal)) return show();
+      if (plain && force !== true && await isUsable(account, signal)) return show();
       // Loaded on demand: only a login needs it.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
@@ -166,7 +235,7 @@ export function makeSession(
         onCounts: () => void,
       ) => {
         signal?.throwIfAborted();
-        // An answer that comes after a logout or a later login is dropped.
+        // A response that arrives after a logout or a later login is discarded.
         await account.login(tokens, order, signal, onCounts);
         if (account.isWanted(order)) {
           account.notices.learnClock(clockOffsetMs);
@@ -188,20 +257,19 @@ export function makeSession(
   }
 
   async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
-    checkOptions("refresh()", given, { signal: ["AbortSignal"] });
-    return await cancellable("refresh()", given.signal, async (signal) => {
+    return await run("refresh", given, async (signal) => {
       await withCurrentSettings().refresh(signal);
       return show();
     });
   }
 
   function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const signal = requestSignal(input, init);
     // Fast path: every extra promise shows in the per-call benchmark.
-    if (callers === undefined && !inKernel()) return fetchWithToken(engine, input, init);
-    return cancellableAnswer(
+    if (signal === undefined && !inKernel()) return fetchWithToken(engine, input, init);
+    return cancellableResponse(
       "authFetch()",
-      callers,
+      signal,
       (signal) => fetchWithToken(engine, input, init, signal),
     );
   }
@@ -210,9 +278,7 @@ export function makeSession(
     input: string | URL | Request,
     init?: FetchJsonInit,
   ): Promise<T> {
-    const callers = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    return await cancellable("fetchJson()", callers, async (signal) => {
-      // Loaded on demand: other calls need none of it.
+    return await cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
       return await fetchParsed<T>(engine, input, init, signal);
     });
@@ -223,95 +289,80 @@ export function makeSession(
     file: string | URL,
     given: DownloadOptions = {},
   ): Promise<Download> {
-    checkOptions("download()", given, {
-      ifExists: ["string"],
-      overwrite: ["boolean", "false"],
-      resume: ["boolean", "false"],
-      init: ["object"],
-      onProgress: ["function"],
-      idleTimeoutMs: ["number"],
-      signal: ["AbortSignal"],
-    });
-    const signals = [given.signal, given.init?.signal, input instanceof Request && input.signal]
-      .filter((it) => it instanceof AbortSignal);
-    const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
-    return await cancellable("download()", callers, async (signal) => {
+    return await run("download", given, async (signal) => {
       const { downloadTo, pathOfFile } = await import("./api/download.ts");
       const path = pathOfFile("download()", file, "as its second argument");
-      const { OF_ONE_FILE, progressLine } = await import("./show/progress.ts");
-      const { monotonic } = engine.world;
-      const line = given.onProgress
-        ? undefined
-        : progressLine(displayPath(path), monotonic, OF_ONE_FILE);
-      const options = { ...given, ...(line && { onProgress: line.show }) };
-      try {
-        return displayableDownload(await downloadTo(engine, input, path, options, signal));
-      } finally {
-        line?.end();
-      }
-    });
+      const { OF_ONE_FILE } = await import("./show/progress.ts");
+      return displayableDownload(
+        await withProgress(
+          displayPath(path),
+          OF_ONE_FILE,
+          given,
+          (options) => downloadTo(engine, input, path, options, signal),
+        ),
+      );
+    }, input);
   }
 
   async function downloadAll(
-    items: DownloadItems,
+    items: Parameters<Session["downloadAll"]>[0],
     given: DownloadAllOptions = {},
   ): Promise<Downloads> {
-    checkOptions("downloadAll()", given, {
-      at: ["number"],
-      ifExists: ["string"],
-      init: ["object"],
-      idleTimeoutMs: ["number"],
-      onProgress: ["function"],
-      signal: ["AbortSignal"],
-    });
-    const signals = [given.signal, given.init?.signal].filter((it) => it instanceof AbortSignal);
-    const callers = signals.length === 0 ? undefined : AbortSignal.any(signals);
-    return await cancellable("downloadAll()", callers, async (signal) => {
+    return await run("downloadAll", given, async (signal) => {
       const { downloadItems } = await import("./api/download_all.ts");
-      const { OF_MANY_FILES, progressLine } = await import("./show/progress.ts");
-      const { monotonic } = engine.world;
-      const line = given.onProgress ? undefined : progressLine("files", monotonic, OF_MANY_FILES);
-      const options = { ...given, ...(line && { onProgress: line.show }) };
-      try {
-        return displayableDownloads(await downloadItems(engine, items, options, signal));
-      } finally {
-        line?.end();
-      }
+      const { OF_MANY_FILES } = await import("./show/progress.ts");
+      return displayableDownloads(
+        await withProgress(
+          "files",
+          OF_MANY_FILES,
+          given,
+          (options) => downloadItems(engine, items, options, signal),
+        ),
+      );
     });
   }
 
-  async function accessToken(given: AccessTokenOptions = {}): Promise<string> {
-    checkOptions("accessToken()", given, { minValidSeconds: ["number"], signal: ["AbortSignal"] });
-    const { minValidSeconds = 0 } = given;
-    if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
-      throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
+  /** Shows a progress line, unless the caller observes the progress. */
+  async function withProgress<Progress, Options, Result>(
+    name: string,
+    words: ProgressWords<Progress>,
+    options: Options & { onProgress?: (progress: Progress) => void },
+    save: (options: Options) => Promise<Result>,
+  ): Promise<Result> {
+    const { progressLine } = await import("./show/progress.ts");
+    const line = options.onProgress ? undefined : progressLine(name, engine.world.monotonic, words);
+    try {
+      return await save(line ? { ...options, onProgress: line.show } : options);
+    } finally {
+      line?.end();
     }
-    return await cancellable("accessToken()", given.signal, async (signal) => {
+  }
+
+  async function accessToken(given: AccessTokenOptions = {}): Promise<string> {
+    return await run("accessToken", given, async (signal) => {
+      const { minValidSeconds = 0 } = given;
+      if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
+        throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
+      }
       const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
       return tokens.accessToken.reveal();
     });
   }
 
   async function logout(given: LogoutOptions = {}): Promise<SessionStatus> {
-    checkOptions("logout()", given, {
-      everywhere: ["boolean", "false"],
-      revoke: ["boolean", "false"],
-      signal: ["AbortSignal"],
-    });
-    const { everywhere = false, revoke = true } = given;
-    if (everywhere && !revoke) {
-      throw typeError("logout() takes either everywhere: true or revoke: false");
-    }
-    const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
-    return await cancellable("logout()", given.signal, async (signal, onCounts) => {
+    return await run("logout", given, async (signal, onCounts) => {
+      const { everywhere = false, revoke = true } = given;
+      if (everywhere && !revoke) {
+        throw typeError("logout() takes either everywhere: true or revoke: false");
+      }
+      const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
       const ended = await engine.logout(remote, signal, onCounts);
       return Object.assign(show(), { ended });
     });
   }
 
   async function doctor(given: DoctorOptions = {}): Promise<Diagnosis> {
-    checkOptions("doctor()", given, { login: ["boolean", "false"], signal: ["AbortSignal"] });
-    return await cancellable("doctor()", given.signal, async (signal) => {
+    return await run("doctor", given, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
         const { configuration } = withCurrentSettings();
@@ -327,12 +378,12 @@ export function makeSession(
 
   function configure(next: SessionOptions): void {
     if (next === undefined) throw typeError("configure() takes an options object");
-    const unread = new Configuration("configure()", next, isDefault);
-    // Told here, where they were given, and not by every call that comes after.
+    const unread = configurationOf("configure()", next);
+    // Reported here, where they were given, instead of by every later call.
     checkOptionTexts(next);
     if (!engine.configuration.isRead) engine = engineFor(unread);
     // Another account's settings are read at its first use, not here.
-    else change(new Configuration("configure()", next, isDefault), unread);
+    else change(configurationOf("configure()", next), unread);
   }
 
   return Object.freeze({
@@ -375,7 +426,7 @@ async function loginByCommand(
  * Whether the session needs no login: the access token is valid, and not rejected by the API, or a
  * refresh succeeds.
  */
-async function isGood(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
+async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await engine.tokens(0, signal);
     return !engine.isRejected;

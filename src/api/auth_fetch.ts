@@ -26,7 +26,7 @@ import {
 } from "../errors/errors.ts";
 import { hideOwnFrames } from "../errors/stack.ts";
 import type { Tokens } from "../provider/tokens.ts";
-import { printable } from "../errors/wording.ts";
+import { printable } from "../errors/escape.ts";
 
 /** The account that a call is made for: its settings and its tokens. */
 export interface ApiAccount {
@@ -290,7 +290,7 @@ export class NetworkError extends TypeError {
     this.#reason = reason;
     const known = causeOf(cause);
     if (known) Object.defineProperty(this, "cause", { value: known });
-    hideOwnFrames(this, { problem, fix });
+    hideOwnFrames(this);
   }
 
   /** Why, in words without address. */

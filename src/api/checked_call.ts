@@ -13,7 +13,7 @@ import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
-import { counted } from "../errors/wording.ts";
+import { counted } from "../errors/amounts.ts";
 
 /** How much of an error or a page is read: its message or title stands at the beginning. */
 const MAX_BEGINNING_LENGTH = 65_536;

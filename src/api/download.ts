@@ -16,7 +16,7 @@ import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
 import { Pauses } from "../platform/pauses.ts";
 import type { World } from "../platform/world.ts";
 import { type ApiError, ConfigError, typeError } from "../errors/errors.ts";
-import { bytesText } from "../errors/wording.ts";
+import { bytesText } from "../errors/amounts.ts";
 
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
@@ -25,8 +25,6 @@ export interface DownloadOptions {
    * `kept` in the result, `"replace"` puts the new file in its place once it is whole.
    */
   ifExists?: "error" | "keep" | "replace";
-  /** `true`: another word for `ifExists: "replace"`. */
-  overwrite?: boolean;
   /**
    * How long the API may send nothing, neither headers nor a byte, in milliseconds. Then it is asked
    * for the rest. Default 60 000; 0: no end.
@@ -226,19 +224,16 @@ export async function downloadTo(
 
 const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
 
-/** @throws {TypeError} For another word, and for two that say different things. */
+/** @throws {TypeError} For any other value. */
 export function ifExistsOf(
   doing: string,
-  { ifExists, overwrite = false }: Pick<DownloadOptions, "ifExists" | "overwrite">,
+  { ifExists }: Pick<DownloadOptions, "ifExists">,
   byDefault: IfExists = "error",
 ): IfExists {
   if (ifExists !== undefined && !IF_EXISTS.includes(ifExists)) {
     throw typeError(`${doing} takes "error", "keep" or "replace" as ifExists`);
   }
-  if (overwrite && ifExists !== undefined && ifExists !== "replace") {
-    throw typeError(`${doing} takes either overwrite: true or ifExists: "${ifExists}"`);
-  }
-  return overwrite ? "replace" : ifExists ?? byDefault;
+  return ifExists ?? byDefault;
 }
 
 /**

@@ -16,16 +16,21 @@ import { idleTimeout } from "../platform/idle.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
-/** What to save, and where. */
-export type DownloadItem = readonly [input: string | URL | Request, file: string | URL];
+/**
+ * What to download, and the file to save it as. A pair of strings may also have the type `string[]`,
+ * as in `rows.map((row) => [row.url, row.name])`.
+ */
+export type DownloadItem =
+  | readonly [input: string | URL | Request, file: string | URL]
+  | readonly string[];
 
 /** The items of {@linkcode downloadAll}. What is given piece by piece is asked for as places get free. */
 export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>;
 
 /** Options of {@linkcode downloadAll}. */
 export interface DownloadAllOptions {
-  /** How many files at once. Default 4. */
-  at?: number;
+  /** How many files to download at once. Default 4. */
+  concurrency?: number;
   /** What happens where a file is there already. Default `"keep"`: nothing is sent for it. */
   ifExists?: "keep" | "error" | "replace";
   /** Method, headers and body of each call, as for `fetch`. Only a GET is resumed. */
@@ -81,7 +86,7 @@ export interface Downloads {
   milliseconds: number;
 }
 
-const DEFAULT_AT = 4;
+const DEFAULT_CONCURRENCY = 4;
 /** How many files are open for each that is fetched: one waits for its turn, or for the disk. */
 const OPEN_FOR_EACH = 2;
 /** The longest list of a result: a million files must not fill the memory. */
@@ -104,9 +109,9 @@ export async function downloadItems(
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
-  const { at = DEFAULT_AT } = options;
-  if (!(Number.isInteger(at) && at >= 1)) {
-    throw typeError(`${DOING} takes a whole number from 1 as "at"`);
+  const { concurrency = DEFAULT_CONCURRENCY } = options;
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw typeError(`${DOING} takes a whole number from 1 as "concurrency"`);
   }
   idleTimeout(DOING, options.idleTimeoutMs);
   const ifExists = ifExistsOf(DOING, options, "keep");
@@ -121,8 +126,8 @@ export async function downloadItems(
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
   try {
-    const batch = new Batch(account, { ...options, ifExists }, at, end);
-    return await batch.run(items, at * OPEN_FOR_EACH);
+    const batch = new Batch(account, { ...options, ifExists }, concurrency, end);
+    return await batch.run(items, concurrency * OPEN_FOR_EACH);
   } finally {
     signal?.removeEventListener("abort", abort);
   }

@@ -6,7 +6,7 @@ import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { type ApiError, typeError } from "../errors/errors.ts";
 import { Pauses } from "../platform/pauses.ts";
-import { closest } from "../errors/wording.ts";
+import { closest } from "../errors/closest.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
 export interface FetchJsonInit extends RequestInit {

@@ -1,6 +1,6 @@
 import { allCommands } from "./commands.ts";
 import { type Command, COMMON, type Option, type Options } from "./command.ts";
-import { wrapped } from "../errors/wording.ts";
+import { wrapped } from "../errors/lines.ts";
 
 /** What `--help` prints: all commands, and what they have in common. */
 export async function generalHelp(): Promise<string> {

@@ -5,7 +5,8 @@ import type { Words } from "../errors/advice.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
-import { jsonText, printable, wrapped } from "../errors/wording.ts";
+import { jsonText, printable } from "../errors/escape.ts";
+import { wrapped } from "../errors/lines.ts";
 
 /** The exit statuses. */
 export const OK = 0;

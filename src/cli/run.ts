@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type Command, COMMON, type Given, type Options } from "./command.ts";
 import { allCommands, commandNamed } from "./commands.ts";
 import { OK, print, UsageError } from "./output.ts";
-import { closest } from "../errors/wording.ts";
+import { closest } from "../errors/closest.ts";
 
 /** Runs the command that the words behind the program's name tell. @returns The exit status. */
 export async function runArgs(args: readonly string[]): Promise<number> {

@@ -6,7 +6,7 @@
 import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../show/diagnosis.ts";
 import { accessText, nextStep } from "../show/status_text.ts";
 import { endpointText, settingsFault } from "../provider/provider_settings.ts";
-import { inKernel } from "../errors/front_end.ts";
+import { inKernel } from "../errors/kernel.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";

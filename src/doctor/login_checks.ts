@@ -4,7 +4,7 @@ import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import { AuthError } from "../errors/errors.ts";
 import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
-import { durationText } from "../errors/wording.ts";
+import { durationText } from "../errors/amounts.ts";
 import { type ApiAsked, checkToken } from "./network_checks.ts";
 
 /**

@@ -8,7 +8,8 @@ import { newPortalString } from "../show/status_text.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
-import { printable, shortened } from "../errors/wording.ts";
+import { printable } from "../errors/escape.ts";
+import { shortened } from "../errors/lines.ts";
 
 const REACH_MS = 5_000;
 const MAX_SKEW_SECONDS = 60;

@@ -16,7 +16,7 @@ import { Notices } from "../session/notices.ts";
 import { STORE_ANSWER_SHARE } from "../session/plan.ts";
 import { AuthError } from "../errors/errors.ts";
 import { remainingMs, type Tokens } from "../provider/tokens.ts";
-import { durationText } from "../errors/wording.ts";
+import { durationText } from "../errors/amounts.ts";
 
 /**
  * Checks of the `.env`: found, readable, writable, private, and not in version control.

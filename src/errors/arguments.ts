@@ -1,10 +1,10 @@
-import { closest } from "./wording.ts";
+import { closest } from "./closest.ts";
 import { typeError } from "./errors.ts";
 
 /**
  * Checks option names and types: notebook cells are not type-checked.
  *
- * @throws {TypeError} Naming an option that is known or nearly so, never a value.
+ * @throws {TypeError} Naming the option, never its value.
  */
 export function checkOptions(
   caller: string,
@@ -18,7 +18,8 @@ export function checkOptions(
   for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
     const expected = Object.hasOwn(types, name) ? types[name] : undefined;
     if (expected === undefined) throw unknownOption(caller, name, Object.keys(types));
-    if (value !== undefined && !expected.includes(typeOf(value))) {
+    const isTaken = expected.includes(typeOf(value)) || expected.includes(typeof value);
+    if (value !== undefined && !isTaken) {
       throw typeError(
         `${caller} takes ${expected.join(" or ")} as "${name}", not ${typeOf(value)}`,
       );
@@ -26,13 +27,18 @@ export function checkOptions(
   }
 }
 
-/** A name that is near to no option may be a secret in the wrong place, and is not quoted. */
+/** A secret in the wrong place must not be quoted; it rarely looks like the name of an option. */
+const LOOKS_LIKE_A_NAME = /^[A-Za-z]\w{0,29}$/;
+
+/** More names than this are no help in a message. */
+const MOST_LISTED = 8;
+
 function unknownOption(caller: string, given: string, known: readonly string[]): TypeError {
+  const what = LOOKS_LIKE_A_NAME.test(given) ? `no option "${given}"` : "no such option";
   const meant = closest(given, known);
+  const list = known.length <= MOST_LISTED ? `; its options: ${known.join(", ")}` : "";
   return typeError(
-    meant === undefined
-      ? `${caller} has no such option; it takes ${known.join(", ")}`
-      : `${caller} has no option "${given}" (did you mean "${meant}"?)`,
+    `${caller} has ${what}${meant === undefined ? list : ` (did you mean "${meant}"?)`}`,
   );
 }
 

@@ -3,7 +3,7 @@ import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { loadPackage } from "../platform/packages.ts";
-import { escapeHtml } from "../errors/wording.ts";
+import { escapeHtml } from "../errors/escape.ts";
 import { type Bundle, display } from "./show.ts";
 
 /** What draws. */

@@ -1,5 +1,5 @@
 import { typeError } from "../errors/errors.ts";
-import { closest } from "../errors/wording.ts";
+import { closest } from "../errors/closest.ts";
 
 /** Rows in one form, whatever form they were given in. */
 export interface Rows {

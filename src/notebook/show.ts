@@ -1,6 +1,6 @@
 import { type AuthError, CODES, helpOn } from "../errors/errors.ts";
-import { inKernel } from "../errors/front_end.ts";
-import { linesOf } from "../errors/stack.ts";
+import { inKernel } from "../errors/kernel.ts";
+import { errorLines } from "../errors/stack.ts";
 
 /** Texts are broken at words where they are longer. */
 const COLUMNS = 80;
@@ -53,7 +53,7 @@ function textOf(value: unknown): string {
   const name = "code" in value ? `${value.name} ${value.code}` : value.name;
   if (!isOurs(value)) return wrapped(`${name}: ${value.message}`);
   const { problem, fix, code } = value;
-  return linesOf(name, { problem, fix, help: helpOn(code) });
+  return errorLines(name, { problem, fix, help: helpOn(code) });
 }
 
 /** Told by what it offers: in a released file this is another copy of the class. */

@@ -1,7 +1,8 @@
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
-import { inKernel } from "../errors/front_end.ts";
-import { escapeHtml, printable, shortened } from "../errors/wording.ts";
+import { inKernel } from "../errors/kernel.ts";
+import { escapeHtml, printable } from "../errors/escape.ts";
+import { shortened } from "../errors/lines.ts";
 import { readRows, type Rows } from "./rows.ts";
 import { type Bundle, display } from "./show.ts";
 

@@ -1,7 +1,7 @@
 import { environment } from "./environment.ts";
 import { filePath, fileUrl, folderOf } from "./paths.ts";
 import { lookAt, realPath } from "./look.ts";
-import { printable } from "../errors/wording.ts";
+import { printable } from "../errors/escape.ts";
 
 /** What git does with a file. `outside`: it is in no work tree. `unknown`: git could not be asked. */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";

@@ -2,7 +2,7 @@ import { unlessAborted } from "./abort.ts";
 import type { World } from "./world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
-import { spanText } from "../errors/wording.ts";
+import { spanText } from "../errors/amounts.ts";
 
 /** How long a request may bring nothing, where the user does not say otherwise. */
 const DEFAULT_IDLE_MS = 60_000;

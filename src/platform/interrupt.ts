@@ -1,7 +1,7 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
 import { unlessAborted } from "./abort.ts";
-import { inKernel } from "../errors/front_end.ts";
+import { inKernel } from "../errors/kernel.ts";
 
 /** After a Stop, how long a second press means the same call and not the kernel. */
 const SECOND_PRESS_MS = 1_000;
@@ -96,7 +96,7 @@ function listenForStop(doing: string, stop: AbortController): () => void {
  * piece: the next read ends then. An unread body may stay in a variable for hours, and with a listener
  * Stop would not end the kernel's other work.
  */
-export async function cancellableAnswer(
+export async function cancellableResponse(
   doing: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined) => Promise<Response>,

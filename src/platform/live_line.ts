@@ -1,5 +1,5 @@
-import { inKernel } from "../errors/front_end.ts";
-import { shortened } from "../errors/wording.ts";
+import { inKernel } from "../errors/kernel.ts";
+import { shortened } from "../errors/lines.ts";
 import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
 /** What people see while a call goes on: an output of the cell, or one line of the terminal. */

@@ -1,4 +1,6 @@
-import { durationText, printable, shortened } from "../errors/wording.ts";
+import { durationText } from "../errors/amounts.ts";
+import { printable } from "../errors/escape.ts";
+import { shortened } from "../errors/lines.ts";
 import { type LiveLine, liveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 

@@ -5,7 +5,7 @@
  * This file holds what is never shown: texts in a {@linkcode Secret}, and foreign text that repeats
  * one ({@linkcode redact}).
  */
-import { printable } from "../errors/wording.ts";
+import { printable } from "../errors/escape.ts";
 
 /**
  * A string that no inspection, serialization or template shows. It holds tokens and passwords from

@@ -36,8 +36,6 @@ export interface WorldOptions {
   now?: () => number;
   monotonic?: () => number;
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  timeout?: (ms: number) => AbortSignal;
-  random?: () => number;
   prompt?: Ask;
 }
 
@@ -51,8 +49,8 @@ export function worldOf(options: WorldOptions): World {
     now: options.now ?? wall,
     monotonic: options.monotonic ?? monotonic,
     sleep: options.sleep ?? pause,
-    timeout: options.timeout ?? AbortSignal.timeout,
-    random: options.random ?? Math.random,
+    timeout: (ms) => AbortSignal.timeout(ms),
+    random: Math.random,
     ask: options.prompt,
   };
 }

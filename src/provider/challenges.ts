@@ -8,7 +8,8 @@ import { PASSWORD_FLOW } from "./initiate_auth.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import { closest, shortened } from "../errors/wording.ts";
+import { closest } from "../errors/closest.ts";
+import { shortened } from "../errors/lines.ts";
 
 /** Something that the answer to a challenge must have. */
 export interface ChallengeAsk {

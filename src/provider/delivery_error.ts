@@ -5,7 +5,7 @@ import { MEANINGS } from "./refusals.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { SettingOrigin } from "../settings/settings.ts";
 import { REFRESH_DAYS } from "./tokens.ts";
-import { counted } from "../errors/wording.ts";
+import { counted } from "../errors/amounts.ts";
 
 /** Where user name and password came from: the message of a rejected login says it. */
 export interface CredentialOrigins {

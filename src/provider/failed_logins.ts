@@ -1,5 +1,5 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
-import { durationText } from "../errors/wording.ts";
+import { durationText } from "../errors/amounts.ts";
 
 /** As users report it: the fifth failure locks a name for a second, each further one for twice as long. */
 const FREE_FAILURES = 5;

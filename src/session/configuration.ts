@@ -25,9 +25,16 @@ export class Configuration {
    * Nothing is read here.
    *
    * @param caller Who was given the options, for messages.
+   * @param replaced Parts of the outside world, replaced in tests.
    * @throws {TypeError | ConfigError} If an option cannot be used.
    */
-  constructor(caller: string, options: SessionOptions, isDefault: boolean, settings?: Settings) {
+  constructor(
+    caller: string,
+    options: SessionOptions,
+    isDefault: boolean,
+    settings?: Settings,
+    replaced: Partial<World> = {},
+  ) {
     checkOptions(caller, options, OPTION_TYPES);
     const { exportEnv = "none" } = options;
     if (!["access", "both", "none"].includes(exportEnv)) {
@@ -38,7 +45,7 @@ export class Configuration {
       );
     }
     this.options = options;
-    this.world = worldOf(options);
+    this.world = { ...worldOf(options), ...replaced };
     this.isDefault = isDefault;
     this.#settings = settings;
   }
@@ -94,13 +101,13 @@ export class Configuration {
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
-    return new Configuration("configure()", this.options, this.isDefault, settings);
+    return new Configuration("configure()", this.options, this.isDefault, settings, this.world);
   }
 
   /** The same, but for the process environment, which another session uses from now on. */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
-    return new Configuration("configure()", options, this.isDefault, this.#settings);
+    return new Configuration("configure()", options, this.isDefault, this.#settings, this.world);
   }
 
   /**

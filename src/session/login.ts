@@ -30,7 +30,8 @@ import {
   type SteppedLogin,
   type StepSupport,
 } from "./challenges/further_steps.ts";
-import { printable, spanText } from "../errors/wording.ts";
+import { printable } from "../errors/escape.ts";
+import { spanText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 
 export type { LoginResult } from "./challenges/further_steps.ts";

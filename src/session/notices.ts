@@ -1,6 +1,6 @@
 import { sentenceOf } from "../errors/errors.ts";
 import { type Fix, fixText } from "../errors/advice.ts";
-import { spanText } from "../errors/wording.ts";
+import { spanText } from "../errors/amounts.ts";
 
 /** From this difference on, a wrong clock is worth a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;

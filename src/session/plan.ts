@@ -2,7 +2,7 @@ import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks } from "../platform/world.ts";
 import { isGoodFor, type Tokens } from "../provider/tokens.ts";
-import { spanText } from "../errors/wording.ts";
+import { spanText } from "../errors/amounts.ts";
 import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 

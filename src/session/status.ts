@@ -14,7 +14,7 @@ import {
   type Tokens,
   type TokenSource,
 } from "../provider/tokens.ts";
-import { spanText } from "../errors/wording.ts";
+import { spanText } from "../errors/amounts.ts";
 
 /** What is known of a session. Holds no token; shows as a card in a notebook. */
 export interface SessionStatus {

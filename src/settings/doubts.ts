@@ -2,7 +2,7 @@ import type { EnvSnapshot } from "./env_file.ts";
 import type { Advice } from "./env_location.ts";
 import { endedByHash } from "./env_parser.ts";
 import { allVariables, environment } from "../platform/environment.ts";
-import { editsBetween } from "../errors/wording.ts";
+import { editsBetween } from "../errors/closest.ts";
 import { SETTING_NAMES, type SettingName, SETTINGS, VARIABLES } from "./options.ts";
 
 /** Something that was probably meant as a setting, or as more of one than was read. */

@@ -110,10 +110,6 @@ export interface SessionOptions {
    * aborts.
    */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** Replaces the signal that aborts after so many milliseconds, for tests. */
-  timeout?: (ms: number) => AbortSignal;
-  /** Replaces `Math.random` for pauses and margins, for tests. */
-  random?: () => number;
 }
 
 /** How the types of an option's value are called. */
@@ -403,8 +399,6 @@ const OTHER_OPTIONS: {
   monotonic: ["function"],
   prompt: ["function"],
   sleep: ["function"],
-  timeout: ["function"],
-  random: ["function"],
 };
 
 /** The types of all options, by name. */

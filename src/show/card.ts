@@ -22,7 +22,8 @@ import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { counted, escapeHtml, timeText } from "../errors/wording.ts";
+import { counted, timeText } from "../errors/amounts.ts";
+import { escapeHtml } from "../errors/escape.ts";
 
 /** Seen on light and on dark pages alike, as lines and marks. Words keep the page's color. */
 const COLORS = { good: "#1f9d63", amber: "#c98500", red: "#d64545", none: "#7d8590" };

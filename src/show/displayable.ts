@@ -3,7 +3,7 @@ import type { Downloads } from "../api/download_all.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { escapeHtml, printable } from "../errors/wording.ts";
+import { escapeHtml, printable } from "../errors/escape.ts";
 import { diagnosisText, downloadsText, downloadText, statusText } from "./status_text.ts";
 
 /** Makes a status show as a card in a notebook and as its text in a terminal. */

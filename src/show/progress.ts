@@ -1,8 +1,9 @@
 import type { DownloadProgress } from "../api/download.ts";
 import type { DownloadsProgress } from "../api/download_all.ts";
-import { inKernel } from "../errors/front_end.ts";
+import { inKernel } from "../errors/kernel.ts";
 import { liveLine } from "../platform/live_line.ts";
-import { bytesText, durationText, printable } from "../errors/wording.ts";
+import { bytesText, durationText } from "../errors/amounts.ts";
+import { printable } from "../errors/escape.ts";
 import { passedText } from "./status_text.ts";
 
 /** A notebook keeps the line for good, so a download that ends sooner shows none. */

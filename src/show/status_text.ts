@@ -4,7 +4,8 @@ import { type Fix, fixText } from "../errors/advice.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { VARIABLES } from "../settings/options.ts";
-import { bytesText, counted, durationText, printable, timeText } from "../errors/wording.ts";
+import { bytesText, counted, durationText, timeText } from "../errors/amounts.ts";
+import { printable } from "../errors/escape.ts";
 import { displayPath } from "../platform/paths.ts";
 
 /** A status for people, in three lines, with a further line for each warning and note. */

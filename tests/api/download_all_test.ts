@@ -1,14 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type {
-  DownloadAllOptions,
-  DownloadItem,
-  DownloadItems,
-  Downloads,
-  DownloadsProgress,
-  SessionOptions,
-} from "../../mod.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads, DownloadsProgress } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type Portless, portless, rejection } from "../support/portless.ts";
+import { type Portless, portless, rejection, type TestOptions } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { isFile, testNeeding } from "../support/needs.ts";
 
@@ -18,7 +11,10 @@ interface BatchWorld extends Portless {
   readonly asked: string[];
   /** How many requests were under way at once, at most. */
   most(): number;
-  all(items: DownloadItems, options?: DownloadAllOptions): Promise<Downloads>;
+  all(
+    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+    options?: DownloadAllOptions,
+  ): Promise<Downloads>;
   /** So many files, `/0` to `folder/0` and so on. */
   items(count: number): DownloadItem[];
 }
@@ -29,7 +25,7 @@ type Api = (path: string, request: Request, count: number) => Response | Promise
 function inBatchWorld(
   api: Api,
   use: (world: BatchWorld) => Promise<void>,
-  session: SessionOptions = {},
+  session: TestOptions = {},
 ): Promise<void> {
   return inFolder(async (folder) => {
     const asked: string[] = [];
@@ -80,7 +76,7 @@ for (const at of [undefined, 1, 9]) {
       return new Response(`text of ${path}`);
     };
     return inBatchWorld(api, async (world) => {
-      const found = await world.all(world.items(20), { ...(at && { at }) });
+      const found = await world.all(world.items(20), { ...(at && { concurrency: at }) });
       const { saved, kept, failed, counts, bytes } = found;
       assertEquals([saved.length, kept, failed, world.most()], [20, [], [], wanted]);
       assertEquals(counts, { saved: 20, kept: 0, failed: 0 });
@@ -116,7 +112,7 @@ Deno.test("a failure of one does not end the others, and its query is shown nowh
         ["https://ada:hidden@elsewhere.example/2?key=hidden", `${folder}/2`],
         ["/3", folder],
         ["/4", `${folder}/4`],
-      ], { at: 1 });
+      ], { concurrency: 1 });
       assertEquals([saved.length, counts.failed], [2, 3]);
       // In the order in which they ended, and two are open for each place.
       const told = Object.fromEntries(failed.map(({ input, file, error }) => {
@@ -171,7 +167,7 @@ testNeeding(
     onTinyDisk((folder) =>
       inBatchWorld(() => new Response("x".repeat(1_000)), async (world) => {
         const items = world.items(500).map(([input], at) => [input, `${folder}/${at}`] as const);
-        const error = await rejection(world.all(items, { at: 1 }));
+        const error = await rejection(world.all(items, { concurrency: 1 }));
         assertEquals(error.code, "INVALID_SETTING");
         assertMatch(error.message, /the disk is full/);
         assert(world.asked.length < 100, `${world.asked.length}`);
@@ -248,7 +244,7 @@ Deno.test("an API that asks for more than five minutes is asked no more", () =>
       return new Response("", { status: 429, headers: { "retry-after": "301" } });
     },
     async (world) => {
-      const error = await rejection(world.all(world.items(100), { at: 1 }));
+      const error = await rejection(world.all(world.items(100), { concurrency: 1 }));
       assertMatch(error.message, /answered 429; wait 301 seconds, as it asks, then try again/);
       assert(world.asked.length < 8, `${world.asked.length} requests`);
     },
@@ -320,7 +316,7 @@ Deno.test("an async iterable is asked for an item when there is a place for it",
         }
       };
       const onProgress = (each: DownloadsProgress) => void progress.push(each);
-      const { saved } = await world.all(source(), { at: 3, onProgress });
+      const { saved } = await world.all(source(), { concurrency: 3, onProgress });
       assertEquals([saved.length, isClosed, progress.at(-1)?.files], [50, true, 50]);
       assert(ahead <= 6, `${ahead}`);
       assertEquals(progress.some(({ total }) => total !== undefined), false);
@@ -443,7 +439,7 @@ Deno.test("the result is a card and a text, with everything in it escaped", () =
         { length: 30 },
         (_, at) => [`/${at}`, `${world.folder}/<i>${at}`] as const,
       );
-      const found = await world.all(items, { at: 1 });
+      const found = await world.all(items, { concurrency: 1 });
       const printed = Deno.inspect(found).split("\n");
       assertMatch(printed[0] ?? "", /^! 1 file saved, 29 failed · 1 bytes in under 1 s$/);
       assertMatch(printed[1] ?? "", /^ {2}✗ \/1 → .*<i>1: Cannot GET .*\/1.* the API answered 404/);
@@ -484,10 +480,10 @@ Deno.test("wrong arguments are told before anything is sent", () =>
       [[[item, ["/x", new URL("file://data/x.csv")]]], /path or file: URL as the second part/],
       [[[item, ["x.csv", "https://api.example/v1/x.csv"]]], /path or file: URL as the second/],
       [[[item, ["/x", "~/x.csv"]]], /second part of item 2; ~ is a folder only in a shell/],
-      [[[item], { at: 0 }], /whole number from 1 as "at"/],
-      [[[item], { at: 1.5 }], /whole number from 1 as "at"/],
+      [[[item], { concurrency: 0 }], /whole number from 1 as "concurrency"/],
+      [[[item], { concurrency: 1.5 }], /whole number from 1 as "concurrency"/],
       [[[item], { ifExists: "skip" }], /"error", "keep" or "replace" as ifExists/],
-      [[[item], { overwrite: true }], /has no such option|did you mean/],
+      [[[item], { overwrite: true }], /no option "overwrite"/],
       [[[item], { idleTimeoutMs: -1 }], /zero or more milliseconds as idleTimeoutMs/],
       [[[item], { init: { method: "HEAD" } }], /HEAD has none/],
       [[[item], { init: { headers: { range: "bytes=0-" } } }], /whole files/],

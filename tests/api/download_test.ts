@@ -172,13 +172,13 @@ Deno.test("what an earlier call left with a note that makes no sense is fetched 
       Object.assign(server.options, { dropAfter: 100_000 });
       const before = server.asked.length;
       server.options.instead = (_, count) => count > before + 1 ? "400 No" : undefined;
-      await rejection(get({ overwrite: true }));
+      await rejection(get({ ifExists: "replace" }));
       delete server.options.instead;
       server.options.dropAfter = Infinity;
       const note = `${folder}/${filesIn(folder).find((name) => name.endsWith(".json"))}`;
       const sound = JSON.parse(Deno.readTextFileSync(note));
       Deno.writeTextFileSync(note, JSON.stringify({ ...sound, ...each }));
-      assertEquals((await get({ overwrite: true })).resumedFrom, 0, Deno.inspect(each));
+      assertEquals((await get({ ifExists: "replace" })).resumedFrom, 0, Deno.inspect(each));
       assertWhole(world);
     }
     assertEquals(filesIn(folder), ["data.bin"]);
@@ -197,7 +197,7 @@ Deno.test("a file that is there is left alone, and nothing is sent, unless it ma
       const linked = await rejection(world.session.download("/files/data", `${folder}/link`));
       assertEquals([linked.code, server.asked.length], ["INVALID_SETTING", 0]);
     }
-    await get({ overwrite: true });
+    await get({ ifExists: "replace" });
     assertWhole(world);
     if (!WINDOWS) {
       assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o640);
@@ -253,7 +253,7 @@ Deno.test("two downloads of one file at once: one saves it, or each has a part o
     assertEquals(refused.length, 1);
     assertMatch(`${refused[0]?.reason}`, /another download is saving it; wait/);
     assertEquals(server.asked.length, 1);
-    await Promise.all([1, 2, 3].map(() => get({ overwrite: true })));
+    await Promise.all([1, 2, 3].map(() => get({ ifExists: "replace" })));
     assertWhole(world);
     assertEquals(filesIn(folder), ["data.bin"]);
   }));
@@ -397,7 +397,7 @@ Deno.test("a login page in place of the file is not saved, and what is there is 
     assertWhole(world);
     // A file of measurements that is said to be a page is none.
     server.options.headers = captive.headers;
-    await get({ overwrite: true });
+    await get({ ifExists: "replace" });
     assertWhole(world);
   }));
 
@@ -555,7 +555,6 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
     const failures: [unknown[], string, RegExp][] = [
       [["/x", `${folder}/file/x`], "ConfigError", /its folder cannot be made; name another one/],
       [["/x", file, { ifExists: "no" }], "TypeError", /"error", "keep" or "replace" as ifExists/],
-      [["/x", file, { ifExists: "keep", overwrite: true }], "TypeError", /either overwrite: true/],
       [["/x", file, { idleTimeoutMs: -1 }], "TypeError", /zero or more .* as idleTimeoutMs/],
       [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
       [["/x", folder], "ConfigError", /it is a folder; name a file/],
@@ -566,7 +565,7 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       [[5, file], "TypeError", /download\(\) takes a string, a URL or a Request, not number/],
       [["/x"], "TypeError", /path or file: URL/],
       [["/x", new URL("https://a.example/")], "TypeError", /path or file: URL/],
-      [["/x", file, { override: true }], "TypeError", /did you mean "overwrite"/],
+      [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
       [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
       [["/x", file, { init: { method: "HEAD" } }], "TypeError", /HEAD has none/],
     ];

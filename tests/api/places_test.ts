@@ -71,7 +71,7 @@ subject(NOT_ON_WINDOWS, "links at the target of a download, and parts of others"
           await linkOf(STRANGER, mine, chain ? `${folder}/theirs` : file);
           if (chain) await Deno.symlink("theirs", file);
           const before = filesIn(folder);
-          const error = await rejection(get({ overwrite }));
+          const error = await rejection(get({ ifExists: overwrite ? "replace" : "error" }));
           assertInstanceOf(error, ConfigError);
           assertEquals(error.code, "INVALID_SETTING");
           assertMatch(
@@ -91,7 +91,10 @@ subject(NOT_ON_WINDOWS, "links at the target of a download, and parts of others"
       inPlace(async ({ file, get, called }) => {
         await linkOf(STRANGER, "/dev/null", file);
         // A device of root behind it: the link is the stranger's all the same.
-        assertMatch((await rejection(get({ overwrite: true }))).message, /belongs to another user/);
+        assertMatch(
+          (await rejection(get({ ifExists: "replace" }))).message,
+          /belongs to another user/,
+        );
         assertEquals(called.length, 0);
       }),
   );
@@ -101,7 +104,7 @@ subject(NOT_ON_WINDOWS, "links at the target of a download, and parts of others"
       inPlace(async ({ folder, file, get }) => {
         if (there) await Deno.writeTextFile(`${folder}/real.csv`, "old");
         await Deno.symlink("real.csv", file);
-        assertEquals(await get({ overwrite: there }), "fetched");
+        assertEquals(await get({ ifExists: there ? "replace" : "error" }), "fetched");
         assertEquals(filesIn(folder), ["data.csv", "real.csv"]);
         assertEquals(Deno.lstatSync(file).isSymlink, true);
       }));
@@ -120,7 +123,7 @@ subject(NOT_ON_WINDOWS, "links at the target of a download, and parts of others"
         },
       });
       await world.session.login();
-      await world.session.download("/files/data", file, { overwrite: true });
+      await world.session.download("/files/data", file, { ifExists: "replace" });
       const { isFile, mode } = await Deno.lstat(file);
       assertEquals([isFile, (mode ?? 0) & 0o777], [true, 0o666 & ~Deno.umask()]);
       assertEquals(await Deno.readTextFile(other), "theirs");
@@ -158,12 +161,12 @@ Deno.test("a part that is a second name of the file is not written to", () =>
     await Deno.writeTextFile(`${part}.json`, JSON.stringify(noted));
     const copy = `${folder}/second`;
     await Deno.link(file, copy);
-    assertEquals(await get({ overwrite: true }), "fetched");
+    assertEquals(await get({ ifExists: "replace" }), "fetched");
     assertEquals(await Deno.readTextFile(copy), "old version");
     assertEquals(filesIn(folder), ["data.csv", "second"]);
     // Nor is any other file that has such a second name.
     await Deno.link(copy, part);
-    assertEquals(await get({ overwrite: true }), "fetched");
+    assertEquals(await get({ ifExists: "replace" }), "fetched");
     assertEquals(await Deno.readTextFile(copy), "old version");
     await session.logout();
   }));

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { SessionStatus } from "../../mod.ts";
 import { diagnosisCard, keyCard, statusCard } from "../../src/show/card.ts";
-import { AuthenticatorKey } from "../../src/session/challenges/challenge.ts";
+import { HiddenKey } from "../../src/session/challenges/challenge.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
@@ -108,7 +108,7 @@ const CHECKS = (["ok", "warn", "fail", "skip"] as const)
   .map((level) => ({ name: level, level, message: "what was found", fix: "what to do" }));
 
 chromiumTest("each word of a card can be read, on a light and on a dark page", async (browser) => {
-  const key = new AuthenticatorKey(new Secret("GEZDGNBVGY3TQOJQ"), "ada", "identity.example");
+  const key = new HiddenKey(new Secret("GEZDGNBVGY3TQOJQ"), "ada", "identity.example");
   const cards = [
     statusCard(STATUS),
     diagnosisCard({ ok: false, checks: CHECKS }),

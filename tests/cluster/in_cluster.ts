@@ -3,7 +3,7 @@ import type { createSession, SessionOptions } from "../../mod.ts";
 import type { SandboxOptions } from "../../src/sandbox/mod.ts";
 import { newStoreKey } from "../../src/session/cluster/sealing.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type Portless, portless, statusOf } from "../support/portless.ts";
+import { type Portless, portless, statusOf, type TestOptions } from "../support/portless.ts";
 import { type RedisServer, startRedis } from "../support/redis_server.ts";
 
 /** Two machines, a store, and a provider whose refresh tokens are replaced with each use. */
@@ -11,7 +11,7 @@ export interface Cluster {
   readonly server: RedisServer;
   readonly world: Portless;
   readonly store: SessionOptions;
-  session(more?: SessionOptions): ReturnType<typeof createSession>;
+  session(more?: TestOptions): ReturnType<typeof createSession>;
 }
 
 /** @param isKept Whether the store finds its data again after a kill. */

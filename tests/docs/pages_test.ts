@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { basename } from "node:path";
-import { AuthError, type AuthErrorCode, createSession } from "../../mod.ts";
-import { CODES } from "../../src/errors/errors.ts";
+import { createSession } from "../../mod.ts";
+import { AuthError, type AuthErrorCode, CODES } from "../../src/errors/errors.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../../src/settings/options.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { rejection } from "../support/portless.ts";

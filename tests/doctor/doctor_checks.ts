@@ -3,9 +3,10 @@
  * says and the way out that it names.
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { type Check, createSession, type Diagnosis, type SessionOptions } from "../../mod.ts";
+import type { Check, Diagnosis } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
+import { type TestOptions, testSession } from "../support/portless.ts";
 import { withEnvironment } from "../support/environment.ts";
 
 /** No proxy, whatever this machine has. */
@@ -19,9 +20,9 @@ export const there = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 
 /** What a doctor finds with these options, where provider and API answer; it may show no canary. */
-export async function diagnosisOf(options: SessionOptions, login = false): Promise<Diagnosis> {
+export async function diagnosisOf(options: TestOptions, login = false): Promise<Diagnosis> {
   return await withEnvironment(NO_VARIABLES, async () => {
-    const diagnosis = await createSession({
+    const diagnosis = await testSession({
       fetch: cannedFetch(there).fetch,
       envFile: false,
       ...options,

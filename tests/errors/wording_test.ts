@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { durationText, spanText, wrapped } from "../../src/errors/wording.ts";
+import { durationText, spanText } from "../../src/errors/amounts.ts";
+import { wrapped } from "../../src/errors/lines.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -163,9 +163,9 @@ Deno.test("a kernel that restarts between two steps leaves nothing, and the next
       return said;
     };
     const login = (word: string) =>
-      `await session.login({ password: "${word}", strategy: "environment" }).catch(keep); error.challengeName`;
+      `await session.login({ password: "${word}", strategy: "environment" }).catch(keep); error.challenge.name`;
     const answer =
-      `await error.respond({ NEW_PASSWORD: "${NEW_PASSWORD}" }).catch(keep); error.challengeName`;
+      `await error.respond({ NEW_PASSWORD: "${NEW_PASSWORD}" }).catch(keep); error.challenge.name`;
     const steps = await inNewKernel(login(password), answer);
     challenge.forEach((name, at) => assertStringIncludes(steps[at] ?? "", name));
     const left = [...Deno.readDirSync(folder)].map(({ name }) => name)

@@ -238,20 +238,26 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
   // The workers.
   const generation = new Array<number>(workers).fill(0);
   const session = (): ConfigurableSession =>
-    makeSession({
-      ...ACCOUNT,
-      ...(plan.sessions === "in one store" && { store: "redis://127.0.0.1:1", storeKey: "" }),
-      now: () => time.now,
-      monotonic: () => time.now - began,
-      sleep: (ms, signal) => time.sleep(ms, signal),
-      timeout: (ms) => {
-        const abort = new AbortController();
-        time.at(time.now + ms, () => abort.abort());
-        return abort.signal;
+    makeSession(
+      {
+        ...ACCOUNT,
+        ...(plan.sessions === "in one store" && { store: "redis://127.0.0.1:1", storeKey: "" }),
+        now: () => time.now,
+        monotonic: () => time.now - began,
+        sleep: (ms, signal) => time.sleep(ms, signal),
+        fetch: provider,
       },
-      random,
-      fetch: provider,
-    }, false);
+      false,
+      undefined,
+      {
+        timeout: (ms) => {
+          const abort = new AbortController();
+          time.at(time.now + ms, () => abort.abort());
+          return abort.signal;
+        },
+        random,
+      },
+    );
   const work = async (worker: number) => {
     const mine = (generation[worker] ?? 0) + 1;
     generation[worker] = mine;

@@ -145,20 +145,22 @@ export class Order {
         // Nobody waits so long before a try, only for an answer, which then comes too late.
         if (ms > LONGEST_PAUSE_MS) provider.faults.add("late");
       },
-      timeout: (ms: number) => provider.timeout(session, ms),
-      random: () => 0.5,
       fetch: provider.fetch(session),
       ...(this.#redis && { store: GateRedis.addressOf(session), storeKey: "" }),
     };
-    const world = worldOf(options);
+    const replaced = {
+      timeout: (ms: number) => provider.timeout(session, ms),
+      random: () => 0.5,
+    };
+    const world = { ...worldOf(options), ...replaced };
     const gateStore = new GateStore(this.place, session, () => world);
     const store = this.wrap(gateStore, session);
     const made = this.#redis
-      ? makeSession(options, false)
+      ? makeSession(options, false, undefined, replaced)
       : makeSession(options, false, (engine) => {
         this.#memories[session] = () => [engine.memory, gateStore.memory];
         return store;
-      });
+      }, replaced);
     this.#sessions.push(made);
     this.#began.push(0);
     // At first use it reads the store.

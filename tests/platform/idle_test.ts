@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { FetchJsonInit, Session, SessionOptions } from "../../mod.ts";
+import type { FetchJsonInit, Session } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, type TestOptions } from "../support/portless.ts";
 
 /** A body that gives its pieces as they are asked for, and then stalls or ends. */
 function body(pieces: string[], end: "stalls" | "ends"): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -33,7 +33,7 @@ interface IdleWorld {
 async function inIdleWorld(
   api: (request: Request, count: number) => Response | undefined,
   use: (world: IdleWorld) => Promise<void>,
-  session: SessionOptions = {},
+  session: TestOptions = {},
 ): Promise<void> {
   const asked: string[] = [];
   const slices: number[] = [];

@@ -86,7 +86,7 @@ const REPLACING = `
   import { download, login } from ${JSON.stringify(MOD_PATH)};
   await login();
   console.log("begins");
-  await download("/files/data", "data.bin", { overwrite: true });`;
+  await download("/files/data", "data.bin", { ifExists: "replace" });`;
 
 Deno.test("a file that changes while its downloads are killed is never a mix of two versions", () =>
   inFolder(async (folder) => {

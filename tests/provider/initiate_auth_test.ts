@@ -137,8 +137,8 @@ Deno.test("a challenge is CHALLENGE_REQUIRED with its name and parameters, and n
   }));
   const error = await assertRejects(() => session.login(), ChallengeError);
   assertEquals(error.code, "CHALLENGE_REQUIRED");
-  assertEquals(error.challengeName, "NEW_PASSWORD_REQUIRED");
-  const { USER_ID_FOR_SRP, requiredAttributes, n } = error.challengeParameters;
+  assertEquals(error.challenge.name, "NEW_PASSWORD_REQUIRED");
+  const { USER_ID_FOR_SRP, requiredAttributes, n } = error.challenge.parameters;
   assertEquals([USER_ID_FOR_SRP, requiredAttributes, n], ["ada", '["email"]', "7"]);
   assertMatch(
     error.message,

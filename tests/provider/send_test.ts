@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createSession, ProviderError, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { testSession } from "../support/portless.ts";
 import { answerTo, type Canned } from "../support/canned_fetch.ts";
 import {
   brokenConnection,
@@ -238,7 +239,7 @@ Deno.test("an aborted login ends its request", async () => {
     queueMicrotask(() => leaving.abort());
     return new Promise(() => {});
   };
-  const session = createSession({
+  const session = testSession({
     ...SETTINGS,
     fetch,
     timeout: () => new AbortController().signal,

@@ -252,9 +252,9 @@ Deno.test("a challenge is an error that names the step and what to do", async ()
   const error = await rejection(world.session.login());
   assertInstanceOf(error, ChallengeError);
   assertEquals(error.code, "CHALLENGE_REQUIRED");
-  const { challengeName, challengeParameters } = error as ChallengeError;
-  assertEquals(challengeName, "NEW_PASSWORD_REQUIRED");
-  assertEquals(challengeParameters.USER_ID_FOR_SRP, "student");
+  const { name, parameters } = (error as ChallengeError).challenge;
+  assertEquals(name, "NEW_PASSWORD_REQUIRED");
+  assertEquals(parameters.USER_ID_FOR_SRP, "student");
   assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*login\(\).*respond\(\{ NEW_PASSWORD: /);
 });
 

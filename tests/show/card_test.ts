@@ -8,7 +8,7 @@ import { diagnosisCard, downloadsCard, statusCard } from "../../src/show/card.ts
 import { displayable } from "../../src/show/displayable.ts";
 import { ApiError } from "../../src/errors/errors.ts";
 import { diagnosisText, statusText } from "../../src/show/status_text.ts";
-import { jsonText } from "../../src/errors/wording.ts";
+import { jsonText } from "../../src/errors/escape.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 9);
 const GREEN = "#1f9d63";

@@ -2,6 +2,8 @@ import { Clock } from "./clock.ts";
 import "./quick_signatures.ts";
 import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
+import { makeSession } from "../../src/session.ts";
+import type { World } from "../../src/platform/world.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
 /** A request to the token endpoint, as it was sent. */
@@ -13,10 +15,23 @@ export interface Sent {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** Options of a session, and the parts of the outside world that are not public options. */
+export interface TestOptions extends SessionOptions {
+  timeout?: World["timeout"] | undefined;
+  random?: World["random"] | undefined;
+}
+
+/** As `createSession()`, in a world whose timeouts and chance may be replaced. */
+export function testSession({ timeout, random, ...options }: TestOptions): Session {
+  if (timeout === undefined && random === undefined) return createSession(options);
+  const world = { ...(timeout && { timeout }), ...(random && { random }) };
+  return makeSession(options, false, undefined, world);
+}
+
 /** Where and how a world differs from the usual one. */
 export interface PortlessOptions {
   sandbox?: SandboxOptions;
-  session?: SessionOptions;
+  session?: TestOptions;
   /** Keep the tokens in the `.env` of the sandbox. Default: memory only. */
   file?: boolean;
   /** Answers in place of the sandbox's token endpoint. */
@@ -54,7 +69,7 @@ export interface Portless extends AsyncDisposable {
   /** Keeps the answers of the token endpoint back from now on. */
   hold(): Held;
   /** A further session in the same world: another account, or the next process on the same file. */
-  another(options?: SessionOptions): Session;
+  another(options?: TestOptions): Session;
 }
 
 export function portless(given: PortlessOptions = {}): Portless {
@@ -86,6 +101,7 @@ export function portless(given: PortlessOptions = {}): Portless {
   }
 
   const { envFile, ...settings } = sandbox.settings;
+  const { timeout, random, ...more } = given.session ?? {};
   const options: SessionOptions = {
     ...settings,
     envFile: given.file ? envFile : false,
@@ -102,14 +118,14 @@ export function portless(given: PortlessOptions = {}): Portless {
       });
       return given.api ? await given.api(request, called.length) : await sandbox.handle(request);
     },
-    ...given.session,
+    ...more,
   };
   const count = (flow: string) => sent.filter((each) => each.flow === flow).length;
   return {
     sandbox,
     clock,
     options,
-    session: createSession(options),
+    session: testSession({ ...options, timeout, random }),
     sent,
     called,
     pauses: clock.pauses,
@@ -129,7 +145,7 @@ export function portless(given: PortlessOptions = {}): Portless {
         },
       };
     },
-    another: (more = {}) => createSession({ ...options, ...more }),
+    another: (other = {}) => testSession({ ...options, timeout, random, ...other }),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }

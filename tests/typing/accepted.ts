@@ -94,7 +94,7 @@ export const body: Promise<unknown> = session.fetchJson(new URL("https://api.exa
 // As Response.json(): a body whose type nobody gave is any.
 export const length: Promise<number> = fetchJson("/v1/stations").then((rows) => rows.length);
 const into: DownloadOptions = {
-  overwrite: true,
+  ifExists: "replace",
   resume: false,
   onProgress: ({ total = 0 }) => total,
 };
@@ -103,7 +103,7 @@ export const saved: Promise<Download>[] = [
   session.download(new Request("https://api.example.com/"), new URL("file:///tmp/file.csv")),
 ];
 
-const many: DownloadAllOptions = { at: 8, ifExists: "keep", idleTimeoutMs: 0 };
+const many: DownloadAllOptions = { concurrency: 8, ifExists: "keep", idleTimeoutMs: 0 };
 export const all: Promise<Downloads>[] = [
   downloadAll(["a", "b"].map((id) => [`/v1/${id}`, `${id}.csv`]), many),
   session.downloadAll([[new URL("https://api.example.com/"), new URL("file:///tmp/file.csv")]]),
@@ -117,7 +117,7 @@ export function explained(error: unknown): string {
     const { asks, attempt, authenticator, refused } = error.challenge;
     const names: readonly (readonly string[] | undefined)[] = asks.map((each) => each.choices);
     const told = `${names.length} ${attempt} ${refused ?? ""} ${authenticator?.address ?? ""}`;
-    return error.challengeParameters["USER_ID"] ?? told;
+    return error.challenge.parameters["USER_ID"] ?? told;
   }
   if (error instanceof SessionExpiredError || error instanceof ConfigError) return error.code;
   if (!(error instanceof AuthError)) throw error;

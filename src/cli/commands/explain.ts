@@ -1,7 +1,7 @@
 import { defineCommand } from "../command.ts";
 import { OK, print, printJson, UsageError } from "../output.ts";
 import { columns, reflowed } from "../help.ts";
-import { closest } from "../../errors/wording.ts";
+import { closest } from "../../errors/closest.ts";
 
 export const command = defineCommand({
   summary: "what an error code means, and what to do",

@@ -122,7 +122,7 @@ there already is kept. Run the same command again to resume.`,
     const ifExists = ifExistsOf(options["if-exists"]);
     const listed = list === undefined ? undefined : {
       items: await readList(list, folder ?? "."),
-      options: { init, at: countOf(at), ...(ifExists && { ifExists }) },
+      options: { init, concurrency: countOf(at), ...(ifExists && { ifExists }) },
     };
     await logInUnasked(envFile);
     if (listed === undefined && output === undefined) return await show(target ?? "", init, json);

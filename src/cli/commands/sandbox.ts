@@ -1,7 +1,7 @@
 import type { Program } from "../command.ts";
 import { errorLine } from "../output.ts";
 import { environment } from "../../platform/environment.ts";
-import { closest } from "../../errors/wording.ts";
+import { closest } from "../../errors/closest.ts";
 
 /** A task of Deno's names the folder that it was started in. Only a clone has the task. */
 const COMMAND = import.meta.url.endsWith("/src/cli/commands/sandbox.ts") && environment("INIT_CWD")

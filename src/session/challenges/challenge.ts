@@ -3,11 +3,12 @@
  * (`further_steps.ts`). May import what `session/` may, and its parent folder.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
-import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
-import type { Fix } from "../../errors/advice.ts";
+import { AuthError } from "../../errors/classes.ts";
+import type { ChallengeErrorCode } from "../../errors/codes.ts";
+import { type Fix, fixText } from "../../errors/advice.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { SessionStatus } from "../status.ts";
-import { printable } from "../../errors/wording.ts";
+import { printable } from "../../errors/escape.ts";
 
 /**
  * A further step that the provider wants at a login, such as a one-time code.
@@ -54,43 +55,45 @@ export interface Challenge {
 export type Answers = Readonly<Record<string, string>>;
 
 /**
- * The key that an authenticator app makes its codes with. A secret: it is shown only where it is asked
- * for by name, or as the value of a cell, with its picture. Clear such an output before you save.
+ * The key that an authenticator app makes its codes with. It is a secret: only its properties show it,
+ * and a notebook in which it is the value of a cell. Clear such an output before you save.
  */
-export class AuthenticatorKey {
+export interface AuthenticatorKey {
+  /** The key as text in base32, to be typed into the app. */
+  readonly secret: string;
+  /** The key as an `otpauth:` address, the content of the QR code that apps scan. */
+  readonly address: string;
+}
+
+/** A key that is hidden in every output. */
+export class HiddenKey implements AuthenticatorKey {
   readonly #secret: Secret;
   readonly #account: string;
   readonly #issuer: string;
 
-  /** Made by this module. */
   constructor(secret: Secret, account: string, issuer: string) {
     this.#secret = secret;
     this.#account = account;
     this.#issuer = issuer;
   }
 
-  /** The key as text in base32, to be typed into the app. */
   get secret(): string {
     return this.#secret.reveal();
   }
 
-  /** The key as an `otpauth:` address, which apps open and QR pictures hold. */
   get address(): string {
     const [issuer, account] = [this.#issuer, this.#account].map(encodeURIComponent);
     return `otpauth://totp/${issuer}:${account}?secret=${this.secret}&issuer=${issuer}`;
   }
 
-  /** Hides the key. */
   toString(): string {
     return "[authenticator key]";
   }
 
-  /** Hides the key. */
   toJSON(): string {
     return String(this);
   }
 
-  /** Hides the key. */
   [Symbol.for("Deno.customInspect")](): string {
     return String(this);
   }
@@ -121,25 +124,23 @@ export function keyText(key: AuthenticatorKey): string {
  * (typically 3 minutes).
  */
 export class ChallengeError extends AuthError {
-  /** The provider's name of the step, such as `NEW_PASSWORD_REQUIRED`. */
-  readonly challengeName: string;
-  /** What the provider said about the step (section 2.2). */
-  readonly challengeParameters: Readonly<Record<string, string>>;
-  /** The step, and what an answer must have. */
+  declare readonly code: ChallengeErrorCode;
+  /** The step, and what an answer must contain. */
   readonly challenge: Challenge;
-  readonly #respond: ((answers: Answers) => Promise<SessionStatus>) | undefined;
+  readonly #respond: Respond | undefined;
 
-  /** Made by this module. */
-  constructor(
+  static {
+    this.prototype.name = "ChallengeError";
+  }
+
+  private constructor(
     code: ChallengeErrorCode,
     problem: string,
     fix: Fix,
     challenge: Challenge,
-    respond?: (answers: Answers) => Promise<SessionStatus>,
+    respond?: Respond,
   ) {
-    super(code, problem, fix, { name: "ChallengeError" });
-    this.challengeName = challenge.name;
-    this.challengeParameters = challenge.parameters;
+    super(code, problem, fixText(fix));
     this.challenge = challenge;
     this.#respond = respond;
   }
@@ -174,4 +175,14 @@ export class ChallengeError extends AuthError {
   respond(answers: Answers): Promise<SessionStatus> {
     return this.#respond === undefined ? Promise.reject(this) : this.#respond(answers);
   }
+}
+
+type Respond = (answers: Answers) => Promise<SessionStatus>;
+
+/** Makes the error of a step, whose constructor is not public. `respond`: how a later call answers it. */
+export function challengeError(
+  ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]
+): ChallengeError {
+  const Made = ChallengeError as unknown as new (...made: typeof given) => ChallengeError;
+  return new Made(...given);
 }

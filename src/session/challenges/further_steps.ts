@@ -5,9 +5,11 @@
  */
 import {
   type Answers,
-  AuthenticatorKey,
+  type AuthenticatorKey,
   type Challenge,
   ChallengeError,
+  challengeError,
+  HiddenKey,
   keyText,
 } from "./challenge.ts";
 import { requestAnswer, requestKey, requestVerification } from "../../provider/answer_challenge.ts";
@@ -29,7 +31,8 @@ import { type Questions, untilHeard } from "../../platform/prompt.ts";
 import type { World } from "../../platform/world.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { Tokens } from "../../provider/tokens.ts";
-import { printable, shortened } from "../../errors/wording.ts";
+import { printable } from "../../errors/escape.ts";
+import { shortened } from "../../errors/lines.ts";
 import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 
@@ -243,7 +246,7 @@ async function newStep(
   const delivery = await requestKey(sent, waiters);
   const { outcome } = delivery;
   if (outcome.kind !== "key") throw failure(step, delivery, world);
-  const key = displayableKey(new AuthenticatorKey(outcome.key, username, provider.url.hostname));
+  const key = displayableKey(new HiddenKey(outcome.key, username, provider.url.hostname));
   return { ...step, session: outcome.session ?? session, challenge: withKey(challenge, key) };
 }
 
@@ -259,7 +262,7 @@ function stepAgain({ world }: StepLogin, step: Step, delivery: Delivery): Step {
   const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
   const next = { ...step, challenge: again, session, code, codeAlreadyUsed };
   if (attempt >= MAX_ATTEMPTS) {
-    throw new ChallengeError(
+    throw challengeError(
       code,
       `Cannot log in: ${problemOf(next)}, for the third time in a row`,
       LOGIN_AGAIN,
@@ -412,7 +415,7 @@ function openStep(
     }));
   const errorOf = (step: Step, isCanceled = false) => {
     const [problem, fix] = openTexts(step, support !== undefined, isCanceled);
-    return new ChallengeError(step.code, problem, fix, step.challenge, respond);
+    return challengeError(step.code, problem, fix, step.challenge, respond);
   };
   return errorOf(first, isCanceled);
 }
@@ -457,7 +460,7 @@ function problemOf({ challenge, code }: Step): string {
 
 /** The error of a step whose time is over. */
 function expired({ challenge }: Step, why: string): ChallengeError {
-  return new ChallengeError(
+  return challengeError(
     "CHALLENGE_EXPIRED",
     `Cannot log in: the step ${challenge.name} can be answered no more (${why})`,
     LOGIN_AGAIN,

@@ -8,7 +8,7 @@ import {
 import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../platform/secret.ts";
 import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../provider/tokens.ts";
-import { spanText } from "../../errors/wording.ts";
+import { spanText } from "../../errors/amounts.ts";
 import { splitCommand } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";

@@ -210,7 +210,7 @@ for (const [challenge, said] of ELSEWHERE) {
       throw new Error("there is nothing to answer");
     };
     const error = await rejection(world.session.login({ onChallenge })) as ChallengeError;
-    assertEquals([error.code, error.challengeName], ["CHALLENGE_REQUIRED", challenge]);
+    assertEquals([error.code, error.challenge.name], ["CHALLENGE_REQUIRED", challenge]);
     assertMatch(error.message, said);
     assertMatch(error.fix, /login\(\{ strategy: "portal" \}\)$/);
     assertEquals(error.challenge.asks, []);

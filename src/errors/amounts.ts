@@ -1,0 +1,43 @@
+/** A duration in the two largest units that matter. */
+export function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 91) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+/** A number of bytes in the unit that fits, decimal as disks are sold. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  const units = ["kB", "MB", "GB", "TB"];
+  const step = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1_000 ** step).toFixed(1)} ${units[step - 1]}`;
+}
+
+/** A number of things, for sentences: their noun in the singular where it is one. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A duration in whole words, for sentences. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(1, Math.floor(ms / 1_000));
+  const minutes = Math.round(ms / 60_000);
+  const [count, unit] = seconds < 90
+    ? [seconds, "second"]
+    : minutes < 120
+    ? [minutes, "minute"]
+    : minutes < 2_880
+    ? [Math.floor(minutes / 60), "hour"]
+    : [Math.floor(minutes / 1_440), "day"];
+  return counted(count, unit);
+}
+
+/** An instant to the minute, in UTC, so that a saved notebook says the same everywhere. */
+export function timeText(date: Date): string {
+  return Number.isNaN(date.getTime())
+    ? "an unknown time"
+    : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}

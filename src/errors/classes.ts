@@ -1,0 +1,177 @@
+import type {
+  ApiErrorCode,
+  AuthErrorCode,
+  ConfigErrorCode,
+  ProviderErrorCode,
+  SessionExpiredErrorCode,
+} from "./codes.ts";
+import { type Fix, fixText } from "./advice.ts";
+import type { ErrorCause } from "./cause.ts";
+import { addParts, messageOf } from "./parts.ts";
+import { hideOwnFrames } from "./stack.ts";
+
+/**
+ * The errors of this module. All of its own errors are one of the subclasses, or of this class when
+ * Stop was pressed in a notebook. No error contains a token, a password or a secret.
+ *
+ * @example Tell the causes apart
+ * ```ts
+ * import { AuthError, createSession } from "@platform-auth/platform-auth";
+ *
+ * const session = createSession({ envFile: false });
+ * try {
+ *   await session.accessToken();
+ * } catch (error) {
+ *   if (!(error instanceof AuthError && error.code === "NO_SESSION")) throw error;
+ *   console.log(error.problem); // There is no session
+ *   console.log(error.fix); // run login() first
+ * }
+ * ```
+ */
+export class AuthError extends Error {
+  /** The cause, for programs. A code never changes its meaning. */
+  readonly code: AuthErrorCode;
+  /** What was tried, and why it failed. */
+  declare readonly problem: string;
+  /** What to do next. */
+  declare readonly fix: string;
+  /** Class and system code of the underlying error, if the network or the disk failed. */
+  declare readonly cause?: ErrorCause;
+
+  static {
+    this.prototype.name = "AuthError";
+  }
+
+  /** Only this module makes its errors. */
+  protected constructor(code: AuthErrorCode, problem: string, fix: string, cause?: unknown) {
+    super(messageOf({ code, problem, fix }));
+    this.code = code;
+    addParts(this, problem, fix, cause);
+    hideOwnFrames(this);
+  }
+
+  /** The error as data, for logs: name, code, problem, fix, and the fields of its class. */
+  toJSON(): Record<string, unknown> {
+    const { name, code, problem, fix, cause } = this;
+    const own = Object.fromEntries(Object.entries(this));
+    return { name, code, problem, fix, ...own, ...(cause && { cause }) };
+  }
+}
+
+/**
+ * A setting, a file, a permission or an argument is missing or wrong. Nothing was sent unless the
+ * message says so.
+ */
+export class ConfigError extends AuthError {
+  declare readonly code: ConfigErrorCode;
+
+  static {
+    this.prototype.name = "ConfigError";
+  }
+
+  private constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
+    super(code, problem, fixText(fix), cause);
+  }
+}
+
+/** What a {@linkcode ProviderError} is made with. */
+export interface ProviderErrorDetails {
+  readonly status?: number | undefined;
+  readonly providerCode?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly attempts?: number;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** The identity provider refused, failed or could not be reached. */
+export class ProviderError extends AuthError {
+  declare readonly code: ProviderErrorCode;
+  /** HTTP status of the response; `undefined` without a response. */
+  readonly status: number | undefined;
+  /** The provider's own name for the error, such as `NotAuthorizedException`. */
+  readonly providerCode: string | undefined;
+  /** The provider's id of the request, for its support. */
+  readonly requestId: string | undefined;
+  /** The number of requests that were sent. */
+  readonly attempts: number;
+  /** Seconds to wait before the next attempt, if the provider said so. */
+  readonly retryAfterSeconds: number | undefined;
+
+  static {
+    this.prototype.name = "ProviderError";
+  }
+
+  private constructor(
+    code: ProviderErrorCode,
+    problem: string,
+    fix: Fix,
+    details: ProviderErrorDetails = {},
+  ) {
+    super(code, problem, fixText(fix), details.cause);
+    this.status = details.status;
+    this.providerCode = details.providerCode;
+    this.requestId = details.requestId;
+    this.attempts = details.attempts ?? 0;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+/** What an {@linkcode ApiError} is made with. */
+export interface ApiErrorDetails {
+  readonly method: string;
+  readonly url: string;
+  readonly status?: number | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly requestId?: string | undefined;
+  /** Text or parsed JSON, with every secret removed. */
+  readonly body?: unknown;
+  readonly cause?: unknown;
+}
+
+/** The API refused a call, its response cannot be used, or it broke off. */
+export class ApiError extends AuthError {
+  declare readonly code: ApiErrorCode;
+  /** Method of the call, such as `GET`. */
+  readonly method: string;
+  /** Address of the call, without its query. */
+  readonly url: string;
+  /** HTTP status of the response; `undefined` without a response. */
+  readonly status: number | undefined;
+  /** Seconds to wait before the next attempt, if the API said so. */
+  readonly retryAfterSeconds: number | undefined;
+  /** The API's id of the request, for its support. */
+  readonly requestId: string | undefined;
+  /**
+   * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not enumerable,
+   * so logs do not show it. Tokens in it are replaced.
+   */
+  declare readonly body?: unknown;
+
+  static {
+    this.prototype.name = "ApiError";
+  }
+
+  private constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
+    super(code, problem, fixText(fix), details.cause);
+    this.method = details.method;
+    this.url = details.url;
+    this.status = details.status;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.requestId = details.requestId;
+    if (details.body !== undefined) Object.defineProperty(this, "body", { value: details.body });
+  }
+}
+
+/** There is no usable session: log in again. */
+export class SessionExpiredError extends AuthError {
+  declare readonly code: SessionExpiredErrorCode;
+
+  static {
+    this.prototype.name = "SessionExpiredError";
+  }
+
+  private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {
+    super(code, problem, fixText(fix));
+  }
+}

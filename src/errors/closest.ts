@@ -1,0 +1,38 @@
+/** A shorter beginning fits too many words. */
+const SHORTEST_BEGINNING = 3;
+
+/**
+ * The known word that a mistyped one was meant to be, or the only one that begins with it; `undefined`
+ * if none is near. A word that is near to none may be a secret in the wrong place: it must not be quoted.
+ */
+export function closest(word: string, known: readonly string[]): string | undefined {
+  const given = word.toLowerCase();
+  const near = known.map((each) => ({ each, edits: editsBetween(given, each.toLowerCase()) }))
+    .filter(({ each, edits }) => edits <= 2 && edits < each.length / 2);
+  if (near.length > 0) return near.sort((a, b) => a.edits - b.edits)[0]?.each;
+  const [longer, ...others] = known.filter((each) => each.toLowerCase().startsWith(given));
+  return given.length >= SHORTEST_BEGINNING && others.length === 0 ? longer : undefined;
+}
+
+/**
+ * How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein);
+ * one if two neighbors only changed places, as fingers do.
+ */
+export function editsBetween(from: string, to: string): number {
+  const isSwapped = [...to].some((character, at) =>
+    from === to.slice(0, at) + to.charAt(at + 1) + character + to.slice(at + 2)
+  );
+  if (isSwapped && from !== to) return 1;
+  let row = [...Array(to.length + 1).keys()];
+  // Words that differ that much in length are never near.
+  if (Math.abs(from.length - to.length) > 2) return Infinity;
+  for (const [at, character] of [...from].entries()) {
+    let left = at + 1;
+    row = row.map((above, column) => {
+      if (column === 0) return left;
+      const replaced = (row[column - 1] ?? 0) + (character === to[column - 1] ? 0 : 1);
+      return left = Math.min(above + 1, left + 1, replaced);
+    });
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,183 @@
+/**
+ * The stable codes of {@linkcode ConfigError}. Something on this computer is missing or wrong; nothing
+ * was sent unless the message says so.
+ *
+ * - `MISSING_SETTINGS`: settings that the call needs are not set. The message lists them.
+ * - `INVALID_SETTING`: a setting or an option has a value that cannot be used.
+ * - `INVALID_PORTAL_TOKEN`: the text is not a portal string, or its token has expired.
+ * - `ENV_FILE`: the `.env` cannot be read or written.
+ * - `PERMISSION`: a Deno permission is missing. The message names the flag to add.
+ * - `UNTRUSTED_ORIGIN`: the address is not one that may receive the token.
+ * - `PROMPT_UNAVAILABLE`: a value is missing, and this process cannot prompt for it.
+ * - `PACKAGE_UNAVAILABLE`: a package that is loaded on demand could not be loaded.
+ * - `TOKEN_COMMAND`: the command of `AUTH_TOKEN_COMMAND` failed or printed no token.
+ * - `STORE_UNREACHABLE`: the store of `AUTH_STORE` cannot be reached.
+ * - `FILE_EXISTS`: the file to write exists already, and was not asked to be replaced.
+ * - `FILE`: a file cannot be read or written, for example because the disk is full; `cause.code` is the
+ *   system's code.
+ */
+export type ConfigErrorCode =
+  | "MISSING_SETTINGS"
+  | "INVALID_SETTING"
+  | "INVALID_PORTAL_TOKEN"
+  | "ENV_FILE"
+  | "PERMISSION"
+  | "UNTRUSTED_ORIGIN"
+  | "PROMPT_UNAVAILABLE"
+  | "PACKAGE_UNAVAILABLE"
+  | "TOKEN_COMMAND"
+  | "STORE_UNREACHABLE"
+  | "FILE_EXISTS"
+  | "FILE";
+
+/**
+ * The stable codes of {@linkcode ProviderError}. The identity provider refused, failed or could not be
+ * reached.
+ *
+ * - `INVALID_CREDENTIALS`: the user name or the password is wrong.
+ * - `LOCKED_OUT`: too many failed attempts; logins are blocked for a while.
+ * - `SECRET_HASH_REJECTED`: the app client secret does not belong to the app client.
+ * - `CLIENT_UNKNOWN`: the provider does not know the app client id.
+ * - `FLOW_DISABLED`: the app client does not allow this kind of login.
+ * - `PASSWORD_RESET_REQUIRED`: the password must be reset before the next login.
+ * - `USER_DISABLED`: an administrator disabled the account.
+ * - `USER_NOT_CONFIRMED`: the account was never confirmed.
+ * - `BLOCKED`: a firewall or the provider's risk check blocked the request.
+ * - `THROTTLED`: too many requests; try again later.
+ * - `REJECTED`: the provider refused for another reason; `providerCode` names it.
+ * - `UNEXPECTED_RESPONSE`: the response does not follow the protocol.
+ * - `UNREACHABLE`: no connection to the provider.
+ * - `TIMEOUT`: no response within `timeoutMs`.
+ * - `SERVER_ERROR`: the provider reported an internal error.
+ */
+export type ProviderErrorCode =
+  | "INVALID_CREDENTIALS"
+  | "LOCKED_OUT"
+  | "SECRET_HASH_REJECTED"
+  | "CLIENT_UNKNOWN"
+  | "FLOW_DISABLED"
+  | "PASSWORD_RESET_REQUIRED"
+  | "USER_DISABLED"
+  | "USER_NOT_CONFIRMED"
+  | "BLOCKED"
+  | "THROTTLED"
+  | "REJECTED"
+  | "UNEXPECTED_RESPONSE"
+  | "UNREACHABLE"
+  | "TIMEOUT"
+  | "SERVER_ERROR";
+
+/**
+ * The stable codes of {@linkcode ChallengeError}. The login needs a further step.
+ *
+ * - `CHALLENGE_REQUIRED`: the step has not been answered.
+ * - `CODE_REJECTED`: the one-time code was wrong.
+ * - `NEW_PASSWORD_REJECTED`: the new password does not follow the provider's rules.
+ * - `CHALLENGE_EXPIRED`: the step timed out or was refused too often; start the login again.
+ */
+export type ChallengeErrorCode =
+  | "CHALLENGE_REQUIRED"
+  | "CODE_REJECTED"
+  | "NEW_PASSWORD_REJECTED"
+  | "CHALLENGE_EXPIRED";
+
+/**
+ * The stable codes of {@linkcode ApiError}.
+ *
+ * - `API_STATUS`: the API responded with an error status; see `status`.
+ * - `API_BODY`: the body is not what the call needs, such as a web page instead of JSON.
+ * - `API_TIMEOUT`: no header or no data arrived for `idleTimeoutMs`.
+ * - `DOWNLOAD_BROKEN`: a download could not be completed, or its checksum does not match.
+ */
+export type ApiErrorCode =
+  | "API_STATUS"
+  | "API_BODY"
+  | "API_TIMEOUT"
+  | "DOWNLOAD_BROKEN";
+
+/**
+ * The stable codes of {@linkcode SessionExpiredError}. Log in again.
+ *
+ * - `NO_SESSION`: nobody has logged in, or the session was ended by a logout.
+ * - `REFRESH_REJECTED`: the provider refused to refresh the session.
+ * - `REFRESH_WINDOW_OVER`: the same, and the login was more than 30 days ago.
+ * - `CANNOT_REFRESH`: the access token expired and there is no refresh token, as after a portal login.
+ */
+export type SessionExpiredErrorCode =
+  | "NO_SESSION"
+  | "REFRESH_REJECTED"
+  | "REFRESH_WINDOW_OVER"
+  | "CANNOT_REFRESH";
+
+/**
+ * Every `code` of an {@linkcode AuthError}. The type of each class describes its own codes.
+ *
+ * - `INTERRUPTED`: Stop was pressed in a notebook. Its class is `AuthError` itself.
+ */
+export type AuthErrorCode =
+  | ConfigErrorCode
+  | ProviderErrorCode
+  | ChallengeErrorCode
+  | ApiErrorCode
+  | SessionExpiredErrorCode
+  | "INTERRUPTED";
+
+/** The codes of all errors, including those of the `TypeError` for an unreachable API. */
+export type ErrorCode = AuthErrorCode | "API_UNREACHABLE";
+
+interface CodeFacts {
+  /** The class of its errors. */
+  readonly of: string;
+  /** Whether the same call may succeed a little later. */
+  readonly mayPass?: true;
+}
+
+/** Every code, in the order in which the documents list them. */
+export const CODES: Readonly<Record<ErrorCode, CodeFacts>> = {
+  MISSING_SETTINGS: { of: "ConfigError" },
+  INVALID_SETTING: { of: "ConfigError" },
+  INVALID_PORTAL_TOKEN: { of: "ConfigError" },
+  ENV_FILE: { of: "ConfigError" },
+  PERMISSION: { of: "ConfigError" },
+  UNTRUSTED_ORIGIN: { of: "ConfigError" },
+  PROMPT_UNAVAILABLE: { of: "ConfigError" },
+  PACKAGE_UNAVAILABLE: { of: "ConfigError" },
+  TOKEN_COMMAND: { of: "ConfigError" },
+  STORE_UNREACHABLE: { of: "ConfigError", mayPass: true },
+  FILE_EXISTS: { of: "ConfigError" },
+  FILE: { of: "ConfigError" },
+  INVALID_CREDENTIALS: { of: "ProviderError" },
+  LOCKED_OUT: { of: "ProviderError" },
+  SECRET_HASH_REJECTED: { of: "ProviderError" },
+  CLIENT_UNKNOWN: { of: "ProviderError" },
+  FLOW_DISABLED: { of: "ProviderError" },
+  PASSWORD_RESET_REQUIRED: { of: "ProviderError" },
+  USER_DISABLED: { of: "ProviderError" },
+  USER_NOT_CONFIRMED: { of: "ProviderError" },
+  BLOCKED: { of: "ProviderError" },
+  THROTTLED: { of: "ProviderError", mayPass: true },
+  REJECTED: { of: "ProviderError" },
+  UNEXPECTED_RESPONSE: { of: "ProviderError" },
+  UNREACHABLE: { of: "ProviderError", mayPass: true },
+  TIMEOUT: { of: "ProviderError", mayPass: true },
+  SERVER_ERROR: { of: "ProviderError", mayPass: true },
+  CHALLENGE_REQUIRED: { of: "ChallengeError" },
+  CODE_REJECTED: { of: "ChallengeError" },
+  NEW_PASSWORD_REJECTED: { of: "ChallengeError" },
+  CHALLENGE_EXPIRED: { of: "ChallengeError" },
+  API_STATUS: { of: "ApiError" },
+  API_BODY: { of: "ApiError" },
+  API_TIMEOUT: { of: "ApiError", mayPass: true },
+  DOWNLOAD_BROKEN: { of: "ApiError" },
+  NO_SESSION: { of: "SessionExpiredError" },
+  REFRESH_REJECTED: { of: "SessionExpiredError" },
+  REFRESH_WINDOW_OVER: { of: "SessionExpiredError" },
+  CANNOT_REFRESH: { of: "SessionExpiredError" },
+  INTERRUPTED: { of: "AuthError" },
+  API_UNREACHABLE: { of: "TypeError", mayPass: true },
+};
+
+/** Whether the cause may pass by itself: the same call may succeed a little later. */
+export function isTransient(code: ErrorCode): boolean {
+  return CODES[code].mayPass === true;
+}

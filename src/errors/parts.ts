@@ -1,0 +1,40 @@
+import { causeOf } from "./cause.ts";
+import type { ErrorCode } from "./codes.ts";
+import { printable } from "./escape.ts";
+import { inKernel } from "./kernel.ts";
+
+/** The parts of an error's message. */
+export interface Parts {
+  readonly code: ErrorCode;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** The message of an error: problem, fix, and where to read more. */
+export function messageOf({ code, problem, fix }: Parts): string {
+  return printable(`${sentenceOf({ problem, fix })} (${helpOn(code)})`);
+}
+
+/** Problem and fix of an error or a notice as one text. */
+export function sentenceOf(
+  { problem, fix = "" }: { readonly problem: string; readonly fix?: string },
+): string {
+  return fix === "" ? problem : `${problem}; ${fix}`;
+}
+
+/** Where to read more. The command works offline and in any folder; a notebook cannot run it. */
+export function helpOn(code: ErrorCode): string {
+  return `help: ${
+    inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
+  }`;
+}
+
+/** Adds problem, fix and cause. They are not enumerable, because the message already contains them. */
+export function addParts(error: Error, problem: string, fix: string, cause: unknown): void {
+  Object.defineProperties(error, {
+    problem: { value: printable(problem) },
+    fix: { value: printable(fix) },
+  });
+  const known = causeOf(cause);
+  if (known) Object.defineProperty(error, "cause", { value: known });
+}

@@ -4,12 +4,7 @@ import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableResponse } from "./platform/interrupt.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
-import {
-  displayable,
-  displayableDiagnosis,
-  displayableDownload,
-  displayableDownloads,
-} from "./show/displayable.ts";
+import { displayable } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { LoginOptions, LoginResult } from "./session/login.ts";
@@ -19,7 +14,7 @@ import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/kernel.ts";
 import type { World } from "./platform/world.ts";
-import type { ProgressWords } from "./show/progress.ts";
+import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";
@@ -292,11 +287,12 @@ export function makeSession(
     return await run("download", given, async (signal) => {
       const { downloadTo, pathOfFile } = await import("./api/download.ts");
       const path = pathOfFile("download()", file, "as its second argument");
-      const { OF_ONE_FILE } = await import("./show/progress.ts");
+      const { displayableDownload } = await import("./show/download_view.ts");
+      const { downloadText } = await import("./show/progress.ts");
       return displayableDownload(
         await withProgress(
           displayPath(path),
-          OF_ONE_FILE,
+          downloadText,
           given,
           (options) => downloadTo(engine, input, path, options, signal),
         ),
@@ -310,11 +306,12 @@ export function makeSession(
   ): Promise<Downloads> {
     return await run("downloadAll", given, async (signal) => {
       const { downloadItems } = await import("./api/download_all.ts");
-      const { OF_MANY_FILES } = await import("./show/progress.ts");
+      const { displayableDownloads } = await import("./show/download_view.ts");
+      const { downloadsText } = await import("./show/progress.ts");
       return displayableDownloads(
         await withProgress(
           "files",
-          OF_MANY_FILES,
+          downloadsText,
           given,
           (options) => downloadItems(engine, items, options, signal),
         ),
@@ -325,12 +322,12 @@ export function makeSession(
   /** Shows a progress line, unless the caller observes the progress. */
   async function withProgress<Progress, Options, Result>(
     name: string,
-    words: ProgressWords<Progress>,
+    text: ProgressText<Progress>,
     options: Options & { onProgress?: (progress: Progress) => void },
     save: (options: Options) => Promise<Result>,
   ): Promise<Result> {
     const { progressLine } = await import("./show/progress.ts");
-    const line = options.onProgress ? undefined : progressLine(name, engine.world.monotonic, words);
+    const line = options.onProgress ? undefined : progressLine(name, engine.world.monotonic, text);
     try {
       return await save(line ? { ...options, onProgress: line.show } : options);
     } finally {
@@ -367,11 +364,11 @@ export function makeSession(
       try {
         const { configuration } = withCurrentSettings();
         const session = { configuration, status: status(), tokens: tokensOf(engine.current) };
-        return displayableDiagnosis(await diagnose(session, given, signal));
+        return await diagnose(session, given, signal);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof AuthError)) throw error;
-        return displayableDiagnosis(undiagnosed(error));
+        return undiagnosed(error);
       }
     });
   }

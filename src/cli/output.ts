@@ -48,10 +48,7 @@ export async function printJson(value: unknown): Promise<void> {
 /** Prints a status. @returns The exit status that it stands for. */
 export async function printStatus(found: SessionStatus, json: boolean): Promise<number> {
   if (json) await printJson(found);
-  else {
-    const { statusText } = await import("../show/status_text.ts");
-    await printText(statusText(found));
-  }
+  else await printText(Deno.inspect(found));
   return needsLogin(found) ? LOGIN_NEEDED : OK;
 }
 
@@ -162,14 +159,12 @@ function fitted(line: string): string {
 
 /** Prints what a doctor found. */
 export async function printDiagnosis(diagnosis: Diagnosis): Promise<void> {
-  const { diagnosisText } = await import("../show/status_text.ts");
-  await printText(diagnosisText(diagnosis));
+  await printText(Deno.inspect(diagnosis));
 }
 
 /** Prints what came of many downloads. */
 export async function printDownloads(downloads: Downloads): Promise<void> {
-  const { downloadsText } = await import("../show/status_text.ts");
-  await printText(downloadsText(downloads));
+  await printText(Deno.inspect(downloads));
 }
 
 /** Says what the user should know. Standard output belongs to the answer. */

@@ -3,8 +3,9 @@
  *
  * The folder may import `show/` and all below it.
  */
-import { type Diagnosis, diagnosisOf, failedCheck, type Finding } from "../show/diagnosis.ts";
-import { accessText, nextStep } from "../show/status_text.ts";
+import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
+import { accessText, nextStep } from "../show/status_view.ts";
+import { checksOf, failedCheck, type Finding } from "./finding.ts";
 import { endpointText, settingsFault } from "../provider/provider_settings.ts";
 import { inKernel } from "../errors/kernel.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -71,7 +72,7 @@ export async function diagnose(
     checkDialect(configuration, endpoint),
     await checkSecretHash(),
   ];
-  return diagnosisOf(checks);
+  return diagnosisOf(checksOf(checks));
 }
 
 /** A session whose tokens come from a command needs no provider and writes no file. */
@@ -82,7 +83,7 @@ async function diagnoseCommand(
 ): Promise<Diagnosis> {
   const { check, tokens } = await checkTokenCommand(configuration, signal);
   const api = await checkApi(configuration, signal);
-  return diagnosisOf([
+  return diagnosisOf(checksOf([
     checkRuntime(),
     check,
     ...checkShadowing(configuration),
@@ -91,7 +92,7 @@ async function diagnoseCommand(
     ...await checkToken("token", api, tokens, configuration, signal),
     ...(login ? [NO_LOGIN] : []),
     checkPermissions(configuration),
-  ]);
+  ]));
 }
 
 const NO_LOGIN: Finding = {
@@ -103,7 +104,7 @@ const NO_LOGIN: Finding = {
 
 /** The diagnosis where the settings cannot even be read. */
 export function undiagnosed(error: AuthError): Diagnosis {
-  return diagnosisOf([checkRuntime(), failedCheck("settings", error)]);
+  return diagnosisOf(checksOf([checkRuntime(), failedCheck("settings", error)]));
 }
 
 function checkRuntime(): Finding {

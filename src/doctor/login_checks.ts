@@ -1,4 +1,4 @@
-import { failedCheck, type Finding } from "../show/diagnosis.ts";
+import { failedCheck, type Finding } from "./finding.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";

@@ -1,10 +1,10 @@
 import { apiAccessOf } from "../api/api_access.ts";
-import { failedCheck, type Finding } from "../show/diagnosis.ts";
+import { failedCheck, type Finding } from "./finding.ts";
 import { environment } from "../platform/environment.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { newPortalString } from "../show/status_text.ts";
+import { newPortalString } from "../show/status_view.ts";
 import { AuthError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";

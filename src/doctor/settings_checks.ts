@@ -1,4 +1,4 @@
-import type { Finding } from "../show/diagnosis.ts";
+import type { Finding } from "./finding.ts";
 import { dialectOf, isAwsHost, type SettingsFault } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import type { Configuration } from "../session/configuration.ts";

@@ -1,5 +1,5 @@
 /** Checks of where the tokens are kept or come from: the `.env`, a store, or a command. */
-import { failedCheck, type Finding } from "../show/diagnosis.ts";
+import { failedCheck, type Finding } from "./finding.ts";
 import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
 import {
   gitIgnores,

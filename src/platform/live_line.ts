@@ -30,8 +30,11 @@ export function cellLine(): LiveLine {
       // A line that cannot be shown must not end what it tells of.
     }
   };
-  // An empty text, as classic Jupyter keeps an output that is replaced by one without any form.
-  return { show: (text) => put({ "text/plain": text }), remove: () => put({ "text/plain": "" }) };
+  return {
+    show: (text) => put({ "text/plain": text }),
+    // Classic Jupyter ignores an update without any form, and draws an empty line for an empty text.
+    remove: () => put({ "text/plain": "", "text/html": "" }),
+  };
 }
 
 function terminalLine(): LiveLine {

@@ -1,19 +1,20 @@
-import type { AuthError } from "../errors/errors.ts";
-import { type Fix, fixText } from "../errors/advice.ts";
+import { counted } from "../errors/amounts.ts";
+import { displayed } from "./displayable.ts";
+import type { Level, View } from "./view.ts";
 
 /** The result of one check. */
 export interface Check {
-  /** What was checked. */
+  /** What was checked, unique in a diagnosis. */
   name: string;
   /** `ok`; `warn`: works, with a risk; `fail`: does not work; `skip`: could not be checked. */
-  level: "ok" | "warn" | "fail" | "skip";
+  level: Level;
   /** What was found. */
   message: string;
   /** What to do about it. */
   fix?: string;
 }
 
-/** What a doctor found. */
+/** What `doctor()` found. */
 export interface Diagnosis {
   /** Whether no check failed. */
   ok: boolean;
@@ -21,22 +22,20 @@ export interface Diagnosis {
   checks: Check[];
 }
 
-/** The result of one check, while its fix names calls as values. */
-export interface Finding extends Readonly<Omit<Check, "fix">> {
-  readonly fix?: Fix | undefined;
+/** The diagnosis with these checks. Shows as a card in a notebook and as text in a terminal. */
+export function diagnosisOf(checks: Check[]): Diagnosis {
+  const diagnosis = { ok: checks.every(({ level }) => level !== "fail"), checks };
+  return displayed(diagnosis, () => diagnosisView(diagnosis));
 }
 
-/** A check that failed with an error. */
-export function failedCheck(name: string, { problem, fix }: AuthError): Finding {
-  return { name, level: "fail", message: problem, fix };
-}
-
-/** Puts what was found into the words of the front end. */
-export function diagnosisOf(findings: readonly Finding[]): Diagnosis {
-  const checks = findings.map(({ name, level, message, fix }): Check => {
-    const check: Check = { name, level, message };
-    if (fix !== undefined) check.fix = fixText(fix);
-    return check;
-  });
-  return { ok: checks.every(({ level }) => level !== "fail"), checks };
+/** What a diagnosis shows. */
+export function diagnosisView({ checks }: Diagnosis): View {
+  const failed = checks.filter(({ level }) => level === "fail").length;
+  const isWarned = checks.some(({ level }) => level === "warn");
+  return {
+    tone: failed > 0 ? "red" : isWarned ? "amber" : "good",
+    title: failed === 0 ? "Ready" : `${counted(failed, "thing")} to fix`,
+    note: counted(checks.length, "check"),
+    rows: checks.map(({ message, ...check }) => ({ ...check, value: message })),
+  };
 }

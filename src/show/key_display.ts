@@ -2,10 +2,10 @@ import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.
 import { loadPackage } from "../platform/packages.ts";
 import { delayedDisplay } from "./displayable.ts";
 
-/** What draws the picture. */
-const PICTURES = "npm:uqr@^0.1";
+/** Draws QR codes. */
+const QR_PACKAGE = "npm:uqr@0.1.3";
 
-/** Makes a key show as text and picture where it is the value of a cell. */
+/** Makes a key show as text and picture if it is the value of a cell. */
 export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
   return Object.defineProperty(key, Symbol.for("Jupyter.display"), {
     value: () => delayedDisplay(() => bundleOf(key)),
@@ -15,14 +15,14 @@ export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
 /**
  * Shows a key in a notebook now.
  *
- * @returns Takes it out of the output again, and so out of the notebook's file.
+ * @returns Removes it from the output again, and so from the notebook's file.
  */
 export async function showKey(key: AuthenticatorKey): Promise<() => Promise<void>> {
   const display_id = crypto.randomUUID();
   await Deno.jupyter.display(await bundleOf(key), { raw: true, display_id });
-  const gone = { "text/plain": "The key for the authenticator app was shown here." };
+  const removed = { "text/plain": "The key for the authenticator app was shown here." };
   return async () => {
-    await Deno.jupyter.display(gone, { raw: true, display_id, update: true });
+    await Deno.jupyter.display(removed, { raw: true, display_id, update: true });
   };
 }
 
@@ -31,11 +31,11 @@ async function bundleOf(key: AuthenticatorKey): Promise<Record<string, string>> 
   return { "text/plain": keyText(key), "text/html": keyCard(key, await pictureOf(key.address)) };
 }
 
-/** The address as a QR picture; `undefined` where the package cannot be fetched: the key can be typed. */
+/** The address as a QR code; `undefined` if the package cannot be fetched: the key can be typed. */
 async function pictureOf(address: string): Promise<string | undefined> {
   try {
-    const { renderSVG } = await loadPackage("draw a QR code", PICTURES);
-    // The margin that readers need, also on a dark page.
+    const { renderSVG } = await loadPackage("draw a QR code", QR_PACKAGE);
+    // Readers need this margin on a dark page, too.
     return renderSVG(address, { border: 4 });
   } catch {
     return undefined;

@@ -441,9 +441,12 @@ Deno.test("the result is a card and a text, with everything in it escaped", () =
       );
       const found = await world.all(items, { concurrency: 1 });
       const printed = Deno.inspect(found).split("\n");
-      assertMatch(printed[0] ?? "", /^! 1 file saved, 29 failed · 1 bytes in under 1 s$/);
-      assertMatch(printed[1] ?? "", /^ {2}✗ \/1 → .*<i>1: Cannot GET .*\/1.* the API answered 404/);
-      assertEquals([printed.length, printed.at(-1)], [22, "  ✗ and 9 more"]);
+      assertMatch(printed[0] ?? "", /^◐ 1 file saved, 29 failed · 1 bytes in under 1 s$/);
+      assertMatch(
+        printed[1] ?? "",
+        /^✗ failed: \/1 → .*<i>1: Cannot GET .*\/1.* the API answered 404/,
+      );
+      assertEquals([printed.length, printed.at(-2)], [43, "✗ failed: and 9 more"]);
       const display = Reflect.get(found, Symbol.for("Jupyter.display")) as () => Promise<
         Record<string, string>
       >;

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { statusCard } from "../../src/show/card.ts";
+import { cardHtml } from "../../src/show/card.ts";
+import { statusView } from "../../src/show/status_view.ts";
 import { chromiumTest, openPage } from "./browser.ts";
 import { assertReadable } from "./contrast.ts";
 import {
@@ -120,7 +121,7 @@ chromiumTest(
 
 chromiumTest("a card stays within a narrow page, however long the names in it", async (browser) => {
   const username = "a".repeat(300);
-  const card = statusCard({
+  const card = cardHtml(statusView({
     state: "valid",
     username,
     clientId: username,
@@ -130,10 +131,10 @@ chromiumTest("a card stays within a narrow page, however long the names in it", 
     source: "portal",
     settings: {},
     envFile: `/data/${username}/.env`,
-    warnings: [username],
-    notices: [],
+    warnings: [],
+    notices: [{ code: "CLOCK", level: "warning", problem: username }],
     asOf: new Date(),
-  });
+  }));
   const { page } = await openPage(browser);
   await page.setViewportSize({ width: 360, height: 640 });
   await page.setContent(`<body style="background:#111318;color:#e6e6e6">${card}`);
@@ -142,7 +143,7 @@ chromiumTest("a card stays within a narrow page, however long the names in it", 
 });
 
 chromiumTest("beside an open side bar a card has its values below their names", async (browser) => {
-  const card = statusCard({
+  const card = cardHtml(statusView({
     state: "valid",
     username: "ada",
     clientId: "client-1",
@@ -154,7 +155,7 @@ chromiumTest("beside an open side bar a card has its values below their names", 
     warnings: [],
     notices: [],
     asOf: new Date(),
-  });
+  }));
   const { page } = await openPage(browser);
   const places = async (width: number) => {
     await page.setContent(`<body style="margin:0"><div style="width:${width}px">${card}`);

@@ -42,7 +42,7 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     const login = await step("login");
     assertMatch(
       login.stdout,
-      /^● Signed in as student at 127\.0\.0\.1\n {2}access token good for /,
+      /^● Signed in as student at 127\.0\.0\.1 .*\n {2}access token: valid for /,
     );
     const first = linesOf(envFile).ACCESS_TOKEN;
     assertMatch((await step("status")).stdout, /kept in \.env/);
@@ -179,7 +179,7 @@ Deno.test("the portal string comes from standard input", () =>
       stdin: `${portalString}\n`,
     });
     assertEquals([result.code, result.stderr], [0, ""]);
-    assertMatch(result.stdout, /! a portal token cannot be refreshed/);
+    assertMatch(result.stdout, /! warning: a portal token cannot be refreshed/);
     assertHides(result, world);
     const refresh = await world.run(["refresh"]);
     assertEquals(refresh.code, 3);
@@ -220,7 +220,7 @@ Deno.test("a session that cannot be saved is a failure: no other command finds i
     for (const { args, env, seen } of cases) {
       const { code, stdout, stderr } = await run(["login", ...args], { env, flags: ["-A"] });
       assertEquals(code, 1, stderr);
-      assertMatch(stdout, /^● Signed in as student/);
+      assertMatch(stdout, /^◐ Signed in as student/);
       assertMatch(stdout, seen);
       assertMatch(stderr, /was not saved, so no other command finds it/);
     }

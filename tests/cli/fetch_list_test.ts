@@ -32,9 +32,13 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
       const { code, stdout, stderr } = await fetch();
       assertEquals([code, stderr], [1, ""]);
       const [headline = "", failure = "", ...more] = stdout.trimEnd().split("\n");
-      assertMatch(headline, /^! 2 files saved, 1 failed · .* in /);
-      assertMatch(failure, /^ {2}✗ \/v1\/no%20such → data\/no such: Cannot GET .* answered 404/);
-      assertEquals([more, stdout.includes("hidden")], [[], false]);
+      assertMatch(headline, /^◐ 2 files saved, 1 failed · .* in /);
+      assertMatch(
+        failure,
+        /^✗ failed: \/v1\/no%20such → data\/no such: Cannot GET .* answered 404/,
+      );
+      assertEquals(more.at(-1), "  next: run it again: files that exist are kept");
+      assertEquals(stdout.includes("hidden"), false);
       const files = ["data/by name/all stations.json", "data/observations.csv", "urls.txt"];
       assertEquals(filesBelow(folder), files);
 

@@ -1,7 +1,6 @@
 /** A store that answers and refuses: what is said then, of a save, a logout and a look. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { statusText } from "../../src/show/status_text.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
@@ -44,7 +43,7 @@ testNeeding(
       assertEquals([status.state, status.store], ["valid", undefined]);
       assertEquals(status.notices.map(({ code }) => code), ["NOT_SAVED"]);
       assertMatch(status.warnings.join(), /^the session is kept in memory only: Cannot use the se/);
-      assertEquals(statusText(status).includes("kept in the store"), false);
+      assertEquals(Deno.inspect(status).includes("kept in the store"), false);
       // It is away in another way now, and the session still unsaved.
       await server.kill();
       world.clock.advance(1_700);

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Diagnosis } from "../../mod.ts";
-import { diagnosisText } from "../../src/show/status_text.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -90,7 +89,7 @@ Deno.test("settings: many of one place stand in lines that fit a terminal", asyn
       allowedOrigins: "https://b",
     };
     const diagnosis = await diagnosisOf({ ...all, envFile: `${folder}/.env` });
-    const lines = diagnosisText(diagnosis).split("\n")
+    const lines = Deno.inspect(diagnosis).split("\n")
       // The folder's name, and flags to copy, are as long as they are.
       .filter((line) => !/ (\.env|permissions): |→ run: /.test(line));
     assertEquals(lines.filter((line) => line.length > 100), []);

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
-import { diagnosisCard } from "../../src/show/card.ts";
+import { cardHtml } from "../../src/show/card.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
 import { code, printed, value } from "./notebook_builders.ts";
@@ -65,9 +65,10 @@ function cardStyles(html: string): string[] {
 }
 
 Deno.test("the files of the notebooks hold cards as they are made today", async () => {
-  const today = cardStyles(diagnosisCard({
-    ok: true,
-    checks: [{ name: "clock", level: "ok", message: "right" }],
+  const today = cardStyles(cardHtml({
+    tone: "good",
+    title: "Ready",
+    rows: [{ name: "clock", value: "right" }],
   }));
   let cards = 0;
   for (const path of await listNotebooks()) {

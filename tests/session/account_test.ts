@@ -1,8 +1,8 @@
 /** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
-import { statusCard } from "../../src/show/card.ts";
-import { statusText } from "../../src/show/status_text.ts";
+import { cardHtml } from "../../src/show/card.ts";
+import { statusView } from "../../src/show/status_view.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 import { inFolder } from "../support/child_deno.ts";
@@ -161,8 +161,8 @@ Deno.test("a 401 whose refresh is refused for good ends the session, here and in
   }
   const status = world.session.status();
   assertEquals([status.state, status.canRefresh, status.source], ["expired", false, "none"]);
-  assertMatch(statusText(status), /Session ended at .*no access token any more · run login\(\)/s);
-  assertMatch(statusCard(status), /border-left:4px solid #d64545/, "the card is red");
+  assertMatch(Deno.inspect(status), /Session ended at .*none any more\n.*run login\(\)/s);
+  assertMatch(cardHtml(statusView(status)), /border-left:4px solid #d64545/, "the card is red");
   assertEquals(linesOf(world.envFile), {});
   const next = world.another();
   assertEquals(next.status().state, "none");

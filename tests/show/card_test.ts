@@ -4,10 +4,13 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type Diagnosis, type SessionStatus } from "../../mod.ts";
-import { diagnosisCard, downloadsCard, statusCard } from "../../src/show/card.ts";
+import { cardHtml } from "../../src/show/card.ts";
+import { diagnosisView } from "../../src/show/diagnosis.ts";
 import { displayable } from "../../src/show/displayable.ts";
+import { displayableDownloads } from "../../src/show/download_view.ts";
+import { statusView } from "../../src/show/status_view.ts";
+import { type View, viewText } from "../../src/show/view.ts";
 import { ApiError } from "../../src/errors/errors.ts";
-import { diagnosisText, statusText } from "../../src/show/status_text.ts";
 import { jsonText } from "../../src/errors/escape.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 9);
@@ -22,7 +25,7 @@ function inMinutes(minutes: number): Date {
   return new Date(NOW + minutes * 60_000);
 }
 
-/** A session that is good, except for what is given. */
+/** A valid session, except for what is given. */
 function made(given: Partial<SessionStatus> = {}): SessionStatus {
   return {
     state: "valid",
@@ -42,185 +45,116 @@ function made(given: Partial<SessionStatus> = {}): SessionStatus {
   };
 }
 
-/** The color of the frame. */
-function toneOf(html: string): string | undefined {
-  return /border-left:4px solid (#\w+)/.exec(html)?.[1];
+function drawn(view: View): { text: string; card: string; color: string | undefined } {
+  const card = cardHtml(view);
+  return { text: viewText(view), card, color: /border-left:4px solid (#\w+)/.exec(card)?.[1] };
 }
 
-const STATES: [string, Partial<SessionStatus>, string, RegExp][] = [
+/** The words of a card, without its markup. */
+function wordsOf(card: string): string {
+  const entities: Record<string, string> = { nbsp: " ", lt: "<", gt: ">", quot: '"', "#39": "'" };
+  return card.replace(/<br>|<\/tr>/g, "\n").replace(/<[^>]*>/g, "")
+    .replace(/\u00a0/g, " ").replace(/&([a-z#\d]+);/g, (_, name) => entities[name] ?? "&");
+}
+
+const PORTAL = { canRefresh: false, source: "portal" } as const;
+const OVER = { state: "expired", canRefresh: false, accessTokenExpiresAt: inMinutes(-10) } as const;
+const GONE = { state: "none", canRefresh: false, source: "none" } as const;
+const CLOCK = {
+  code: "CLOCK",
+  level: "warning",
+  problem: "the clock is off",
+  fix: "set it",
+} as const;
+const ENDS = { code: "PORTAL_TOKEN", level: "warning", problem: "it ends" } as const;
+const SIGNED_OUT = { code: "SIGNED_OUT", level: "note", problem: "signed out" } as const;
+
+const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegExp][] = [
+  ["valid", {}, GREEN, /^● Signed in as ada at id.*valid for 30 min.*refreshed automatically/s],
+  ["unknown expiry", { state: "unknown" }, GREEN, /● Signed in as ada.*unknown expiry/s],
+  ["portal, no expiry", { ...PORTAL, state: "unknown" }, AMBER, /unknown expiry/],
   [
-    "good",
-    {},
+    "portal, 20 minutes",
+    { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
     GREEN,
-    /● Signed in as ada at identity-provider.*good for 30 min.*refreshed automatically/s,
+    /valid for 20 min.*cannot be refreshed/s,
   ],
-  [
-    "a token with an unknown expiry",
-    { state: "unknown" },
-    GREEN,
-    /● Signed in as ada.*unknown expiry/s,
-  ],
-  [
-    "a portal token that tells no expiry",
-    { state: "unknown", canRefresh: false, source: "portal" },
-    AMBER,
-    /unknown expiry/,
-  ],
-  [
-    "a portal token of 20 minutes",
-    {
-      canRefresh: false,
-      source: "portal",
-      accessTokenExpiresAt: inMinutes(20),
-    },
-    GREEN,
-    /good for 20 min.*cannot be refreshed/s,
-  ],
-  [
-    "a portal token of 4 minutes",
-    {
-      canRefresh: false,
-      source: "portal",
-      accessTokenExpiresAt: inMinutes(4),
-    },
-    AMBER,
-    /good for 4 min.*cannot be refreshed/s,
-  ],
-  [
-    "good with a warning",
-    {
-      warnings: ["the clock is wrong"],
-      notices: [{ code: "CLOCK", level: "warning", problem: "the clock is wrong" }],
-    },
-    AMBER,
-    /! the clock is wrong/,
-  ],
-  [
-    "a portal token of 20 minutes, with the warning that it cannot be refreshed",
-    {
-      canRefresh: false,
-      source: "portal",
-      warnings: ["a portal token cannot be refreshed"],
-      notices: [{
-        code: "PORTAL_TOKEN",
-        level: "warning",
-        problem: "a portal token cannot be refreshed",
-      }],
-    },
-    GREEN,
-    /! a portal token cannot be refreshed/,
-  ],
-  ["good with a note", { notes: ["the mode is private now"] }, GREEN, /- the mode is private now/],
+  ["portal, 4 minutes", { ...PORTAL, accessTokenExpiresAt: inMinutes(4) }, AMBER, /for 4 min/],
+  ["with a warning", { notices: [CLOCK] }, AMBER, /^! warning: the clock is off → set it$/m],
+  ["portal, with its warning", { ...PORTAL, notices: [ENDS] }, GREEN, /^! warning: it ends$/m],
+  ["with a note", { notices: [SIGNED_OUT] }, GREEN, /^- note: signed out$/m],
   [
     "refreshable",
-    {
-      state: "refreshable",
-      accessTokenExpiresAt: inMinutes(-10),
-    },
+    { state: "refreshable", accessTokenExpiresAt: inMinutes(-10) },
     AMBER,
     /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes it/s,
   ],
+  ["expired", OVER, RED, /○ Session ended.*expired 10 min ago\n.*next: run login\(\)/s],
+  ["portal, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],
   [
-    "expired",
-    {
-      state: "expired",
-      canRefresh: false,
-      accessTokenExpiresAt: inMinutes(-10),
-    },
-    RED,
-    /○ Session ended.*expired 10 min ago · run login\(\)/s,
-  ],
-  [
-    "a portal token that ended",
-    {
-      state: "expired",
-      canRefresh: false,
-      source: "portal",
-      accessTokenExpiresAt: inMinutes(-10),
-    },
-    RED,
-    /copy a new portal string/,
-  ],
-  [
-    "a token that the API refused",
+    "rejected",
     { state: "rejected", canRefresh: false },
     RED,
-    /○ The API refused this token; log in again.*refused by the API · run login\(\)/s,
+    /○ The API rejected this token; log in again.*rejected by the API\n.*run login\(\)/s,
   ],
-  [
-    "a portal token that the API refused",
-    { state: "rejected", canRefresh: false, source: "portal" },
-    RED,
-    /refused by the API · copy a new portal string/,
-  ],
-  [
-    "signed out a moment ago",
-    { state: "none", canRefresh: false, source: "none", notes: ["signed out"] },
-    GRAY,
-    /○ Not signed in.*- signed out/s,
-  ],
+  ["portal, rejected", { ...PORTAL, state: "rejected" }, RED, /copy a new portal string/],
+  ["signed out", { ...GONE, notices: [SIGNED_OUT] }, GRAY, /○ Not signed in.*- note: signed out/s],
   [
     "no session",
-    {
-      state: "none",
-      canRefresh: false,
-      source: "none",
-    },
+    GONE,
     GRAY,
-    /○ Not signed in.*no access token · run login\(\)/s,
+    /○ Not signed in[^]*next: run login\(\)\n {2}session: login\(\) keeps/,
   ],
 ];
 
-for (const [what, given, color, words] of STATES) {
-  Deno.test(`a status shows in its color and says so in words: ${what}`, () => {
-    const status = made(given);
-    assertEquals(toneOf(statusCard(status)), color);
-    const text = statusText(status);
-    assertMatch(text, words);
-    const { warnings, notes = [] } = status;
-    assertEquals(text.split("\n").length, 3 + warnings.length + notes.length);
-    for (const each of [...warnings, ...notes]) assertStringIncludes(statusCard(status), each);
-  });
-}
-
-Deno.test("times are shown to the minute and in UTC, and one that is none is said to be unknown", () => {
-  const text = statusText(made());
-  assertStringIncludes(text, "good for 30 min, until 2026-01-15 09:30 UTC");
-  assertStringIncludes(text, "as of 2026-01-15 09:00 UTC");
-  assertStringIncludes(statusCard(made()), "as of 2026-01-15 09:00 UTC");
-  assertStringIncludes(statusText(made({ asOf: new Date(NaN) })), "as of an unknown time");
+Deno.test("a status has its color, and the same words as text and in a card", async (t) => {
+  for (const [what, given, color, words] of STATES) {
+    await t.step(what, () => {
+      const { text, card, color: seen } = drawn(statusView(made(given)));
+      assertEquals(seen, color);
+      assertMatch(text, words);
+      const rows = text.split("\n").slice(1).map((line) => line.replace(/^.*?: /, ""));
+      for (const row of rows.join(" → ").split(" → ")) assertStringIncludes(wordsOf(card), row);
+    });
+  }
 });
 
-Deno.test("a card holds no script, no style sheet, no handler and nothing to load", () => {
-  const cards = STATES.map(([, given]) => statusCard(made(given)));
-  for (const card of [...cards, diagnosisCard(DIAGNOSIS)]) {
+Deno.test("times are shown to the minute and in UTC, and an invalid one as unknown", () => {
+  const { text, card } = drawn(statusView(made()));
+  assertStringIncludes(text, "valid for 30 min, until 2026-01-15 09:30 UTC");
+  for (const shown of [text, card]) assertStringIncludes(shown, "as of 2026-01-15 09:00 UTC");
+  const never = statusView(made({ asOf: new Date(NaN) }));
+  assertStringIncludes(viewText(never), "as of an unknown time");
+});
+
+Deno.test("a card contains no script, style sheet, handler or address to load, and nothing moves", () => {
+  const views = [...STATES.map(([, given]) => statusView(made(given))), diagnosisView(DIAGNOSIS)];
+  for (const { card } of views.map(drawn)) {
     assertEquals(card.match(/<(script|style|link|iframe|img|a)\b|\son\w+=|https?:|url\(/i), null);
+    assertEquals(card.match(/<(animate|set)|animation|transition|@keyframes/i), null);
     assertBalanced(card);
   }
 });
 
-Deno.test("the bar of a card is what is left of the token's own lifetime, and nothing in it moves", () => {
-  const stories: [minutes: number, lifetimeSeconds: number, width: string][] = [
+Deno.test("the bar of a card is what is left of the token's own lifetime", () => {
+  const cases: [minutes: number, lifetimeSeconds: number, width: string][] = [
     [30, 1_800, "100.0"],
     [15, 1_800, "50.0"],
-    [24 * 60, 86_400, "100.0"],
     [6 * 60, 86_400, "25.0"],
-    [5, 300, "100.0"],
     [31, 1_800, "100.0"],
     [0.01, 1_800, "2.0"],
   ];
-  for (const [minutes, accessTokenLifetimeSeconds, width] of stories) {
+  for (const [minutes, accessTokenLifetimeSeconds, width] of cases) {
     const accessTokenExpiresAt = inMinutes(minutes);
-    const card = statusCard(made({ accessTokenExpiresAt, accessTokenLifetimeSeconds }));
-    const [, shown] = /d="M0 3H([\d.]+)" stroke-width="6" stroke="#/.exec(card) ?? [];
+    const status = made({ accessTokenExpiresAt, accessTokenLifetimeSeconds });
+    const [, shown] = /d="M0 3H([\d.]+)" stroke-width="6" stroke="#/
+      .exec(cardHtml(statusView(status))) ?? [];
     assertEquals(shown, width);
-    // A saved card would begin anew whenever its notebook is opened.
-    assertEquals(card.match(/<(animate|set)|animation|transition|@keyframes/i), null);
   }
   const { accessTokenLifetimeSeconds: _, ...unknown } = made();
-  assertEquals(statusCard(unknown).includes("<svg"), false, "no known lifetime, no bar");
-  for (const state of ["none", "expired", "refreshable", "unknown", "rejected"] as const) {
-    assertEquals(statusCard(made({ state })).includes("<svg"), false, state);
+  const states = ["none", "expired", "refreshable", "unknown", "rejected"] as const;
+  for (const status of [unknown, ...states.map((state) => made({ state }))]) {
+    assertEquals(cardHtml(statusView(status)).includes("<svg"), false, status.state);
   }
 });
 
@@ -230,68 +164,54 @@ Deno.test("hostile names stay text in a card and move no cursor in a terminal", 
     provider: `https://x.example/${HOSTILE}`,
     clientId: HOSTILE,
     envFile: `/data/${HOSTILE}/.env`,
-    warnings: [HOSTILE],
-    notes: [HOSTILE],
+    notices: [{ ...CLOCK, problem: HOSTILE, fix: HOSTILE }],
   });
-  const card = statusCard(status);
-  assertStringIncludes(card, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
-  assertBalanced(card);
-  const diagnosis: Diagnosis = {
-    ok: false,
-    checks: [{ name: HOSTILE, level: "fail", message: HOSTILE, fix: HOSTILE }],
-  };
-  assertBalanced(diagnosisCard(diagnosis));
-  assertEquals(statusText(status).split("\n").length, 5);
-  assertMatch(diagnosisText(diagnosis), /^✗ [^\n]+\n {2}→ [^\n]+$/);
-  for (const shown of [card, diagnosisCard(diagnosis)]) {
-    assertEquals(/<(script|img)/i.test(shown), false);
-    assertInert(shown);
+  const checks = [{ name: HOSTILE, level: "fail", message: HOSTILE, fix: HOSTILE }] as const;
+  const views = [statusView(status), diagnosisView({ ok: false, checks: [...checks] })];
+  for (const { text, card } of views.map(drawn)) {
+    assertStringIncludes(card, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
+    assertBalanced(card);
+    assertEquals(/<(script|img)/i.test(card), false);
+    assertInert(card);
+    assertInert(text.replaceAll("\n", ""));
   }
-  for (const shown of [statusText(status), diagnosisText(diagnosis)]) {
-    assertInert(shown.replaceAll("\n", ""));
-  }
+  assertEquals(viewText(views[0] as View).split("\n").length, 7);
 });
 
-Deno.test("marks that turn the direction of text, or hide in it, are taken out", () => {
+Deno.test("marks that turn the direction of text, or hide in it, are removed", () => {
   const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff";
-  const status = made({ username: `ada${marks}\u{e0041}` });
-  assertStringIncludes(statusText(status), "Signed in as ada at");
-  assertStringIncludes(statusCard(status), "Signed in as ada at");
+  const { text, card } = drawn(statusView(made({ username: `ada${marks}\u{e0041}` })));
+  for (const shown of [text, card]) assertStringIncludes(shown, "Signed in as ada at");
 });
 
 const DIAGNOSIS: Diagnosis = {
   ok: false,
   checks: [
     { name: "runtime", level: "ok", message: "Deno in a notebook" },
-    { name: "proxy", level: "warn", message: "requests go through a proxy", fix: "set NO_PROXY" },
+    { name: "proxy", level: "warn", message: "requests use a proxy", fix: "set NO_PROXY" },
     { name: "settings", level: "fail", message: "APP_CLIENT_ID is missing", fix: "ask for it" },
     { name: "clock", level: "skip", message: "nothing to compare with" },
+    { name: "token", level: "fail", message: "AUTH_URL ".repeat(9), fix: "ask" },
   ],
 };
 
 Deno.test("a diagnosis shows a line for each check, with its fix, and the worst color", () => {
-  const text = diagnosisText(DIAGNOSIS);
-  assertEquals(text.split("\n").length, 4);
+  const { text, card, color } = drawn(diagnosisView(DIAGNOSIS));
+  assertEquals([color, text.split("\n").length], [RED, 7]);
+  assertMatch(text, /^○ 2 things to fix · 5 checks$/m);
   assertMatch(text, /^✗ settings: APP_CLIENT_ID is missing → ask for it$/m);
-  const long = {
-    name: "settings",
-    level: "fail",
-    message: "AUTH_URL ".repeat(9),
-    fix: "ask",
-  } as const;
-  assertMatch(diagnosisText({ ok: false, checks: [long] }), /AUTH_URL \n {2}→ ask$/);
-  const card = diagnosisCard(DIAGNOSIS);
+  assertMatch(text, /AUTH_URL \n {2}→ ask$/);
   for (const { name, message, fix = "" } of DIAGNOSIS.checks) {
     for (const words of [name, message, fix]) assertStringIncludes(card, words);
   }
-  assertEquals(toneOf(card), RED);
-  assertStringIncludes(card, "1 thing to fix");
   const others = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
-  assertEquals(toneOf(diagnosisCard({ ok: true, checks: others })), AMBER);
-  assertEquals(toneOf(diagnosisCard({ ok: true, checks: others.slice(0, 1) })), GREEN);
+  assertEquals(drawn(diagnosisView({ ok: true, checks: others })).color, AMBER);
+  const ready = drawn(diagnosisView({ ok: true, checks: others.slice(0, 1) }));
+  assertEquals(ready.color, GREEN);
+  assertMatch(ready.text, /^● Ready · 1 check\n/);
 });
 
-Deno.test("JSON for a terminal holds control and bidirectional characters as escapes only", () => {
+Deno.test("JSON for a terminal has control and bidirectional characters as escapes only", () => {
   const value = { name: `a\u202e\u009b\u007f\u2028\u0007\u{e0041}b`, list: ["\u2066", 1, null] };
   for (const text of [jsonText(value), jsonText(value, 2)]) {
     assertInert(text.replaceAll("\n", ""));
@@ -304,56 +224,41 @@ Deno.test("a status stays plain data: what makes it show is neither listed nor i
   const status = displayable(made());
   assertEquals(Object.keys(status), Object.keys(made()));
   assertEquals(JSON.stringify(status), JSON.stringify(made()));
-  assertEquals(Deno.inspect(status), statusText(made()));
+  assertEquals(Deno.inspect(status), viewText(statusView(made())));
 });
 
-Deno.test("a call that a card names stays in one line", () => {
+Deno.test("a call that a card names stays on one line", () => {
   const portal = made({ source: "portal", canRefresh: false, state: "expired" });
-  const checks = [{
-    name: "a",
-    level: "fail" as const,
-    message: "b",
-    fix: "run logout({ now: 1 })",
-  }];
-  for (const card of [statusCard(portal), diagnosisCard({ ok: false, checks })]) {
-    const [, options = ""] = /log(?:in|out)\(\{(.*?)\}\)/.exec(card) ?? [];
+  const checks = [{ name: "a", level: "fail" as const, message: "b", fix: "logout({ now: 1 })" }];
+  for (const view of [statusView(portal), diagnosisView({ ok: false, checks })]) {
+    const [, options = ""] = /log(?:in|out)\(\{(.*?)\}\)/.exec(cardHtml(view)) ?? [];
     assertMatch(options, /^\u00a0\w+:\u00a0\S+\u00a0$/);
   }
 });
 
-Deno.test("the card of many downloads says of each failure what to do, on a line of its own", () => {
-  const error = new ApiError(
-    "API_STATUS",
-    "Cannot GET it, as <it> is not there",
-    "check the path",
-    {
-      method: "GET",
-      url: "https://api.example/v1/x",
-    },
-  );
+Deno.test("the card of many downloads says of each failure what to do, on a line of its own", async () => {
+  const facts = { method: "GET", url: "https://api.example/v1/x" };
+  const error = new ApiError("API_STATUS", "Cannot GET <it>", "check the path", facts);
   const counts = { saved: 0, kept: 0, failed: 2 };
   const failed = [error, new TypeError("no network")]
     .map((error) => ({ input: "/v1/x", file: "x.json", error }));
-  const card = downloadsCard({ saved: [], kept: [], failed, counts, bytes: 0, milliseconds: 0 });
-  const lines = card.replace(/<br>/g, "\n").replace(/<[^>]*>/g, "");
-  assertStringIncludes(
-    lines,
-    "/v1/x → x.json\nCannot GET it, as &lt;it&gt; is not there\n→ check the path",
-  );
-  assertStringIncludes(lines, "/v1/x → x.json\nno network");
+  const lists = { saved: [], kept: [], failed };
+  const downloads = displayableDownloads({ ...lists, counts, bytes: 0, milliseconds: 0 });
+  const { "text/html": card } = await Reflect.get(downloads, Symbol.for("Jupyter.display"))();
+  const words = wordsOf(card);
+  assertStringIncludes(words, "/v1/x → x.json: Cannot GET <it>\n→ check the path");
+  assertStringIncludes(words, "/v1/x → x.json: no network");
 });
 
 Deno.test("the card of a portal token links to the portal, and its text names it", () => {
   const portalUrl = 'https://portal.example/?a=1&b="2"';
-  const given = { source: "portal", canRefresh: false, portalUrl } as const;
-  const soon = `a portal token cannot be refreshed; then copy a new one at ${portalUrl} or log in`;
-  for (const more of [{ state: "expired" }, { warnings: [soon] }] as const) {
-    const status = made({ ...given, ...more, warnings: [...more.warnings ?? []] });
-    const card = statusCard(status);
+  const soon = { ...ENDS, fix: `copy a new one at ${portalUrl} or log in` };
+  for (const more of [{ state: "expired" }, { notices: [soon] }] as const) {
+    const { text, card } = drawn(statusView(made({ ...PORTAL, portalUrl, ...more })));
     const [, href] = /<a href="([^"]+)" target="_blank">https:/.exec(card) ?? [];
     assertEquals(href, "https://portal.example/?a=1&amp;b=&quot;2&quot;");
     assertBalanced(card);
-    assertStringIncludes(statusText(status), portalUrl);
+    assertStringIncludes(text, portalUrl);
   }
 });
 
@@ -375,7 +280,7 @@ Deno.test("a session that is printed shows its status, or why it has none, and s
   }
 });
 
-/** Every element that is opened is closed, in order: nothing broke out of its place. */
+/** Every element that is opened is closed, in order: no text became markup. */
 function assertBalanced(html: string): void {
   const open: string[] = [];
   for (const [, end, name = ""] of html.matchAll(/<(\/?)([a-z]+)(?:\s[\w-]+="[^"<>]*")*>/g)) {

@@ -37,7 +37,7 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
     const { stdout, stderr } = await runScript(script, { cwd, flags, args: ["there.csv"] });
     assertEquals(stderr, "");
     const { before, after, refused, there, message, fix } = JSON.parse(stdout);
-    assertMatch(before.status, /no access token · run <login>\n {2}<login> keeps it in /);
+    assertMatch(before.status, /next: run <login>\n {2}session: <login> keeps it in /);
     assertEquals(before.fixes.session, "run <login>");
     assertEquals(after.fixes.token, "copy a new portal string and run <login strategy>");
     assertEquals(refused.fix, "run <login force>, then try again");

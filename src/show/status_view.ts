@@ -1,0 +1,135 @@
+import { type Fix, fixText } from "../errors/advice.ts";
+import { durationText, timeText } from "../errors/amounts.ts";
+import { displayPath } from "../platform/paths.ts";
+import { logsInUnasked, type SessionStatus } from "../session/status.ts";
+import { VARIABLES } from "../settings/options.ts";
+import type { Row, Tone, View } from "./view.ts";
+
+/** What a status shows. */
+export function statusView(status: SessionStatus): View {
+  const { state, clientId, notices, portalUrl, asOf } = status;
+  return {
+    link: portalUrl,
+    tone: toneOf(status),
+    title: headline(status),
+    note: `as of ${timeText(asOf)}`,
+    rows: [
+      ...(state === "none"
+        ? []
+        : [{ name: "access token", value: accessText(status), share: shareLeft(status) }]),
+      ...(clientId === undefined ? [] : [{ name: "app client", value: clientId }]),
+      { name: "next", value: fixText(nextStep(status)) },
+      { name: "session", value: placeText(status) },
+      ...notices.map(({ level, problem, fix }): Row => ({
+        name: level,
+        value: problem,
+        fix,
+        level: level === "warning" ? "warn" : "skip",
+      })),
+    ],
+  };
+}
+
+/** A token that cannot be refreshed is amber when it expires this soon. */
+const EXPIRES_SOON_SECONDS = 300;
+
+function toneOf(status: SessionStatus): Tone {
+  const { state, canRefresh, notices } = status;
+  if (state === "none") return "none";
+  if (state === "expired" || state === "rejected") return "red";
+  // A portal token can never be refreshed: no reason for amber until it is about to expire.
+  const needsAction = notices.some(({ level, code }) =>
+    level === "warning" && code !== "PORTAL_TOKEN"
+  );
+  if (state === "refreshable" || needsAction) return "amber";
+  if (canRefresh) return "good";
+  // Only the API knows whether a token without an expiry is valid.
+  return state === "unknown" || secondsLeft(status) < EXPIRES_SOON_SECONDS ? "amber" : "good";
+}
+
+function secondsLeft({ accessTokenExpiresAt: end, asOf }: SessionStatus): number {
+  return end === undefined ? 0 : Math.max(0, (end.getTime() - asOf.getTime()) / 1_000);
+}
+
+/** What is left of the token's lifetime, if both are known. */
+function shareLeft(status: SessionStatus): number | undefined {
+  const { state, accessTokenLifetimeSeconds: lifetime } = status;
+  const seconds = secondsLeft(status);
+  return state === "valid" && seconds > 0 && lifetime ? Math.min(1, seconds / lifetime) : undefined;
+}
+
+function headline({ state, username, provider }: SessionStatus): string {
+  if (state === "rejected") return "The API rejected this token; log in again";
+  const what = state === "none"
+    ? "Not signed in"
+    : state === "expired"
+    ? "Session ended"
+    : `Signed in${username ? ` as ${username}` : ""}`;
+  const host = URL.parse(provider ?? "")?.hostname;
+  return `${what}${host ? ` at ${host}` : ""}`;
+}
+
+/** Where the session is kept, or where a login will keep it. */
+function placeText(status: SessionStatus): string {
+  const { state, canRefresh, envFile, store, settings } = status;
+  const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
+  if (state !== "none" || canRefresh) return `kept in ${place}`;
+  // The command line creates no file for a login with the environment's password.
+  if (logsInUnasked(status) && settings[VARIABLES.password] === "environment") {
+    const unless = envFile === undefined ? "" : " unless a file is named";
+    return fixText([
+      { inProgram: `login() keeps it in ${place}`, inTerminal: `nothing is kept${unless}` },
+    ]);
+  }
+  return fixText([{ call: "login" }, ` keeps it in ${place}`]);
+}
+
+/** How long the access token is still valid. */
+export function accessText({ state, accessTokenExpiresAt: end, asOf }: SessionStatus): string {
+  if (state === "none") return "none";
+  if (state === "rejected") return "rejected by the API";
+  if (state === "unknown") return "valid, with an unknown expiry";
+  if (end === undefined) return state === "expired" ? "none any more" : "none yet";
+  const left = end.getTime() - asOf.getTime();
+  return left > 0
+    ? `valid for ${durationText(left)}, until ${timeText(end)}`
+    : `expired ${durationText(-left)} ago`;
+}
+
+/** What to do if only a new portal string helps. */
+export function newPortalString(portalUrl: string | undefined): Fix {
+  const login = { call: "login", options: { strategy: "portal" } } as const;
+  return [`copy a new portal string${atPortal(portalUrl)} and run `, login];
+}
+
+function atPortal(portalUrl: string | undefined): string {
+  return portalUrl === undefined ? "" : ` at ${portalUrl}`;
+}
+
+/** What happens next, or what to do. */
+export function nextStep(status: SessionStatus): Fix {
+  const { state, canRefresh, refreshableUntil, source, portalUrl } = status;
+  if (state === "none" && canRefresh) return "the next call runs the token command";
+  // Only the command line logs in by itself.
+  const loginStep: Fix = logsInUnasked(status)
+    ? [{ inProgram: "run login()", inTerminal: "fetch and token log in by themselves" }]
+    : ["run ", { call: "login" }];
+  if (state === "none") return loginStep;
+  if (source === "command") return "the token command replaces it when it expires";
+  const isPortal = source === "portal";
+  if (state === "expired" || state === "rejected") {
+    return isPortal ? newPortalString(portalUrl) : loginStep;
+  }
+  if (canRefresh) {
+    const until = refreshableUntil
+      ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
+      : "for about 30 days after the login";
+    return state === "refreshable"
+      ? `the next call refreshes it, which is possible ${until}`
+      : `refreshed automatically ${until}`;
+  }
+  const when = state === "unknown" ? " when the API rejects it" : " when it expires";
+  return isPortal
+    ? `cannot be refreshed; copy a new portal string${atPortal(portalUrl)}${when}`
+    : ["cannot be refreshed; run ", { call: "login" }, when];
+}

@@ -79,18 +79,18 @@ export const coldStart: Part = async (effort) => {
       ],
       targets: [
         ...ratioTarget("login, released file, over bare fetch", login.get(RELEASED), 1.5),
-        ...ratioTarget("resume, released file, over bare fetch", resume.get(RELEASED), 1.1),
-        ...ratioTarget("resume, source, over bare fetch", resume.get(SOURCE), 1.3),
+        ...ratioTarget("resume, released file, over bare fetch", resume.get(RELEASED), 1.08),
+        ...ratioTarget("resume, source, over bare fetch", resume.get(SOURCE), 1.35),
         ...ratioTarget(
           "login: AWS SDK over released file",
           besideOurs.get("AWS SDK"),
-          2.2,
+          2.3,
           "at least",
         ),
         ...ratioTarget(
           "login: boto3 over released file",
           besideOurs.get("Python boto3"),
-          4.5,
+          6,
           "at least",
         ),
       ],

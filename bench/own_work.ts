@@ -65,7 +65,7 @@ export const ownWork: Part = async (effort) => {
     targets: [
       ...ownTarget("authFetch", 1),
       ...ownTarget("authFetch, two headers", 1.5),
-      ...ownTarget("authFetch, a Headers of two", 1.5),
+      ...ownTarget("authFetch, a Headers of two", 2),
     ],
     data: { ...Object.fromEntries(summaries), heap: Object.fromEntries(heap) },
   };

@@ -20,6 +20,8 @@ const COMMANDS = [
 /** What users of the AWS SDK install first, through the same link and without a cache. */
 const SDK = "@aws-sdk/client-cognito-identity-provider";
 
+type SlowServer = Server<{ url: string }>;
+
 /** What the very first run fetches and takes: the cache is empty, the network slow. */
 export const firstRun: Part = async (effort) => {
   await using server: SlowServer = await startServer("slow_server.ts", [

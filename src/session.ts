@@ -196,6 +196,7 @@ export function makeSession(
     return displayable(statusOf(configuration, notices, current));
   }
 
+<<<<<<< HEAD
   /** Reads the `.env` first: another process may have ended the session. */
   function status(): SessionStatus {
     engine.readStore();
@@ -319,6 +320,8 @@ export function makeSession(
     });
   }
 
+=======
+>>>>>>> afc9da0 (refactor: a session is one object; an error has its name from the table of codes)
   /** Shows a progress line, unless the caller observes the progress. */
   async function withProgress<Progress, Options, Result>(
     name: string,
@@ -335,12 +338,15 @@ export function makeSession(
     }
   }
 
-  async function accessToken(given: AccessTokenOptions = {}): Promise<string> {
-    return await run("accessToken", given, async (signal) => {
-      const { minValidSeconds = 0 } = given;
-      if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
-        throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
+  const session: ConfigurableSession = {
+    async login(given = {}) {
+      if (typeof given === "string") {
+        throw typeError(
+          "login() takes an options object, as in login({ username, password }); " +
+            "login() alone prompts, so that no password is part of the code",
+        );
       }
+<<<<<<< HEAD
       const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
       return tokens.accessToken.reveal();
     });
@@ -372,30 +378,149 @@ export function makeSession(
       }
     });
   }
+=======
+      return await run("login", given, async (signal, onCounts) => {
+        const account = withCurrentSettings();
+        const order = account.begin();
+        await account.ready();
+        const { portalToken, username, password, strategy, force } = given;
+        const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
+        if (account.configuration.isByCommand) {
+          await loginByCommand(account, plain, force === true, signal);
+          return show();
+        }
+        if (plain && force !== true && await isUsable(account, signal)) return show();
+        // Loaded on demand: only a login needs it.
+        const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
+        checkLoginOptions(given);
+        signal?.throwIfAborted();
+        const finish = async (
+          { tokens, clockOffsetMs, notices }: LoginResult,
+          signal: AbortSignal | undefined,
+          onCounts: () => void,
+        ) => {
+          signal?.throwIfAborted();
+          // A response that arrives after a logout or a later login is discarded.
+          await account.login(tokens, order, signal, onCounts);
+          if (account.isWanted(order)) {
+            account.notices.learnClock(clockOffsetMs);
+            account.notices.replace(notices);
+          }
+          return show();
+        };
+        const { configuration, notices: { clockOffsetMs } } = account;
+        const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+          keyDisplay: () => import("./show/key_display.ts"),
+          inLaterCall: (work) =>
+            cancellable("respond()", undefined, async (signal, onCounts) => {
+              const isWanted = account.isWanted(order);
+              return await finish(await work(signal, isWanted), signal, onCounts);
+            }),
+        });
+        return await finish(result, signal, onCounts);
+      });
+    },
+>>>>>>> afc9da0 (refactor: a session is one object; an error has its name from the table of codes)
 
-  function configure(next: SessionOptions): void {
-    if (next === undefined) throw typeError("configure() takes an options object");
-    const unread = configurationOf("configure()", next);
-    // Reported here, where they were given, instead of by every later call.
-    checkOptionTexts(next);
-    if (!engine.configuration.isRead) engine = engineFor(unread);
-    // Another account's settings are read at its first use, not here.
-    else change(configurationOf("configure()", next), unread);
-  }
+    refresh: (given = {}) =>
+      run("refresh", given, async (signal) => {
+        await withCurrentSettings().refresh(signal);
+        return show();
+      }),
 
-  return Object.freeze({
-    login,
-    refresh,
-    authFetch,
-    fetchJson,
-    download,
-    downloadAll,
-    accessToken,
-    status,
-    doctor,
-    logout,
-    configure,
-  });
+    authFetch(input, init) {
+      const signal = requestSignal(input, init);
+      // Fast path: every extra promise shows in the per-call benchmark.
+      if (signal === undefined && !inKernel()) return fetchWithToken(engine, input, init);
+      return cancellableResponse(
+        "authFetch()",
+        signal,
+        (signal) => fetchWithToken(engine, input, init, signal),
+      );
+    },
+
+    fetchJson: (input, init) =>
+      cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
+        const { fetchParsed } = await import("./api/fetch_json.ts");
+        return await fetchParsed(engine, input, init, signal);
+      }),
+
+    download: (input, file, given = {}) =>
+      run("download", given, async (signal) => {
+        const { downloadTo, pathOfFile } = await import("./api/download.ts");
+        const path = pathOfFile("download()", file, "as its second argument");
+        const { OF_ONE_FILE } = await import("./show/progress.ts");
+        return displayableDownload(
+          await withProgress(displayPath(path), OF_ONE_FILE, given, (options) =>
+            downloadTo(engine, input, path, options, signal)),
+        );
+      }, input),
+
+    downloadAll: (items, given = {}) =>
+      run("downloadAll", given, async (signal) => {
+        const { downloadItems } = await import("./api/download_all.ts");
+        const { OF_MANY_FILES } = await import("./show/progress.ts");
+        return displayableDownloads(
+          await withProgress("files", OF_MANY_FILES, given, (options) =>
+            downloadItems(engine, items, options, signal)),
+        );
+      }),
+
+    accessToken: (given = {}) =>
+      run("accessToken", given, async (signal) => {
+        const { minValidSeconds = 0 } = given;
+        if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
+          throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
+        }
+        const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
+        return tokens.accessToken.reveal();
+      }),
+
+    status() {
+      // Another process may have ended the session.
+      engine.readStore();
+      return show();
+    },
+
+    doctor: (given = {}) =>
+      run("doctor", given, async (signal) => {
+        const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
+        try {
+          const { configuration } = withCurrentSettings();
+          const status = session.status();
+          const tokens = tokensOf(engine.current);
+          return displayableDiagnosis(
+            await diagnose({ configuration, status, tokens }, given, signal),
+          );
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (!(error instanceof AuthError)) throw error;
+          return displayableDiagnosis(undiagnosed(error));
+        }
+      }),
+
+    logout: (given = {}) =>
+      run("logout", given, async (signal, onCounts) => {
+        const { everywhere = false, revoke = true } = given;
+        if (everywhere && !revoke) {
+          throw typeError("logout() takes either everywhere: true or revoke: false");
+        }
+        const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
+        const ended = await engine.logout(remote, signal, onCounts);
+        return Object.assign(show(), { ended });
+      }),
+
+    configure(next) {
+      if (next === undefined) throw typeError("configure() takes an options object");
+      const unread = configurationOf("configure()", next);
+      // Reported here, where they were given, instead of by every later call.
+      checkOptionTexts(next);
+      if (!engine.configuration.isRead) engine = engineFor(unread);
+      // Another account's settings are read at its first use, not here.
+      else change(configurationOf("configure()", next), unread);
+    },
+  };
+  return Object.freeze(session);
 }
 
 /**

@@ -187,7 +187,7 @@ export function report(error: unknown, json: boolean): number {
   else say(error.message);
   if (error instanceof UsageError) return USAGE;
   const isOver = error instanceof AuthError &&
-    ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code].of);
+    ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
   const isRefused = error instanceof ApiError && error.status === 401;
   return isOver || isRefused ? LOGIN_NEEDED : FAILED;
 }

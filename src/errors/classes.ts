@@ -38,15 +38,11 @@ export class AuthError extends Error {
   /** Class and system code of the underlying error, if the network or the disk failed. */
   declare readonly cause?: ErrorCause;
 
-  static {
-    this.prototype.name = "AuthError";
-  }
-
   /** Only this module makes its errors. */
   protected constructor(code: AuthErrorCode, problem: string, fix: string, cause?: unknown) {
     super(messageOf({ code, problem, fix }));
     this.code = code;
-    addParts(this, problem, fix, cause);
+    addParts(this, { code, problem, fix }, cause);
     hideOwnFrames(this);
   }
 
@@ -65,111 +61,77 @@ export class AuthError extends Error {
 export class ConfigError extends AuthError {
   declare readonly code: ConfigErrorCode;
 
-  static {
-    this.prototype.name = "ConfigError";
-  }
-
   private constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
     super(code, problem, fixText(fix), cause);
   }
 }
 
+/** The fields of an error's class, and the underlying error. */
+type Fields<Of extends AuthError> = Omit<Of, keyof AuthError> & { readonly cause: unknown };
+
 /** What a {@linkcode ProviderError} is made with. */
-export interface ProviderErrorDetails {
-  readonly status?: number | undefined;
-  readonly providerCode?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly attempts?: number;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly cause?: unknown;
-}
+export type ProviderErrorDetails = Partial<Fields<ProviderError>>;
 
 /** The identity provider refused, failed or could not be reached. */
 export class ProviderError extends AuthError {
   declare readonly code: ProviderErrorCode;
   /** HTTP status of the response; `undefined` without a response. */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
   /** The provider's own name for the error, such as `NotAuthorizedException`. */
-  readonly providerCode: string | undefined;
+  declare readonly providerCode: string | undefined;
   /** The provider's id of the request, for its support. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /** The number of requests that were sent. */
-  readonly attempts: number;
+  declare readonly attempts: number;
   /** Seconds to wait before the next attempt, if the provider said so. */
-  readonly retryAfterSeconds: number | undefined;
-
-  static {
-    this.prototype.name = "ProviderError";
-  }
+  declare readonly retryAfterSeconds: number | undefined;
 
   private constructor(
     code: ProviderErrorCode,
     problem: string,
     fix: Fix,
-    details: ProviderErrorDetails = {},
+    { cause, ...fields }: ProviderErrorDetails = {},
   ) {
-    super(code, problem, fixText(fix), details.cause);
-    this.status = details.status;
-    this.providerCode = details.providerCode;
-    this.requestId = details.requestId;
-    this.attempts = details.attempts ?? 0;
-    this.retryAfterSeconds = details.retryAfterSeconds;
+    super(code, problem, fixText(fix), cause);
+    Object.assign(this, { attempts: 0, ...fields });
   }
 }
 
 /** What an {@linkcode ApiError} is made with. */
-export interface ApiErrorDetails {
-  readonly method: string;
-  readonly url: string;
-  readonly status?: number | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly requestId?: string | undefined;
-  /** Text or parsed JSON, with every secret removed. */
-  readonly body?: unknown;
-  readonly cause?: unknown;
-}
+export type ApiErrorDetails =
+  & Pick<ApiError, "method" | "url">
+  & Partial<Fields<ApiError>>;
 
 /** The API refused a call, its response cannot be used, or it broke off. */
 export class ApiError extends AuthError {
   declare readonly code: ApiErrorCode;
   /** Method of the call, such as `GET`. */
-  readonly method: string;
+  declare readonly method: string;
   /** Address of the call, without its query. */
-  readonly url: string;
+  declare readonly url: string;
   /** HTTP status of the response; `undefined` without a response. */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
   /** Seconds to wait before the next attempt, if the API said so. */
-  readonly retryAfterSeconds: number | undefined;
+  declare readonly retryAfterSeconds: number | undefined;
   /** The API's id of the request, for its support. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /**
    * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not enumerable,
    * so logs do not show it. Tokens in it are replaced.
    */
   declare readonly body?: unknown;
 
-  static {
-    this.prototype.name = "ApiError";
-  }
-
   private constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
-    super(code, problem, fixText(fix), details.cause);
-    this.method = details.method;
-    this.url = details.url;
-    this.status = details.status;
-    this.retryAfterSeconds = details.retryAfterSeconds;
-    this.requestId = details.requestId;
-    if (details.body !== undefined) Object.defineProperty(this, "body", { value: details.body });
+    const { cause, body, ...fields } = details;
+    super(code, problem, fixText(fix), cause);
+    Object.assign(this, fields);
+    if (body !== undefined) Object.defineProperty(this, "body", { value: body });
   }
 }
 
 /** There is no usable session: log in again. */
 export class SessionExpiredError extends AuthError {
   declare readonly code: SessionExpiredErrorCode;
-
-  static {
-    this.prototype.name = "SessionExpiredError";
-  }
 
   private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {
     super(code, problem, fixText(fix));

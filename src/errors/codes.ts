@@ -125,59 +125,64 @@ export type AuthErrorCode =
 /** The codes of all errors, including those of the `TypeError` for an unreachable API. */
 export type ErrorCode = AuthErrorCode | "API_UNREACHABLE";
 
-interface CodeFacts {
-  /** The class of its errors. */
-  readonly of: string;
-  /** Whether the same call may succeed a little later. */
-  readonly mayPass?: true;
-}
-
-/** Every code, in the order in which the documents list them. */
-export const CODES: Readonly<Record<ErrorCode, CodeFacts>> = {
-  MISSING_SETTINGS: { of: "ConfigError" },
-  INVALID_SETTING: { of: "ConfigError" },
-  INVALID_PORTAL_TOKEN: { of: "ConfigError" },
-  ENV_FILE: { of: "ConfigError" },
-  PERMISSION: { of: "ConfigError" },
-  UNTRUSTED_ORIGIN: { of: "ConfigError" },
-  PROMPT_UNAVAILABLE: { of: "ConfigError" },
-  PACKAGE_UNAVAILABLE: { of: "ConfigError" },
-  TOKEN_COMMAND: { of: "ConfigError" },
-  STORE_UNREACHABLE: { of: "ConfigError", mayPass: true },
-  FILE_EXISTS: { of: "ConfigError" },
-  FILE: { of: "ConfigError" },
-  INVALID_CREDENTIALS: { of: "ProviderError" },
-  LOCKED_OUT: { of: "ProviderError" },
-  SECRET_HASH_REJECTED: { of: "ProviderError" },
-  CLIENT_UNKNOWN: { of: "ProviderError" },
-  FLOW_DISABLED: { of: "ProviderError" },
-  PASSWORD_RESET_REQUIRED: { of: "ProviderError" },
-  USER_DISABLED: { of: "ProviderError" },
-  USER_NOT_CONFIRMED: { of: "ProviderError" },
-  BLOCKED: { of: "ProviderError" },
-  THROTTLED: { of: "ProviderError", mayPass: true },
-  REJECTED: { of: "ProviderError" },
-  UNEXPECTED_RESPONSE: { of: "ProviderError" },
-  UNREACHABLE: { of: "ProviderError", mayPass: true },
-  TIMEOUT: { of: "ProviderError", mayPass: true },
-  SERVER_ERROR: { of: "ProviderError", mayPass: true },
-  CHALLENGE_REQUIRED: { of: "ChallengeError" },
-  CODE_REJECTED: { of: "ChallengeError" },
-  NEW_PASSWORD_REJECTED: { of: "ChallengeError" },
-  CHALLENGE_EXPIRED: { of: "ChallengeError" },
-  API_STATUS: { of: "ApiError" },
-  API_BODY: { of: "ApiError" },
-  API_TIMEOUT: { of: "ApiError", mayPass: true },
-  DOWNLOAD_BROKEN: { of: "ApiError" },
-  NO_SESSION: { of: "SessionExpiredError" },
-  REFRESH_REJECTED: { of: "SessionExpiredError" },
-  REFRESH_WINDOW_OVER: { of: "SessionExpiredError" },
-  CANNOT_REFRESH: { of: "SessionExpiredError" },
-  INTERRUPTED: { of: "AuthError" },
-  API_UNREACHABLE: { of: "TypeError", mayPass: true },
+/** The class of each code's errors, in the order in which the documents list them. */
+export const CODES: Readonly<Record<ErrorCode, string>> = {
+  MISSING_SETTINGS: "ConfigError",
+  INVALID_SETTING: "ConfigError",
+  INVALID_PORTAL_TOKEN: "ConfigError",
+  ENV_FILE: "ConfigError",
+  PERMISSION: "ConfigError",
+  UNTRUSTED_ORIGIN: "ConfigError",
+  PROMPT_UNAVAILABLE: "ConfigError",
+  PACKAGE_UNAVAILABLE: "ConfigError",
+  TOKEN_COMMAND: "ConfigError",
+  STORE_UNREACHABLE: "ConfigError",
+  FILE_EXISTS: "ConfigError",
+  FILE: "ConfigError",
+  INVALID_CREDENTIALS: "ProviderError",
+  LOCKED_OUT: "ProviderError",
+  SECRET_HASH_REJECTED: "ProviderError",
+  CLIENT_UNKNOWN: "ProviderError",
+  FLOW_DISABLED: "ProviderError",
+  PASSWORD_RESET_REQUIRED: "ProviderError",
+  USER_DISABLED: "ProviderError",
+  USER_NOT_CONFIRMED: "ProviderError",
+  BLOCKED: "ProviderError",
+  THROTTLED: "ProviderError",
+  REJECTED: "ProviderError",
+  UNEXPECTED_RESPONSE: "ProviderError",
+  UNREACHABLE: "ProviderError",
+  TIMEOUT: "ProviderError",
+  SERVER_ERROR: "ProviderError",
+  CHALLENGE_REQUIRED: "ChallengeError",
+  CODE_REJECTED: "ChallengeError",
+  NEW_PASSWORD_REJECTED: "ChallengeError",
+  CHALLENGE_EXPIRED: "ChallengeError",
+  API_STATUS: "ApiError",
+  API_BODY: "ApiError",
+  API_TIMEOUT: "ApiError",
+  DOWNLOAD_BROKEN: "ApiError",
+  NO_SESSION: "SessionExpiredError",
+  REFRESH_REJECTED: "SessionExpiredError",
+  REFRESH_WINDOW_OVER: "SessionExpiredError",
+  CANNOT_REFRESH: "SessionExpiredError",
+  INTERRUPTED: "AuthError",
+  API_UNREACHABLE: "TypeError",
 };
+
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set(
+  [
+    "STORE_UNREACHABLE",
+    "THROTTLED",
+    "UNREACHABLE",
+    "TIMEOUT",
+    "SERVER_ERROR",
+    "API_TIMEOUT",
+    "API_UNREACHABLE",
+  ] as const,
+);
 
 /** Whether the cause may pass by itself: the same call may succeed a little later. */
 export function isTransient(code: ErrorCode): boolean {
-  return CODES[code].mayPass === true;
+  return TRANSIENT.has(code);
 }

@@ -73,7 +73,7 @@ export interface UnreachableError extends TypeError {
 export function unreachableError(problem: string, fix: Fix, cause?: unknown): UnreachableError {
   const parts = { code: "API_UNREACHABLE", problem, fix: fixText(fix) } as const;
   const error = Object.assign(new TypeError(messageOf(parts)), { code: parts.code });
-  addParts(error, problem, parts.fix, cause);
+  addParts(error, parts, cause);
   const toJSON = () => ({ name: error.name, ...parts });
   Object.defineProperty(error, "toJSON", { value: toJSON });
   hideOwnFrames(error);

@@ -1,5 +1,5 @@
 import { causeOf } from "./cause.ts";
-import type { ErrorCode } from "./codes.ts";
+import { CODES, type ErrorCode } from "./codes.ts";
 import { printable } from "./escape.ts";
 import { inKernel } from "./kernel.ts";
 
@@ -29,12 +29,10 @@ export function helpOn(code: ErrorCode): string {
   }`;
 }
 
-/** Adds problem, fix and cause. They are not enumerable, because the message already contains them. */
-export function addParts(error: Error, problem: string, fix: string, cause: unknown): void {
-  Object.defineProperties(error, {
-    problem: { value: printable(problem) },
-    fix: { value: printable(fix) },
-  });
-  const known = causeOf(cause);
-  if (known) Object.defineProperty(error, "cause", { value: known });
+/** Adds name, problem, fix and cause. They are not enumerable: name and message contain them. */
+export function addParts(error: Error, { code, problem, fix }: Parts, cause: unknown): void {
+  const parts = { name: CODES[code], problem: printable(problem), fix: printable(fix) };
+  for (const [name, value] of Object.entries({ ...parts, cause: causeOf(cause) })) {
+    if (value !== undefined) Object.defineProperty(error, name, { value });
+  }
 }

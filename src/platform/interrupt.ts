@@ -1,22 +1,22 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
-import { unlessAborted } from "./abort.ts";
+import { onAbort, unlessAborted } from "./abort.ts";
 import { inKernel } from "../errors/kernel.ts";
 
-/** After a Stop, how long a second press means the same call and not the kernel. */
+/** A second press within this time after a Stop means the same call, not the kernel. */
 const SECOND_PRESS_MS = 1_000;
 
 /**
  * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that other calls
- * share continues. Stop kills the kernel with all its memory unless a listener hears its signal. There
- * is one in kernels only, and only while a call waits: in a script Ctrl-C ends the script, as always.
+ * share continues. Stop kills the kernel and all its variables unless a listener handles its signal, so
+ * there is one while a call waits in a kernel. In a script, Ctrl-C ends the script as usual.
  *
- * An error shows where this call was made, also if other calls wait for the same result.
+ * An error shows where this call was made, even if other calls wait for the same result.
  *
- * @param doing The call that waits, for the message.
- * @param work Gets the signal, and a function to call once its outcome counts: from then on the call
- *   ends as the work does.
- * @param stop What Stop aborts, for calls that wait more than once for the same request.
+ * @param doing The call, for the message.
+ * @param work Receives the signal, and a function to call once its outcome is final: from then on an
+ *   abort is ignored.
+ * @param stop The controller that Stop aborts, if several waits belong to the same request.
  */
 export async function cancellable<T>(
   doing: string,
@@ -25,7 +25,7 @@ export async function cancellable<T>(
   stop?: AbortController,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // A cell that goes on with then() is only known here. In a script it would slow each call down.
+  // Later, a cell that continues with then() is no longer on the stack. A script does without: it is slow.
   const site = inKernel() ? callSite() : undefined;
   try {
     return site
@@ -52,17 +52,14 @@ async function unlessStopped<T>(
   }
 }
 
-/** Ends with the signal, unless the outcome of the work counts by then. */
+/** Rejects when the signal aborts, unless the outcome of the work counts by then. */
 async function untilAborted<T, S extends AbortSignal | undefined>(
   signal: S,
   work: (signal: S, onCounts: () => void) => Promise<T>,
 ): Promise<T> {
   if (signal === undefined) return await work(signal, () => {});
   const end = new AbortController();
-  const onAbort = () => end.abort(signal.reason);
-  const onCounts = () => signal.removeEventListener("abort", onAbort);
-  signal.addEventListener("abort", onAbort);
-  if (signal.aborted) onAbort();
+  const onCounts = onAbort(signal, () => end.abort(signal.reason));
   try {
     return await unlessAborted(end.signal, work(signal, onCounts));
   } finally {
@@ -70,7 +67,7 @@ async function untilAborted<T, S extends AbortSignal | undefined>(
   }
 }
 
-/** Aborts when Stop is pressed. @returns Ends the listening. */
+/** Aborts `stop` when Stop is pressed. @returns Stops listening. */
 function listenForStop(doing: string, stop: AbortController): () => void {
   const onStop = () => {
     stop.abort(
@@ -90,11 +87,11 @@ function listenForStop(doing: string, stop: AbortController): () => void {
 }
 
 /**
- * As `cancellable`, for an answer. In a notebook Stop also ends the reading of its body.
+ * As `cancellable`, for a response. In a notebook, Stop also ends the reading of its body.
  *
- * The listener exists from the first read to the end of the body, also while the reader works on a
- * piece: the next read ends then. An unread body may stay in a variable for hours, and with a listener
- * Stop would not end the kernel's other work.
+ * There is a listener from the first read to the end of the body, so Stop takes effect even between two
+ * reads. Before the first read there is none: an unread body may stay in a variable for hours, and Stop
+ * must still end the kernel's other work.
  */
 export async function cancellableResponse(
   doing: string,
@@ -108,7 +105,7 @@ export async function cancellableResponse(
 
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
-/** Puts readers that end at Stop in place of those that the object inherits. */
+/** Replaces the inherited readers of a response by some that end at Stop. */
 function stoppable(doing: string, response: Response, stop: AbortController): Response {
   if (response.body === null) return response;
   const readers = READERS.map((name) => {
@@ -116,7 +113,7 @@ function stoppable(doing: string, response: Response, stop: AbortController): Re
     return [name, () => cancellable(doing, undefined, () => read.call(response), stop)];
   });
   const copy = () => stoppable(doing, Response.prototype.clone.call(response), stop);
-  // Looked up when it is read: `clone()` puts another in its place.
+  // Looked up at the time of reading, because `clone()` replaces it.
   const body = () => Reflect.get(Response.prototype, "body", response) as Body;
   const stream = stoppableStream(doing, body, stop);
   const methods = [...readers, ["clone", copy]].map((
@@ -130,7 +127,7 @@ function stoppable(doing: string, response: Response, stop: AbortController): Re
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** Locks the body at the first read; until then `text()` and the others work. */
+/** Locks the body only at the first read, so that `text()` and the others work until then. */
 function stoppableStream(
   doing: string,
   body: () => Body,
@@ -142,7 +139,7 @@ function stoppableStream(
     unlisten?.();
     unlisten = undefined;
   };
-  // If a body is read only in part, the first Stop ends that read. The next Stop reaches the kernel.
+  // If a body is read only in part, the first Stop ends that read, and the next one reaches the kernel.
   stop.signal.addEventListener("abort", end);
   return new ReadableStream({
     type: "bytes",

@@ -17,7 +17,7 @@ function source(path: string): string {
 
 /** The codes by class, in the order of the classes. */
 function codesByClass(): [string, string[]][] {
-  const byClass = Map.groupBy(Object.entries(CODES), ([, { of }]) => of);
+  const byClass = Map.groupBy(Object.entries(CODES), ([, of]) => of);
   return [...byClass].map(([name, codes]) => [name, codes.map(([code]) => code)]);
 }
 

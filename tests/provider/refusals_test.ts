@@ -465,7 +465,7 @@ const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
 
 Deno.test("each code of the table is in the list of codes, and its fix says what to do", () => {
   for (const { code } of REFUSALS) {
-    const { of } = CODES[code];
+    const of = CODES[code];
     // What a further step says is worded where the step is.
     if (of !== "ChallengeError") assert(Object.hasOwn(MEANINGS, code), code);
   }

@@ -129,10 +129,6 @@ export class ChallengeError extends AuthError {
   readonly challenge: Challenge;
   readonly #respond: Respond | undefined;
 
-  static {
-    this.prototype.name = "ChallengeError";
-  }
-
   private constructor(
     code: ChallengeErrorCode,
     problem: string,

@@ -196,132 +196,6 @@ export function makeSession(
     return displayable(statusOf(configuration, notices, current));
   }
 
-<<<<<<< HEAD
-  /** Reads the `.env` first: another process may have ended the session. */
-  function status(): SessionStatus {
-    engine.readStore();
-    return show();
-  }
-
-  async function login(given: LoginOptions = {}): Promise<SessionStatus> {
-    if (typeof given === "string") {
-      throw typeError(
-        "login() takes an options object, as in login({ username, password }); " +
-          "login() alone prompts, so that no password is part of the code",
-      );
-    }
-    return await run("login", given, async (signal, onCounts) => {
-      const account = withCurrentSettings();
-      const order = account.begin();
-      await account.ready();
-      const { portalToken, username, password, strategy, force } = given;
-      const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
-      if (account.configuration.isByCommand) {
-        await loginByCommand(account, plain, force === true, signal);
-        return show();
-      }
-      if (plain && force !== true && await isUsable(account, signal)) return show();
-      // Loaded on demand: only a login needs it.
-      const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
-      checkLoginOptions(given);
-      signal?.throwIfAborted();
-      const finish = async (
-        { tokens, clockOffsetMs, notices }: LoginResult,
-        signal: AbortSignal | undefined,
-        onCounts: () => void,
-      ) => {
-        signal?.throwIfAborted();
-        // A response that arrives after a logout or a later login is discarded.
-        await account.login(tokens, order, signal, onCounts);
-        if (account.isWanted(order)) {
-          account.notices.learnClock(clockOffsetMs);
-          account.notices.replace(notices);
-        }
-        return show();
-      };
-      const { configuration, notices: { clockOffsetMs } } = account;
-      const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
-        keyDisplay: () => import("./show/key_display.ts"),
-        inLaterCall: (work) =>
-          cancellable("respond()", undefined, async (signal, onCounts) => {
-            const isWanted = account.isWanted(order);
-            return await finish(await work(signal, isWanted), signal, onCounts);
-          }),
-      });
-      return await finish(result, signal, onCounts);
-    });
-  }
-
-  async function refresh(given: RefreshOptions = {}): Promise<SessionStatus> {
-    return await run("refresh", given, async (signal) => {
-      await withCurrentSettings().refresh(signal);
-      return show();
-    });
-  }
-
-  function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const signal = requestSignal(input, init);
-    // Fast path: every extra promise shows in the per-call benchmark.
-    if (signal === undefined && !inKernel()) return fetchWithToken(engine, input, init);
-    return cancellableResponse(
-      "authFetch()",
-      signal,
-      (signal) => fetchWithToken(engine, input, init, signal),
-    );
-  }
-
-  async function fetchJson<T>(
-    input: string | URL | Request,
-    init?: FetchJsonInit,
-  ): Promise<T> {
-    return await cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
-      const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed<T>(engine, input, init, signal);
-    });
-  }
-
-  async function download(
-    input: string | URL | Request,
-    file: string | URL,
-    given: DownloadOptions = {},
-  ): Promise<Download> {
-    return await run("download", given, async (signal) => {
-      const { downloadTo, pathOfFile } = await import("./api/download.ts");
-      const path = pathOfFile("download()", file, "as its second argument");
-      const { displayableDownload } = await import("./show/download_view.ts");
-      const { downloadText } = await import("./show/progress.ts");
-      return displayableDownload(
-        await withProgress(
-          displayPath(path),
-          downloadText,
-          given,
-          (options) => downloadTo(engine, input, path, options, signal),
-        ),
-      );
-    }, input);
-  }
-
-  async function downloadAll(
-    items: Parameters<Session["downloadAll"]>[0],
-    given: DownloadAllOptions = {},
-  ): Promise<Downloads> {
-    return await run("downloadAll", given, async (signal) => {
-      const { downloadItems } = await import("./api/download_all.ts");
-      const { displayableDownloads } = await import("./show/download_view.ts");
-      const { downloadsText } = await import("./show/progress.ts");
-      return displayableDownloads(
-        await withProgress(
-          "files",
-          downloadsText,
-          given,
-          (options) => downloadItems(engine, items, options, signal),
-        ),
-      );
-    });
-  }
-
-=======
->>>>>>> afc9da0 (refactor: a session is one object; an error has its name from the table of codes)
   /** Shows a progress line, unless the caller observes the progress. */
   async function withProgress<Progress, Options, Result>(
     name: string,
@@ -346,39 +220,6 @@ export function makeSession(
             "login() alone prompts, so that no password is part of the code",
         );
       }
-<<<<<<< HEAD
-      const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
-      return tokens.accessToken.reveal();
-    });
-  }
-
-  async function logout(given: LogoutOptions = {}): Promise<SessionStatus> {
-    return await run("logout", given, async (signal, onCounts) => {
-      const { everywhere = false, revoke = true } = given;
-      if (everywhere && !revoke) {
-        throw typeError("logout() takes either everywhere: true or revoke: false");
-      }
-      const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
-      const ended = await engine.logout(remote, signal, onCounts);
-      return Object.assign(show(), { ended });
-    });
-  }
-
-  async function doctor(given: DoctorOptions = {}): Promise<Diagnosis> {
-    return await run("doctor", given, async (signal) => {
-      const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
-      try {
-        const { configuration } = withCurrentSettings();
-        const session = { configuration, status: status(), tokens: tokensOf(engine.current) };
-        return await diagnose(session, given, signal);
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (!(error instanceof AuthError)) throw error;
-        return undiagnosed(error);
-      }
-    });
-  }
-=======
       return await run("login", given, async (signal, onCounts) => {
         const account = withCurrentSettings();
         const order = account.begin();
@@ -420,7 +261,6 @@ export function makeSession(
         return await finish(result, signal, onCounts);
       });
     },
->>>>>>> afc9da0 (refactor: a session is one object; an error has its name from the table of codes)
 
     refresh: (given = {}) =>
       run("refresh", given, async (signal) => {
@@ -449,21 +289,21 @@ export function makeSession(
       run("download", given, async (signal) => {
         const { downloadTo, pathOfFile } = await import("./api/download.ts");
         const path = pathOfFile("download()", file, "as its second argument");
-        const { OF_ONE_FILE } = await import("./show/progress.ts");
+        const { displayableDownload } = await import("./show/download_view.ts");
+        const { downloadText } = await import("./show/progress.ts");
+        const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);
         return displayableDownload(
-          await withProgress(displayPath(path), OF_ONE_FILE, given, (options) =>
-            downloadTo(engine, input, path, options, signal)),
+          await withProgress(displayPath(path), downloadText, given, save),
         );
       }, input),
 
     downloadAll: (items, given = {}) =>
       run("downloadAll", given, async (signal) => {
         const { downloadItems } = await import("./api/download_all.ts");
-        const { OF_MANY_FILES } = await import("./show/progress.ts");
-        return displayableDownloads(
-          await withProgress("files", OF_MANY_FILES, given, (options) =>
-            downloadItems(engine, items, options, signal)),
-        );
+        const { displayableDownloads } = await import("./show/download_view.ts");
+        const { downloadsText } = await import("./show/progress.ts");
+        const save = (options: DownloadAllOptions) => downloadItems(engine, items, options, signal);
+        return displayableDownloads(await withProgress("files", downloadsText, given, save));
       }),
 
     accessToken: (given = {}) =>
@@ -489,13 +329,11 @@ export function makeSession(
           const { configuration } = withCurrentSettings();
           const status = session.status();
           const tokens = tokensOf(engine.current);
-          return displayableDiagnosis(
-            await diagnose({ configuration, status, tokens }, given, signal),
-          );
+          return await diagnose({ configuration, status, tokens }, given, signal);
         } catch (error) {
           signal?.throwIfAborted();
           if (!(error instanceof AuthError)) throw error;
-          return displayableDiagnosis(undiagnosed(error));
+          return undiagnosed(error);
         }
       }),
 

@@ -175,15 +175,14 @@ Deno.test("a file that others could read is private after a save, and that is sa
   Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
   if (Deno.build.os === "windows") {
     // Its files have no such mode: whatever the system makes up, nothing is claimed.
-    const { notes, warnings } = await world.session.login();
-    assertEquals({ notes, warnings }, { notes: undefined, warnings: [] });
+    assertEquals((await world.session.login()).notices, []);
     return;
   }
   Deno.chmodSync(world.envFile, 0o644);
-  const { notes = [], warnings } = await world.session.login();
-  assertMatch(notes.join(), /could be read by other users/);
+  const { notices, warnings } = await world.session.login();
+  assertEquals(notices.map(({ code, level }) => [code, level]), [["FILE_WAS_OPEN", "note"]]);
   assertEquals(warnings, [], "nothing is left to do");
-  assertEquals((await world.session.refresh()).notes, undefined, "said once");
+  assertEquals((await world.session.refresh()).notices, [], "said once");
   assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
   assertEquals(world.another().status().warnings, []);
 });

@@ -6,53 +6,44 @@ import { spanText } from "../errors/amounts.ts";
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
- * What a session can have to tell, by its code. A `warning` asks for an action; a `note` tells what
- * happened.
+ * The stable code of a {@linkcode Notice}.
+ *
+ * - `NOT_SAVED`: The tokens could not be saved, so this session is in memory only and ends with
+ *   the process.
+ * - `FILE_UNREADABLE`: The .env exists and cannot be read, so its settings and tokens are not
+ *   used.
+ * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
+ *   private.
+ * - `FILE_IN_GIT`: Git tracks the .env, so the next commit would publish your tokens.
+ * - `LOCK_DENIED`: The lock file next to the .env belongs to another user, so this process
+ *   refreshes without the lock.
+ * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without
+ *   it.
+ * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that
+ *   is not a token; they are not used.
+ * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client;
+ *   they are not used.
+ * - `ENVIRONMENT_UNREADABLE`: Without the permission --allow-env, settings in the environment
+ *   are not used.
+ * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name
+ *   or a line that is not used.
+ * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
+ *   failed; the next call tries again.
+ * - `CLOCK`: This computer's clock differs from the provider's by more than a minute.
+ * - `DEVICE_NOT_CONFIRMED`: The provider did not register this device, so the session may not
+ *   be refreshable.
+ * - `OLD_PASSWORD`: The password in the settings is the one from before it was changed at the
+ *   login.
+ * - `PORTAL_TOKEN`: A token from the portal cannot be refreshed: copy a new one before it
+ *   expires.
+ * - `STORE_AWAY`: The shared store cannot be reached; until it is back, the token in memory is
+ *   used.
+ * - `STORE_NOT_ENCRYPTED`: The tokens in the shared store are not encrypted, because
+ *   AUTH_STORE_KEY is not set.
+ * - `STORE_UNREAD`: The shared store has not been read yet; the first call reads it.
+ * - `STORE_EMPTY`: The shared store contains no session of this account.
+ * - `SIGNED_OUT`: A logout ended the session; the text says how far it went.
  */
-const LEVELS: Readonly<Record<NoticeCode, "warning" | "note">> = {
-  /** The session is kept in memory only. */
-  NOT_SAVED: "warning",
-  /** The `.env` cannot be read. */
-  FILE_UNREADABLE: "warning",
-  /** Others could read the `.env` until now. */
-  FILE_WAS_OPEN: "note",
-  /** Git tracks the `.env`. */
-  FILE_IN_GIT: "warning",
-  /** Another user's lock file is beside the `.env`. */
-  LOCK_DENIED: "warning",
-  /** Another process held the lock for too long. */
-  LOCK_BUSY: "warning",
-  /** The store holds something that is no token of this session. */
-  STORED_IGNORED: "warning",
-  /** The environment holds tokens that are not this session's. */
-  ENVIRONMENT_IGNORED: "warning",
-  /** The environment cannot be read. */
-  ENVIRONMENT_UNREADABLE: "warning",
-  /** A setting, or the place of the `.env`, needs attention. */
-  SETTING: "warning",
-  /** The token is good, but could not be refreshed in time. */
-  EARLY_REFRESH_FAILED: "warning",
-  /** This computer's clock differs from the provider's. */
-  CLOCK: "warning",
-  /** The provider did not confirm this device. */
-  DEVICE_NOT_CONFIRMED: "warning",
-  /** The password in the settings is the old one. */
-  OLD_PASSWORD: "warning",
-  /** A portal token ends without a refresh. */
-  PORTAL_TOKEN: "warning",
-  /** The store does not answer. */
-  STORE_AWAY: "warning",
-  /** Tokens lie in the store as they are. */
-  STORE_NOT_ENCRYPTED: "warning",
-  /** The store was not asked yet. */
-  STORE_UNREAD: "note",
-  /** The store holds no session of this account. */
-  STORE_EMPTY: "note",
-  /** A logout ended the session. */
-  SIGNED_OUT: "note",
-};
-
-/** The stable code of a {@linkcode Notice}. */
 export type NoticeCode =
   | "NOT_SAVED"
   | "FILE_UNREADABLE"
@@ -75,13 +66,104 @@ export type NoticeCode =
   | "STORE_EMPTY"
   | "SIGNED_OUT";
 
-/** Something that a session has to tell its user. */
+/** The level and the meaning of each notice. */
+export const NOTICES: Readonly<
+  Record<NoticeCode, { readonly level: Notice["level"]; readonly meaning: string }>
+> = {
+  NOT_SAVED: {
+    level: "warning",
+    meaning:
+      "The tokens could not be saved, so this session is in memory only and ends with the process.",
+  },
+  FILE_UNREADABLE: {
+    level: "warning",
+    meaning: "The .env exists and cannot be read, so its settings and tokens are not used.",
+  },
+  FILE_WAS_OPEN: {
+    level: "note",
+    meaning: "Other users of this computer could read the .env until this save made it private.",
+  },
+  FILE_IN_GIT: {
+    level: "warning",
+    meaning: "Git tracks the .env, so the next commit would publish your tokens.",
+  },
+  LOCK_DENIED: {
+    level: "warning",
+    meaning:
+      "The lock file next to the .env belongs to another user, so this process refreshes without the lock.",
+  },
+  LOCK_BUSY: {
+    level: "warning",
+    meaning: "Another process held the lock for too long, so this process refreshed without it.",
+  },
+  STORED_IGNORED: {
+    level: "warning",
+    meaning:
+      "The .env or the store contains tokens of another app client, or text that is not a token; they are not used.",
+  },
+  ENVIRONMENT_IGNORED: {
+    level: "warning",
+    meaning: "The environment contains tokens of another account or app client; they are not used.",
+  },
+  ENVIRONMENT_UNREADABLE: {
+    level: "warning",
+    meaning: "Without the permission --allow-env, settings in the environment are not used.",
+  },
+  SETTING: {
+    level: "warning",
+    meaning:
+      "A setting or the location of the .env needs attention, such as a misspelled name or a line that is not used.",
+  },
+  EARLY_REFRESH_FAILED: {
+    level: "warning",
+    meaning:
+      "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
+  },
+  CLOCK: {
+    level: "warning",
+    meaning: "This computer's clock differs from the provider's by more than a minute.",
+  },
+  DEVICE_NOT_CONFIRMED: {
+    level: "warning",
+    meaning: "The provider did not register this device, so the session may not be refreshable.",
+  },
+  OLD_PASSWORD: {
+    level: "warning",
+    meaning: "The password in the settings is the one from before it was changed at the login.",
+  },
+  PORTAL_TOKEN: {
+    level: "warning",
+    meaning: "A token from the portal cannot be refreshed: copy a new one before it expires.",
+  },
+  STORE_AWAY: {
+    level: "warning",
+    meaning: "The shared store cannot be reached; until it is back, the token in memory is used.",
+  },
+  STORE_NOT_ENCRYPTED: {
+    level: "warning",
+    meaning: "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
+  },
+  STORE_UNREAD: {
+    level: "note",
+    meaning: "The shared store has not been read yet; the first call reads it.",
+  },
+  STORE_EMPTY: {
+    level: "note",
+    meaning: "The shared store contains no session of this account.",
+  },
+  SIGNED_OUT: {
+    level: "note",
+    meaning: "A logout ended the session; the text says how far it went.",
+  },
+};
+
+/** Something that the user of a session should know. */
 export interface Notice {
   /** Stable name, for programs. */
   readonly code: NoticeCode;
-  /** `warning`: something is to be done. `note`: something happened. */
+  /** `warning`: something needs to be done. `note`: for information. */
   readonly level: "warning" | "note";
-  /** What was seen. */
+  /** What happened. */
   readonly problem: string;
   /** What to do, if anything. */
   readonly fix?: string;
@@ -90,7 +172,7 @@ export interface Notice {
 /** Makes a notice. */
 export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Notice {
   const next = fixText(fix);
-  return { code, level: LEVELS[code], problem, ...(next !== "" && { fix: next }) };
+  return { code, level: NOTICES[code].level, problem, ...(next !== "" && { fix: next }) };
 }
 
 /** What notices say, by code; `undefined`: no longer. */

@@ -5,62 +5,75 @@ import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type Ending, type SessionState, tokensOf } from "./state.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
-import type { SettingOrigin, Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import {
-  accountOf,
-  REFRESH_DAYS,
-  remainingMs,
-  type Tokens,
-  type TokenSource,
-} from "../provider/tokens.ts";
+import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** What is known of a session. Holds no token; shows as a card in a notebook. */
+/** What is known of a session. Contains no token; shows as a card in a notebook. */
 export interface SessionStatus {
   /**
-   * `none`: no session; `valid`; `refreshable`: the access token expired, a refresh token is there;
-   * `expired`: the access token expired and cannot be refreshed, or the provider refused to refresh it,
-   * log in again; `unknown`: a token with an unknown expiry; `rejected`: the API refused the token and
-   * it cannot be refreshed, log in again.
+   * Whether calls can be made.
+   *
+   * - `none`: there is no session; log in.
+   * - `valid`: the access token has not expired.
+   * - `refreshable`: the access token expired; the next call refreshes it.
+   * - `expired`: the access token expired and cannot be refreshed; log in again.
+   * - `unknown`: the token does not say when it expires; it is used until the API rejects it.
+   * - `rejected`: the API rejected the token, and it cannot be refreshed; log in again.
    */
   state: "none" | "valid" | "refreshable" | "expired" | "unknown" | "rejected";
-  /** Who, as the token or the settings tell. */
+  /** The user name in the token, or else in the settings. */
   username?: string;
-  /** The token endpoint. */
+  /** Address of the identity provider. */
   provider?: string;
   /** The app client id. */
   clientId?: string;
-  /** When the access token ends. */
+  /** When the access token expires. */
   accessTokenExpiresAt?: Date;
-  /** How long a new access token is good, in seconds; absent: unknown. */
+  /** The lifetime of a new access token, in seconds, if known. */
   accessTokenLifetimeSeconds?: number;
-  /** Until about when it can be refreshed: an estimate, 30 days after the login (section 8). */
+  /** When the refresh token expires, estimated: 30 days after the login. */
   refreshableUntil?: Date;
-  /** Whether it can be refreshed: there is a refresh token, or a command gives tokens. */
+  /** Whether there is a refresh token, or a command that provides tokens. */
   canRefresh: boolean;
-  /** Where the tokens came from. */
-  source: TokenSource | "none";
-  /** Address of the portal, where `PORTAL_URL` (portalUrl) has it. */
+  /**
+   * Where the tokens came from.
+   *
+   * - `portal`: a string that was copied from the portal.
+   * - `password`: a login with user name and password.
+   * - `refresh`: a refresh of an earlier token.
+   * - `file`: the `.env`.
+   * - `store`: the shared store of `AUTH_STORE`.
+   * - `environment`: `ACCESS_TOKEN` in the process environment.
+   * - `command`: the command of `AUTH_TOKEN_COMMAND`.
+   * - `none`: there is no session.
+   */
+  source: "portal" | "password" | "refresh" | "file" | "environment" | "command" | "store" | "none";
+  /** Address of the portal, if `PORTAL_URL` (portalUrl) is set. */
   portalUrl?: string;
-  /** Absolute path of the `.env`; absent: memory only, or a store. */
+  /** Absolute path of the `.env` that stores the session; absent if it is in memory only, or in a store. */
   envFile?: string;
-  /** Host and port of the store that other machines share; absent: none, or not saved there. */
+  /** Host and port of the store that shares the session; absent if there is none, or saving failed. */
   store?: string;
-  /** Where each setting that is set came from, by variable name. */
-  settings: Readonly<Record<string, SettingOrigin>>;
-  /** What the user should know, each with what to do. */
+  /**
+   * Where each setting came from, by the name of its variable: an `option` of the session, the
+   * `environment` of the process, or the `.env` (`file`).
+   */
+  settings: Readonly<Record<string, "option" | "environment" | "file">>;
+  /** What needs to be done, as sentences. */
   warnings: string[];
-  /** What happened and needs nothing to be done. */
-  notes?: string[];
-  /** The warnings and the notes as data: a stable code, what was seen, and what to do. */
+  /** Everything the user should know, as data. Includes the warnings. */
   notices: readonly Notice[];
   /**
-   * What `logout()` ended: the session `here` alone, also at the `provider`, or `everywhere`. Only
-   * `logout()` gives it.
+   * How far a logout went; only in the result of `logout()`.
+   *
+   * - `here`: the tokens on this computer were deleted.
+   * - `provider`: the provider also revoked the refresh token.
+   * - `everywhere`: the provider also signed out all other devices.
    */
   ended?: "here" | "provider" | "everywhere";
-  /** When this was made. */
+  /** When this status was made. */
   asOf: Date;
 }
 
@@ -79,7 +92,6 @@ export function statusOf(
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const isSaved = !notices.has("NOT_SAVED");
   const told = noticesOf(configuration, notices, state);
-  const notes = told.filter(({ level }) => level === "note").map(sentenceOf);
   return {
     state: stateOf(configuration, state),
     ...(username !== undefined && { username }),
@@ -97,7 +109,6 @@ export function statusOf(
     ...(isSaved && storeHost !== undefined && { store: storeHost }),
     settings: originsOf(settings),
     warnings: told.filter(({ level }) => level === "warning").map(sentenceOf),
-    ...(notes.length > 0 && { notes }),
     notices: told,
     asOf: new Date(world.now()),
   };
@@ -154,8 +165,8 @@ function endpointOrigin({ options, settings }: Configuration): string | undefine
   return url === null ? undefined : url.origin;
 }
 
-function originsOf(settings: Settings): Record<string, SettingOrigin> {
-  const origins: Record<string, SettingOrigin> = {};
+function originsOf(settings: Settings): SessionStatus["settings"] {
+  const origins: Record<string, SessionStatus["settings"][string]> = {};
   for (const name of SETTING_NAMES) {
     const origin = settings.origin(name);
     if (origin !== undefined) origins[VARIABLES[name]] = origin;

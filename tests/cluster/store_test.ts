@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import { testNeeding } from "../support/needs.ts";
-import { rejection } from "../support/portless.ts";
+import { notesOf, rejection } from "../support/portless.ts";
 import { call, inCluster, pause } from "./in_cluster.ts";
 import { listenIn, NO_REDIS } from "../support/redis_server.ts";
 
@@ -13,7 +13,7 @@ testNeeding(
     inCluster(async ({ server, session, world }) => {
       const { host } = new URL(server.url);
       const [one, other] = [session(), session()];
-      assertMatch(one.status().notes?.join() ?? "", /was not asked yet: the first call does it/);
+      assertMatch(notesOf(one.status()).join(), /was not asked yet: the first call does it/);
       assertEquals((await rejection(call(one))).code, "NO_SESSION");
       assertEquals((await one.login()).state, "valid");
       const { checks } = await other.doctor();
@@ -31,15 +31,15 @@ testNeeding(
       assertEquals(world.refreshes(), 1);
       assertEquals(await one.accessToken(), await other.accessToken());
       for (const each of [one, other]) {
-        const { warnings, notes, envFile, store } = each.status();
-        assertEquals([warnings, notes, envFile, store], [[], undefined, undefined, host]);
+        const { notices, envFile, store } = each.status();
+        assertEquals([notices, envFile, store], [[], undefined, host]);
         const { checks } = await each.doctor();
         const found = checks.find(({ name }) => name === "store");
         assertEquals([found?.level, found?.message], ["ok", "answers, and holds a session"]);
       }
 
-      const { state, notes } = await other.logout();
-      assertEquals([state, notes?.join()], [
+      const status = await other.logout();
+      assertEquals([status.state, notesOf(status).join()], [
         "none",
         `signed out here: this session and the store at ${host} hold no tokens any more; also at the provider`,
       ]);

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { portless } from "../support/portless.ts";
+import { notesOf, portless } from "../support/portless.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
 
 // Sentences of docs/security.md that no other test holds.
@@ -71,10 +71,10 @@ Deno.test("after a logout another process goes on with its access token until it
   const other = world.another();
   await world.session.login();
   await other.accessToken();
-  const { state, notes } = await world.session.logout();
-  assertEquals(state, "none");
+  const status = await world.session.logout();
+  assertEquals(status.state, "none");
   assertMatch(
-    notes?.join() ?? "",
+    notesOf(status).join(),
     /signed out here: this session and .*\.env hold no tokens any more/,
   );
   assertEquals((await other.login()).state, "valid");

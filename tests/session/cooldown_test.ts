@@ -1,6 +1,6 @@
 /** When a session does not refresh, and when a login is made all the same. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, notesOf, portless, rejection } from "../support/portless.ts";
 
 /** A token of half an hour is replaced a little earlier from here on. */
 const NEARLY_EXPIRED = 1_790;
@@ -84,9 +84,9 @@ Deno.test("logout() says that it signed out, and the next login takes that back"
   await world.session.login();
   const out = await world.session.logout({ revoke: false });
   assertEquals(out.state, "none");
-  assertMatch((out.notes ?? []).join(), /^signed out here: .*\.env hold no tokens any more$/);
+  assertMatch(notesOf(out).join(), /^signed out here: .*\.env hold no tokens any more$/);
   assertEquals(linesOf(world.envFile), {});
-  assertEquals((await world.session.login()).notes ?? [], []);
+  assertEquals(notesOf(await world.session.login()), []);
 });
 
 Deno.test("a session in memory has the whole deadline for its refresh, one on a file leaves half to others", async () => {

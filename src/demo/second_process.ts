@@ -1,4 +1,4 @@
-// A script of its own that the demo starts: it knows nothing but the .env of its working folder.
+// The script that the demo starts: it knows only the .env of its working folder.
 import { authFetch, status } from "../../mod.ts";
 
 const stations: unknown[] = await (await authFetch("/v1/stations")).json();

@@ -2,20 +2,20 @@ import { checkChallenges } from "./challenges.ts";
 
 /** A user to add to the sandbox. */
 export interface NewUser {
-  /** Name to log in with, except with `aliasSignIn`. */
+  /** Login name, except with `aliasSignIn`. */
   username: string;
-  /** Any text that is not empty. */
+  /** Any non-empty string. */
   password: string;
-  /** The name to log in with, if the sandbox has `aliasSignIn`. */
+  /** Login name if the sandbox has `aliasSignIn`. */
   email?: string;
-  /** Where codes by phone go, such as `+15555550100`. */
+  /** Phone number for codes, such as `+15555550100`. */
   phone?: string;
   /**
-   * `"unconfirmed"` and `"reset-required"` users cannot log in; a `"new-password-required"` one, as
-   * an administrator makes them, sets a password at the first login. Default `"confirmed"`.
+   * `"unconfirmed"` and `"reset-required"` users cannot log in; a `"new-password-required"` user, as
+   * created by an administrator, sets a password at the first login. Default `"confirmed"`.
    */
   status?: UserStatus;
-  /** The steps of this user's logins, in place of those of the sandbox's option `challenge`. */
+  /** The challenges of this user's logins; replaces the sandbox's option `challenge`. */
   challenge?: string | readonly string[];
 }
 
@@ -26,18 +26,18 @@ export type UserStatus =
   | "reset-required"
   | "new-password-required";
 
-/** What a user's record may say beside the name. */
+/** Optional attributes of a user. */
 export type UserAttribute = "email" | "phone";
 
 /** A user as the provider knows it. */
 export interface Account {
-  /** The provider's own name: the `username` claim, and the name in a refresh's SECRET_HASH. */
+  /** User name in the pool: the `username` claim, and the name in a refresh's SECRET_HASH. */
   readonly username: string;
   readonly sub: string;
   readonly email: string | undefined;
   readonly phone: string | undefined;
   readonly status: UserStatus;
-  /** What a login asks after the password, in order. */
+  /** The challenges after the password, in order. */
   readonly challenges: readonly string[];
 }
 
@@ -56,15 +56,15 @@ interface Entry {
 
 const LONGEST_LOCK_SECONDS = 900;
 
-/** How the pool treats its users. */
+/** Rules of the pool. */
 export interface AccountOptions {
   readonly aliasSignIn: boolean;
-  readonly lockoutAfter: number | undefined;
+  readonly lockoutAfter: number;
   readonly challenge: readonly string[];
   readonly now: () => number;
 }
 
-/** What a new password must have, with the provider's words for what is missing. */
+/** The rules for a new password, with the provider's message for each. */
 const PASSWORD_POLICY: readonly (readonly [RegExp, string])[] = [
   [/^.{8,256}$/s, "Password not long enough"],
   [/[A-Z]/, "Password must have uppercase characters"],
@@ -83,14 +83,14 @@ export class Accounts {
   }
 
   /**
-   * Adds a user. With `aliasSignIn`, the provider's own name for the user is a UUID.
+   * Adds a user. With `aliasSignIn`, the user name in the pool is a UUID.
    *
    * @throws {TypeError} A field is missing or the name is taken.
    */
   add(user: NewUser): Account {
     for (const name of ["username", "password"] as const) {
       if (typeof user[name] !== "string" || user[name] === "") {
-        throw new TypeError(`Cannot add the user: "${name}" must be a text, not empty`);
+        throw new TypeError(`Cannot add the user: "${name}" must be a non-empty string`);
       }
     }
     const alias = this.#options.aliasSignIn;
@@ -119,7 +119,7 @@ export class Accounts {
   }
 
   /**
-   * Finds a user by any name that a login takes; the provider's own name is one of them.
+   * Finds a user by any name that a login accepts, including the user name in the pool.
    *
    * @throws {TypeError} There is no such user.
    */
@@ -128,9 +128,9 @@ export class Accounts {
   }
 
   /**
-   * Sets the password that the user chose, and asks for no new one from then on.
+   * Sets the password that the user chose; later logins do not ask for a new one.
    *
-   * @returns Why the password is refused: the words of the policy, or `"used"`.
+   * @returns Why the password is refused: the message of the policy, or `"used"`.
    */
   setPassword({ username }: Account, password: string): string | undefined {
     const entry = this.#entry(username);
@@ -145,7 +145,7 @@ export class Accounts {
     return undefined;
   }
 
-  /** Sets a part of the user's record that had no value yet. */
+  /** Sets an attribute that had no value. */
   setAttribute({ username }: Account, name: UserAttribute, value: string): void {
     this.#entry(username).account[name] = value;
   }
@@ -170,7 +170,7 @@ export class Accounts {
     }
     entry.failures++;
     const limit = this.#options.lockoutAfter;
-    if (limit !== undefined && entry.failures >= limit) {
+    if (entry.failures >= limit) {
       const seconds = Math.min(2 ** (entry.failures - limit), LONGEST_LOCK_SECONDS);
       entry.lockedUntil = now + seconds * 1000;
     }

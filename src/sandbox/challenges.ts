@@ -1,4 +1,4 @@
-/** The steps whose answer the sandbox judges. It reports the others and takes no answer to them. */
+/** The challenges to which the sandbox accepts an answer. It sends others, too. */
 export const ANSWERED_CHALLENGES = [
   "NEW_PASSWORD_REQUIRED",
   "MFA_SETUP",
@@ -10,24 +10,22 @@ export const ANSWERED_CHALLENGES = [
   "CUSTOM_CHALLENGE",
 ] as const;
 
-/** A step that the sandbox can be answered. */
+/** A challenge to which the sandbox accepts an answer. */
 export type AnsweredChallenge = typeof ANSWERED_CHALLENGES[number];
 
 /**
- * Checks the names of challenges: one, or a list of those that a login passes one after the other.
+ * Checks the names of challenges: one, or a list of those that a login must pass in order.
  *
- * @param place What was tried and where the names stand, for the message.
- * @throws {TypeError} A name is not written as the provider writes them.
+ * @param place What failed and which value is wrong: the beginning of the message.
+ * @throws {TypeError} A name is not spelled as the provider spells them.
  */
-export function checkChallenges(value: string | readonly string[], place: string): string[] {
-  const names = Array.isArray(value) ? value : [value];
-  for (const name of names) {
-    if (typeof name !== "string" || !/^[A-Z][A-Z0-9_]{2,40}$/.test(name)) {
-      throw new TypeError(
-        `${place} must be a challenge name such as "NEW_PASSWORD_REQUIRED", or a list of them, ` +
-          `got ${JSON.stringify(value)}`,
-      );
-    }
-  }
-  return [...names];
+export function checkChallenges(value: unknown, place: string): string[] {
+  const names: unknown[] = Array.isArray(value) ? value : [value];
+  const isName = (name: unknown): name is string =>
+    typeof name === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(name);
+  if (names.every(isName)) return [...names];
+  throw new TypeError(
+    `${place} must be a challenge name such as "NEW_PASSWORD_REQUIRED", or a list of them, ` +
+      `got ${JSON.stringify(value)}`,
+  );
 }

@@ -2,18 +2,18 @@
 export interface Failure {
   /** Which system fails: the token endpoint or the API. */
   at: "token" | "api";
-  /** Answer with this status instead of the service's own answer; 200 when only `body` is given. */
+  /** Respond with this status instead of serving the request; 200 if only `body` is given. */
   status?: number;
-  /** Headers of that answer, such as `retry-after`. */
+  /** Headers of that response, such as `retry-after`. */
   headers?: Record<string, string>;
-  /** Body of that answer. Default: an error as that system sends it. */
+  /** Body of that response. Default: an error in the format of that system. */
   body?: string;
   /**
-   * Cut the connection. `"before"`: the service has not seen the request. `"during"`: the service
-   * has done its work, and the answer is lost.
+   * Cut the connection. `"before"`: before the service has seen the request. `"during"`: after the
+   * service has done its work, so that only the response is lost.
    */
   drop?: "before" | "during";
-  /** Wait before the answer, in milliseconds. */
+  /** Wait this many milliseconds before the response. */
   delayMs?: number;
   /** How many requests fail; counts down. Default: all. */
   times?: number;
@@ -27,47 +27,39 @@ export class ConnectionLost extends TypeError {
   }
 }
 
-/** Finds the first failure of this system that is not used up, and counts it down. */
-export function takeFailure(failures: Failure[], at: Failure["at"]): Failure | undefined {
-  const failure = failures.find((each) => each.at === at && (each.times ?? 1) > 0);
-  if (failure === undefined) return undefined;
-  checkFailure(failure);
-  if (failure.times !== undefined) failure.times--;
-  return failure;
-}
-
-/** The answer of a failure, or `undefined` if it only delays or cuts. */
-function failureAnswer(failure: Failure): Response | undefined {
-  if (failure.status === undefined && failure.body === undefined) return undefined;
-  const status = failure.status ?? 200;
-  const bodyless = status === 204 || status === 205 || status === 304;
-  const body = bodyless ? null : failure.body ?? defaultBody(failure.at, status);
-  return new Response(body, { status, headers: failure.headers ?? {} });
+/** A request to the token endpoint or the API, and what applies to it. */
+export interface Exchange {
+  readonly at: Failure["at"];
+  readonly failures: Failure[];
+  readonly latencyMs: number;
+  readonly signal: AbortSignal;
+  /** Receives the status of the response, even of one that is lost. */
+  readonly record: { status: number };
 }
 
 /**
- * Answers one request, with the failure if there is one.
+ * Serves a request, unless a failure says otherwise.
  *
- * @throws {ConnectionLost} The failure cuts the connection.
+ * @throws {ConnectionLost} A failure cuts the connection.
  */
-export async function withFailure(
-  failure: Failure | undefined,
-  signal: AbortSignal,
+export async function serveOrFail(
+  { at, failures, latencyMs, signal, record }: Exchange,
   serve: () => Promise<Response>,
 ): Promise<Response> {
-  if (failure === undefined) return await serve();
-  if (failure.delayMs !== undefined) await pause(failure.delayMs, signal);
-  if (failure.drop === "before") throw new ConnectionLost();
-  const answer = failureAnswer(failure) ?? await serve();
-  if (failure.drop === "during") {
-    await answer.body?.cancel();
-    throw new ConnectionLost();
-  }
-  return answer;
+  const failure = failures.find((each) => each.at === at && (each.times ?? 1) > 0);
+  if (failure !== undefined) checkFailure(failure);
+  if (failure?.times !== undefined) failure.times--;
+  await pause(latencyMs + (failure?.delayMs ?? 0), signal);
+  if (failure?.drop === "before") throw new ConnectionLost();
+  const response = injectedResponse(failure) ?? await serve();
+  record.status = response.status;
+  if (failure?.drop !== "during") return response;
+  await response.body?.cancel();
+  throw new ConnectionLost();
 }
 
-/** Waits; rejects with the reason of the signal if it is aborted meanwhile. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits; rejects with the signal's reason when it is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (ms <= 0) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -82,6 +74,43 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** The response of a failure, unless it only delays or cuts. */
+function injectedResponse(failure: Failure | undefined): Response | undefined {
+  if (failure?.status === undefined && failure?.body === undefined) return undefined;
+  const { at, status = 200, headers = {}, body = errorBody(at, status) } = failure;
+  const bodyless = [204, 205, 304].includes(status);
+  return new Response(bodyless ? null : body, { status, headers });
+}
+
+function errorBody(at: Failure["at"], status: number): string {
+  if (status < 400) return "";
+  const message = `The sandbox injected the status ${status}.`;
+  if (at === "api") return JSON.stringify({ error: "injected", message });
+  const names: Record<number, string> = {
+    429: "TooManyRequestsException",
+    403: "ForbiddenException",
+  };
+  const other = status < 500 ? "InvalidParameterException" : "InternalErrorException";
+  return JSON.stringify({ __type: names[status] ?? other, message });
+}
+
+const isOneOf = (...allowed: unknown[]) => (value: unknown) => allowed.includes(value);
+const isNumber = (least: number, most: number) => (value: unknown) =>
+  typeof value === "number" && value >= least && value <= most;
+const isWhole = (least: number, most: number) => (value: unknown) =>
+  Number.isInteger(value) && isNumber(least, most)(value);
+
+/** Whether a field has an acceptable value, and what it must be. */
+const FIELDS: Record<keyof Failure, [accepts: (value: unknown) => boolean, must: string]> = {
+  at: [isOneOf("token", "api"), '"token" or "api"'],
+  status: [isWhole(200, 599), "a whole number from 200 to 599"],
+  headers: [(value) => new Headers(value as HeadersInit) !== undefined, "headers"],
+  body: [(value) => typeof value === "string", "a string"],
+  drop: [isOneOf("before", "during"), '"before" or "during"'],
+  delayMs: [isNumber(0, 600_000), "0 to 600000"],
+  times: [isWhole(0, Infinity), "a whole number, 0 or more"],
+};
+
 /**
  * Checks one failure.
  *
@@ -92,50 +121,22 @@ export function checkFailure(failure: Failure): Failure {
     throw new TypeError(`Cannot use the failure ${JSON.stringify(failure)}: ${problem}`);
   };
   if (typeof failure !== "object" || failure === null) fail("must be an object");
-  const known = ["at", "status", "headers", "body", "drop", "delayMs", "times"];
-  const odd = Object.keys(failure).find((name) => !known.includes(name));
-  if (odd !== undefined) fail(`unknown field "${odd}"; known are ${known.join(", ")}`);
-  const { at, status, headers, body, drop, delayMs, times } = failure;
-  if (at !== "token" && at !== "api") fail('"at" must be "token" or "api"');
-  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    fail('"status" must be a whole number from 200 to 599');
+  const fields: Record<string, unknown> = { ...failure };
+  const known = Object.keys(FIELDS);
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown !== undefined) fail(`unknown field "${unknown}"; known are ${known.join(", ")}`);
+  for (const [name, [accepts, must]] of Object.entries(FIELDS)) {
+    const value = fields[name];
+    if ((value !== undefined || name === "at") && !accepts(value)) {
+      fail(`"${name}" must be ${must}`);
+    }
   }
-  if (body !== undefined && typeof body !== "string") fail('"body" must be a text');
-  if (drop !== undefined && drop !== "before" && drop !== "during") {
-    fail('"drop" must be "before" or "during"');
-  }
-  if (delayMs !== undefined && !(delayMs >= 0 && delayMs <= 600_000)) {
-    fail('"delayMs" must be 0 to 600000');
-  }
-  if (times !== undefined && !(Number.isInteger(times) && times >= 0)) {
-    fail('"times" must be a whole number, 0 or more');
-  }
-  const answers = status !== undefined || body !== undefined;
-  if (drop !== undefined && answers) {
-    fail('"drop" gives no answer, so leave out "status" and "body"');
-  }
-  if (headers !== undefined && !answers) fail('"headers" needs "status" or "body"');
-  if (headers !== undefined) new Headers(headers);
-  if (!answers && drop === undefined && delayMs === undefined) {
+  const { status, body, headers, drop, delayMs } = failure;
+  const responds = status !== undefined || body !== undefined;
+  if (drop !== undefined && responds) fail('"drop" loses the response: omit "status" and "body"');
+  if (headers !== undefined && !responds) fail('"headers" needs "status" or "body"');
+  if (!responds && drop === undefined && delayMs === undefined) {
     fail('give "status", "body", "drop" or "delayMs"');
   }
   return failure;
-}
-
-function defaultBody(at: Failure["at"], status: number): string {
-  if (status < 400) return "";
-  if (at === "api") {
-    return JSON.stringify({
-      error: "injected",
-      message: `The sandbox was told to fail with ${status}.`,
-    });
-  }
-  const name = status === 429
-    ? "TooManyRequestsException"
-    : status === 403
-    ? "ForbiddenException"
-    : status >= 500
-    ? "InternalErrorException"
-    : "InvalidParameterException";
-  return JSON.stringify({ __type: name, message: `The sandbox was told to fail with ${status}.` });
 }

@@ -6,87 +6,67 @@ export type Words = "vendor" | "aws";
 
 /** How the sandbox behaves. Every option has a default and is checked. */
 export interface SandboxOptions {
-  /** Lifetime of an access token in seconds, reported as `ExpiresIn`. Default 1800. */
+  /** Lifetime of an access token in seconds, sent as `ExpiresIn`. Default 1800. */
   accessTokenSeconds?: number;
-  /** Lifetime of a refresh token in days, counted from the login. Default 30. */
+  /** Lifetime of a refresh token in days, from the login. Default 30. */
   refreshDays?: number;
   /**
-   * Header names and content type of the token endpoint. Default `"vendor"`: as the API document
-   * has them. `"aws"`: as the public protocol has them.
+   * Header names and content type of the token endpoint. `"vendor"` (default): those of the API
+   * document. `"aws"`: those of the public Cognito protocol.
    */
   words?: Words;
   /**
    * Whether a refresh replaces the refresh token. `false` (default): no. `true` or
-   * `"initiate-auth"`: the answer has a new one, and the old one is refused from then on.
+   * `"initiate-auth"`: the response contains a new one, and the old one is refused from then on.
    * `"get-tokens"`: the same, but only the operation `GetTokensFromRefreshToken` can refresh.
    */
   rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
   /**
-   * How long a replaced refresh token still works, in seconds, 0 to 60. Default 0. If it is used
-   * again in that time, the token that it gave before stops working.
+   * How many seconds a replaced refresh token still works, 0 to 60. Default 0. Using it again in
+   * that time invalidates the token that its first use returned.
    */
   graceSeconds?: number;
-  /** Users log in by e-mail, and the provider's own name for them is a UUID. Default false. */
+  /** Users log in by e-mail, and their user name in the pool is a UUID. Default false. */
   aliasSignIn?: boolean;
   /**
-   * Wrong passwords in a row after which the user is locked, first for a second, then twice as long
-   * after each further one, 900 seconds at most. Default: no lock.
+   * Locks a user after this many wrong passwords in a row: for one second, then twice as long after
+   * each further one, up to 900 seconds. Default: never.
    */
   lockoutAfter?: number;
-  /** Requests that the token endpoint answers in one second. Default: no limit. */
+  /** Requests per second that the token endpoint accepts. Default: no limit. */
   throttlePerSecond?: number;
   /**
-   * The steps that each login with a right password has to pass, in order. Default: none.
-   * NEW_PASSWORD_REQUIRED is asked once for a user. So is MFA_SETUP: later logins are asked for
-   * SOFTWARE_TOKEN_MFA in its place. `totp()` and `codes` of the sandbox have the codes. Steps that
-   * need SRP or a browser, such as WEB_AUTHN, are reported only.
+   * The challenges that each login must pass after the password, in order. Default: none.
+   * NEW_PASSWORD_REQUIRED is sent once per user. So is MFA_SETUP: later logins get
+   * SOFTWARE_TOKEN_MFA instead. `totp()` and `codes` of the sandbox return the codes. Challenges that
+   * need SRP or a browser, such as WEB_AUTHN, are sent, but no answer to them is accepted.
    */
   challenge?: string | readonly string[];
   /**
-   * Whether a login answers with a device, whose key each refresh must then have. The device must
-   * be confirmed first. `"ask"`: the same, and the answer to ConfirmDevice says that the user may
-   * choose to have the device remembered. `"withheld"`: each refresh must have a key, but no login
-   * is given one, as some pools do; so none is accepted. Default false.
+   * Whether a login returns a device, whose key each refresh must then contain. The device must be
+   * confirmed first. `"ask"`: the same, and the response to ConfirmDevice says that the user may
+   * choose to have the device remembered. `"withheld"`: each refresh must contain a key, but no login
+   * returns one, as in some pools, so no refresh is accepted. Default false.
    */
   trackDevices?: boolean | "ask" | "withheld";
-  /** Whether RevokeToken works and tokens have `origin_jti`. Default true. */
+  /** Whether RevokeToken works and tokens contain `origin_jti`. Default true. */
   revocation?: boolean;
-  /** Whether a refresh may, must or must not have SECRET_HASH. Default `"optional"`. */
+  /** Whether a refresh may, must or must not contain SECRET_HASH. Default `"optional"`. */
   refreshSecretHash?: "optional" | "required" | "forbidden";
-  /** `false`: a public client, without secret and SECRET_HASH. Default: a fixed secret. */
+  /** `false`: a public client, without a secret and SECRET_HASH. Default: a fixed secret. */
   clientSecret?: string | false;
   /** Clock in milliseconds since 1970. Default `Date.now`. */
   now?: () => number;
-  /** Delay before each answer of the provider and the API, in milliseconds. Default 0. */
+  /** Delay before each response of the provider and the API, in milliseconds. Default 0. */
   latencyMs?: number;
-  /** Faults to inject. This list is copied; change `failures` of the sandbox later. */
+  /** Faults to inject. The list is copied; to change it later, use `failures` of the sandbox. */
   failures?: Failure[];
 }
 
-/** Options of `startSandbox()`: those of the sandbox and where to listen. */
+/** Options of `startSandbox()`: those of the sandbox, and the port. */
 export interface StartSandboxOptions extends SandboxOptions {
-  /** First of three ports in a row: provider, portal, API. Default 0: any free ports. */
+  /** First of three consecutive ports: provider, portal, API. Default 0: any free ports. */
   port?: number;
-}
-
-/** Checked options with their defaults filled in. */
-export interface SandboxConfig {
-  readonly accessTokenSeconds: number;
-  readonly refreshDays: number;
-  readonly words: Words;
-  readonly rotation: "off" | "initiate-auth" | "get-tokens";
-  readonly graceSeconds: number;
-  readonly aliasSignIn: boolean;
-  readonly lockoutAfter: number | undefined;
-  readonly throttlePerSecond: number | undefined;
-  readonly challenge: readonly string[];
-  readonly trackDevices: NonNullable<SandboxOptions["trackDevices"]>;
-  readonly revocation: boolean;
-  readonly refreshSecretHash: "optional" | "required" | "forbidden";
-  readonly clientSecret: string | undefined;
-  readonly now: () => number;
-  readonly latencyMs: number;
-  readonly failures: Failure[];
 }
 
 /** The same in every sandbox, so that a class can keep its `.env` when the sandbox restarts. */
@@ -94,24 +74,48 @@ export const CLIENT_ID = "sandboxclient0000000000001";
 export const USER_POOL_ID = "sandbox-1_Classroom";
 export const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
 
-const NAMES: readonly (keyof SandboxOptions)[] = [
-  "accessTokenSeconds",
-  "refreshDays",
-  "words",
-  "rotateRefreshTokens",
-  "graceSeconds",
-  "aliasSignIn",
-  "lockoutAfter",
-  "throttlePerSecond",
-  "challenge",
-  "trackDevices",
-  "revocation",
-  "refreshSecretHash",
-  "clientSecret",
-  "now",
-  "latencyMs",
-  "failures",
-];
+/** Name of the platform that the sandbox imitates; also the answer to CUSTOM_CHALLENGE. */
+export const PLATFORM_NAME = "Weather Data Platform";
+
+/** Checks the value of the option `name`; `undefined` becomes the default. */
+type Check<T> = (name: string, value: unknown) => T;
+
+const CHECKS = {
+  accessTokenSeconds: whole(1, 86_400, 1800),
+  refreshDays: between(0, 3650, 30),
+  words: oneOf("vendor", "aws"),
+  rotateRefreshTokens: oneOf(false, true, "initiate-auth", "get-tokens"),
+  graceSeconds: between(0, 60, 0),
+  aliasSignIn: oneOf(false, true),
+  lockoutAfter: whole(1, 1000, Infinity),
+  throttlePerSecond: whole(1, 1_000_000, Infinity),
+  challenge: (name: string, value: unknown = []) =>
+    checkChallenges(value, `Cannot start the sandbox: option "${name}"`),
+  trackDevices: oneOf(false, true, "ask", "withheld"),
+  revocation: oneOf(true, false),
+  refreshSecretHash: oneOf("optional", "required", "forbidden"),
+  clientSecret(name: string, value: unknown = CLIENT_SECRET): string | undefined {
+    if (value === false) return undefined;
+    if (typeof value === "string" && value !== "") return value;
+    throw refused(name, "must be a non-empty string, or false for a public client");
+  },
+  now(name: string, value: unknown = Date.now): () => number {
+    if (typeof value !== "function") {
+      throw refused(name, "must be a function that returns milliseconds");
+    }
+    return value as () => number;
+  },
+  latencyMs: between(0, 600_000, 0),
+  failures(name: string, value: unknown = []): Failure[] {
+    if (!Array.isArray(value)) throw refused(name, "must be an array");
+    return value.map((failure) => ({ ...checkFailure(failure) }));
+  },
+} satisfies Record<keyof SandboxOptions, Check<unknown>>;
+
+/** Checked options with their defaults filled in. */
+export type SandboxConfig = {
+  readonly [Name in keyof typeof CHECKS]: ReturnType<typeof CHECKS[Name]>;
+};
 
 /**
  * Checks the options and fills in the defaults.
@@ -120,126 +124,47 @@ const NAMES: readonly (keyof SandboxOptions)[] = [
  * @throws {RangeError} A number is out of its range.
  */
 export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
-  for (const name of Object.keys(options)) {
-    if (!(NAMES as readonly string[]).includes(name)) {
-      throw new TypeError(
-        `Cannot start the sandbox: there is no option "${name}"; use ${NAMES.join(", ")}`,
-      );
-    }
+  const names = Object.keys(CHECKS);
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot start the sandbox: there is no option "${unknown}"; use ${names.join(", ")}`,
+    );
   }
-  return {
-    accessTokenSeconds: wholeNumber(
-      "accessTokenSeconds",
-      options.accessTokenSeconds ?? 1800,
-      1,
-      86400,
-    ),
-    refreshDays: inRange("refreshDays", options.refreshDays ?? 30, 0, 3650),
-    words: oneOf("words", options.words ?? "vendor", ["vendor", "aws"]),
-    rotation: rotation(options.rotateRefreshTokens ?? false),
-    graceSeconds: inRange("graceSeconds", options.graceSeconds ?? 0, 0, 60),
-    aliasSignIn: oneOf("aliasSignIn", options.aliasSignIn ?? false, [true, false]),
-    lockoutAfter: options.lockoutAfter === undefined
-      ? undefined
-      : wholeNumber("lockoutAfter", options.lockoutAfter, 1, 1000),
-    throttlePerSecond: options.throttlePerSecond === undefined
-      ? undefined
-      : wholeNumber("throttlePerSecond", options.throttlePerSecond, 1, 1_000_000),
-    challenge: checkChallenges(
-      options.challenge ?? [],
-      'Cannot start the sandbox: option "challenge"',
-    ),
-    trackDevices: oneOf("trackDevices", options.trackDevices ?? false, [
-      false,
-      true,
-      "ask",
-      "withheld",
-    ]),
-    revocation: oneOf("revocation", options.revocation ?? true, [true, false]),
-    refreshSecretHash: oneOf("refreshSecretHash", options.refreshSecretHash ?? "optional", [
-      "optional",
-      "required",
-      "forbidden",
-    ]),
-    clientSecret: secret(options.clientSecret ?? CLIENT_SECRET),
-    now: clock(options.now ?? Date.now),
-    latencyMs: inRange("latencyMs", options.latencyMs ?? 0, 0, 600_000),
-    failures: failureList(options.failures ?? []),
+  const given: Record<string, unknown> = { ...options };
+  const checked = Object.entries(CHECKS).map(([name, check]) => [name, check(name, given[name])]);
+  return Object.fromEntries(checked);
+}
+
+/** Checks the first of three consecutive ports. */
+export const checkPort: (value: unknown) => number = (value) => whole(0, 65533, 0)("port", value);
+
+function between(least: number, most: number, byDefault: number): Check<number> {
+  return (name, value = byDefault) => {
+    if (typeof value !== "number") throw refused(name, `must be a number, got ${typeof value}`);
+    if (value === byDefault || value >= least && value <= most) return value;
+    throw refused(name, `must be ${least} to ${most}, got ${value}`, RangeError);
   };
 }
 
-/** Checks the first port; three in a row must fit. */
-export function checkPort(port: number): number {
-  return wholeNumber("port", port, 0, 65533);
+function whole(least: number, most: number, byDefault: number): Check<number> {
+  const inRange = between(least, most, byDefault);
+  return (name, value) => {
+    const number = inRange(name, value);
+    if (number === byDefault || Number.isInteger(number)) return number;
+    throw refused(name, `must be a whole number, got ${number}`, RangeError);
+  };
 }
 
-function inRange(name: string, value: number, min: number, max: number): number {
-  if (typeof value !== "number") {
-    throw new TypeError(
-      `Cannot start the sandbox: option "${name}" must be a number, got ${typeof value}`,
-    );
-  }
-  if (!(value >= min && value <= max)) {
-    throw new RangeError(
-      `Cannot start the sandbox: option "${name}" must be ${min} to ${max}, got ${value}`,
-    );
-  }
-  return value;
-}
-
-function wholeNumber(name: string, value: number, min: number, max: number): number {
-  inRange(name, value, min, max);
-  if (!Number.isInteger(value)) {
-    throw new RangeError(
-      `Cannot start the sandbox: option "${name}" must be a whole number, got ${value}`,
-    );
-  }
-  return value;
-}
-
-function oneOf<T>(name: string, value: T, allowed: readonly T[]): T {
-  if (!allowed.includes(value)) {
+/** One of these values; the first one is the default. */
+function oneOf<const Values extends readonly unknown[]>(...allowed: Values): Check<Values[number]> {
+  return (name, value = allowed[0]) => {
+    if (allowed.includes(value)) return value;
     const list = allowed.map((each) => JSON.stringify(each)).join(", ");
-    throw new TypeError(
-      `Cannot start the sandbox: option "${name}" must be one of ${list}, got ${
-        JSON.stringify(value)
-      }`,
-    );
-  }
-  return value;
+    throw refused(name, `must be one of ${list}, got ${JSON.stringify(value)}`);
+  };
 }
 
-function rotation(
-  value: NonNullable<SandboxOptions["rotateRefreshTokens"]>,
-): SandboxConfig["rotation"] {
-  const allowed = [false, true, "initiate-auth", "get-tokens"] as const;
-  const checked = oneOf("rotateRefreshTokens", value, allowed);
-  return checked === false ? "off" : checked === true ? "initiate-auth" : checked;
-}
-
-function secret(value: string | false): string | undefined {
-  if (value === false) return undefined;
-  if (typeof value !== "string" || value === "") {
-    throw new TypeError(
-      'Cannot start the sandbox: option "clientSecret" must be a text, not empty, ' +
-        "or false for a public client",
-    );
-  }
-  return value;
-}
-
-function clock(value: () => number): () => number {
-  if (typeof value !== "function") {
-    throw new TypeError(
-      'Cannot start the sandbox: option "now" must be a function that returns milliseconds',
-    );
-  }
-  return value;
-}
-
-function failureList(value: Failure[]): Failure[] {
-  if (!Array.isArray(value)) {
-    throw new TypeError('Cannot start the sandbox: option "failures" must be an array');
-  }
-  return value.map((failure) => ({ ...checkFailure(failure) }));
+function refused(name: string, problem: string, type = TypeError): TypeError {
+  return new type(`Cannot start the sandbox: option "${name}" ${problem}`);
 }

@@ -1,12 +1,12 @@
 /** A request that the token endpoint received, without anything secret. */
 export interface TokenRequest {
-  /** The last word of the target header, or `"unknown"`. */
+  /** The last part of the target header, or `"unknown"`. */
   operation: string;
-  /** The body's `AuthFlow`, where it has one. */
+  /** The body's `AuthFlow`, if it has one. */
   authFlow?: string;
   /**
-   * Status of the answer. 0: there is none yet, or the request was lost on its way. Where the answer was
-   * lost, the status that it had.
+   * Status of the response, even if the response was lost. 0: there is none yet, or the request was
+   * lost.
    */
   status: number;
   /** When it arrived, by the clock of the sandbox. */
@@ -20,8 +20,8 @@ export interface ApiRequest {
   /** Path without the query. */
   path: string;
   /**
-   * Status of the answer. 0: there is none yet, or the request was lost on its way. Where the answer was
-   * lost, the status that it had.
+   * Status of the response, even if the response was lost. 0: there is none yet, or the request was
+   * lost.
    */
   status: number;
   /** Whether it had a valid access token. */
@@ -30,7 +30,7 @@ export interface ApiRequest {
   at: Date;
 }
 
-/** How many entries each list and map of the sandbox keeps; the oldest are dropped. */
+/** Size limit of each list and map of the sandbox. */
 const RECORD_LIMIT = 10_000;
 
 /** Adds a record to a list and drops the oldest one over the limit. */

@@ -16,19 +16,21 @@ export interface LoopbackOptions {
   handle: (request: Request) => Promise<Response>;
 }
 
-/** A request that is answered here and reaches none of the systems. */
+/** A request that the server refuses before it reaches a system. */
 class Refused extends Error {
   constructor(readonly status: number, readonly code: string, message: string) {
     super(message);
   }
 }
 
-// A web page can point its host name at this machine (DNS rebinding); the browser sends that name.
+const MIB = 1024 * 1024;
+
+// A web page can point its host name to this machine (DNS rebinding); the browser sends that name.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. It uses node:http, as `Deno.serve` cannot cut a connection before
- * the answer. Loaded on demand: a sandbox without ports does not need it.
+ * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection before
+ * the response. Loads it on demand, because a sandbox without ports does not need it.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
@@ -40,7 +42,7 @@ export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackS
     socket.on("error", () => {});
     socket.end("HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
-  // The default of 5 s would close connections while somebody reads between two cells.
+  // The default of 5 s would close connections between two cells of a notebook.
   server.keepAliveTimeout = 60_000;
   await listen(server, options.port);
   const address = server.address();
@@ -64,8 +66,8 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         new Error(
           `Cannot start the sandbox: port ${port} of 127.0.0.1 cannot be opened ` +
-            `(${error.message}), perhaps because a sandbox runs there already; ` +
-            "choose another one with the option port (--port), or 0 for any free ones",
+            `(${error.message}), perhaps because another sandbox is using it; ` +
+            "choose another port with the option port (--port), or 0 for any free ports",
           { cause: error },
         ),
       );
@@ -89,7 +91,7 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // A body that nobody reads would keep its sender from reading the answer.
+    // Until its body is read, the sender does not read the response.
     message.resume();
     response = errorResponse(error);
   }
@@ -105,45 +107,41 @@ function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): voi
     throw new Refused(
       421,
       "foreign_host",
-      "Cannot answer under this host name: the sandbox serves this machine only; " +
+      "Cannot serve this host name: the sandbox serves only this machine; " +
         "open it as 127.0.0.1 or localhost.",
     );
   }
   // `new Request()` throws for these methods.
   if (/^(TRACE|TRACK|CONNECT)$/i.test(method)) {
-    throw new Refused(405, "method_not_allowed", `Cannot answer ${method}: send GET or POST.`);
+    throw new Refused(405, "method_not_allowed", `Cannot serve ${method}: send GET or POST.`);
   }
   if (!url.startsWith("/")) {
-    const message = "Cannot read the address: it must begin with a slash; send the path alone.";
+    const message = "Cannot read the address: it must begin with a slash; send only the path.";
     throw new Refused(400, "bad_target", message);
   }
 }
 
 /**
- * Reads a body; keeps no more of it than the limit.
+ * Reads a body up to the limit.
  *
  * @throws {Refused} The body is larger than the limit.
- * @throws {ConnectionLost} The sender is gone.
+ * @throws {ConnectionLost} The sender closed the connection.
  */
-function readBody(message: IncomingMessage, limit: number): Promise<Blob> {
+async function readBody(message: IncomingMessage, limit: number): Promise<Blob> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
-  return new Promise((resolve, reject) => {
-    message.on("data", (chunk: Uint8Array) => {
+  try {
+    for await (const chunk of message.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
-      if (bytes <= limit) {
-        chunks.push(new Uint8Array(chunk));
-        return;
-      }
-      chunks.length = 0;
-      const most = `${limit / 1024 / 1024} MiB`;
-      const text = `Cannot take this body: it is larger than ${most}; send a smaller one.`;
-      reject(new Refused(413, "body_too_large", text));
-    });
-    message.on("end", () => resolve(new Blob(chunks)));
-    message.on("error", () => reject(new ConnectionLost()));
-    message.on("close", () => reject(new ConnectionLost()));
-  });
+      if (bytes > limit) break;
+      chunks.push(new Uint8Array(chunk));
+    }
+  } catch {
+    throw new ConnectionLost();
+  }
+  if (bytes <= limit) return new Blob(chunks);
+  const text = `Cannot accept this body: it is larger than ${limit / MIB} MiB; send a smaller one.`;
+  throw new Refused(413, "body_too_large", text);
 }
 
 function toRequest(
@@ -157,7 +155,7 @@ function toRequest(
     for (const each of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, each);
   }
   const method = message.method ?? "GET";
-  // The server's own origin and not the Host header, so that "localhost" reaches the same system.
+  // The server's own origin instead of the Host header, so that "localhost" reaches the same system.
   const url = `${origin}${message.url ?? "/"}`;
   const bodyless = method === "GET" || method === "HEAD";
   return new Request(url, { method, headers, body: bodyless ? null : body, signal });

@@ -1,7 +1,7 @@
 import type { NewUser } from "./accounts.ts";
 import { CLIENT_ID, type SandboxConfig, USER_POOL_ID, type Words } from "./options.ts";
 
-/** Settings for `configure()` or `createSession()`; they work with this sandbox only. */
+/** Settings for `configure()` or `createSession()`; they work only with this sandbox. */
 export interface SandboxSettings {
   /** Token endpoint. */
   authUrl: string;
@@ -13,25 +13,25 @@ export interface SandboxSettings {
   clientSecret: string;
   /** User pool id. */
   userPoolId: string;
-  /** Name to log in with; an e-mail address with `aliasSignIn`. */
+  /** Login name; an e-mail address with `aliasSignIn`. */
   username: string;
   /** Password of that user. */
   password: string;
   /** Origin of the data platform API. */
   apiBaseUrl: string;
-  /** In a temporary folder, which `close()` removes. */
+  /** A file in a temporary folder, which `close()` removes. */
   envFile: string;
   /** Keeps the tokens out of the process environment. */
   exportEnv: "none";
-  /** None beside the API. Given here, so that the environment does not count. */
+  /** No origins besides the API. Set here so that the environment cannot change it. */
   allowedOrigins: readonly string[];
-  /** The default. Given here, so that the environment does not count. */
+  /** The default. Set here so that the environment cannot change it. */
   refreshSecretHash: "auto";
   /** Deadline of a login or refresh in milliseconds. */
   timeoutMs: number;
 }
 
-/** Where the three systems are. */
+/** Addresses of the three systems. */
 export interface Origins {
   /** Identity provider. */
   authUrl: string;
@@ -50,11 +50,7 @@ export const USER = {
 } satisfies NewUser;
 
 /** The settings with which a client uses the sandbox at these origins. */
-export function settingsFor(
-  config: SandboxConfig,
-  origins: Origins,
-  envFile: string,
-): SandboxSettings {
+function settingsFor(config: SandboxConfig, origins: Origins, envFile: string): SandboxSettings {
   return {
     authUrl: origins.authUrl,
     provider: config.words,
@@ -70,4 +66,29 @@ export function settingsFor(
     refreshSecretHash: "auto",
     timeoutMs: 30_000,
   };
+}
+
+/** The settings of a sandbox, and the temporary folder of their `envFile`, made when first needed. */
+export class SettingsFolder {
+  #folder: string | undefined;
+  #settings: SandboxSettings | undefined;
+
+  settings(config: SandboxConfig, origins: Origins): SandboxSettings {
+    if (this.#settings === undefined) {
+      this.#folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
+      // Shown to users, so with the separator of their system.
+      const separator = Deno.build.os === "windows" ? "\\" : "/";
+      this.#settings = settingsFor(config, origins, `${this.#folder}${separator}.env`);
+    }
+    return this.#settings;
+  }
+
+  async remove(): Promise<void> {
+    const folder = this.#folder;
+    this.#folder = undefined;
+    if (folder === undefined) return;
+    await Deno.remove(folder, { recursive: true }).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
 }

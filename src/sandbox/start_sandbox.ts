@@ -4,20 +4,21 @@ import { type LoopbackServer, serveLoopback } from "./serve_loopback.ts";
 
 const MIB = 1024 * 1024;
 
-/** Largest body of a request to the provider, the portal and the API, which takes uploads. */
+/** Largest request body of the provider, the portal and the API, which accepts uploads. */
 const BODY_LIMITS = [MIB, MIB, 64 * MIB];
 
 const LOOPBACK = ["127.0.0.1", "localhost"];
-// On Windows, variable names ignore case: both names are one variable.
+// Variable names ignore case on Windows, so both names are one variable there.
 const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY", "no_proxy"];
 
 /**
- * Starts identity provider, portal and data platform API on 127.0.0.1, in this process. They answer
- * under the names 127.0.0.1 and localhost only, and take bodies of up to 1 MiB, the API of 64 MiB.
+ * Starts the identity provider, the portal and the data platform API on 127.0.0.1, in this process.
+ * They respond only under the names 127.0.0.1 and localhost, and accept bodies of up to 1 MiB (the
+ * API: 64 MiB).
  *
- * Needs net permission. To read its `settings` also needs write permission, for a temporary folder.
- * Adds loopback to `NO_PROXY` if env permission is given, so that a company proxy does not get
- * these requests; this has no effect if the process has used `fetch` before.
+ * Needs net permission. Reading its `settings` also needs write permission, for a temporary folder.
+ * Adds loopback to `NO_PROXY` if env permission is granted, so that a company proxy does not
+ * intercept these requests; this has no effect if the process has already used `fetch`.
  *
  * @throws {TypeError} An option is unknown or of the wrong type.
  * @throws {RangeError} A number is out of its range.
@@ -30,12 +31,12 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  * await using sandbox = await startSandbox({ accessTokenSeconds: 300 });
  * const session = createSession(sandbox.settings);
  * await session.login();
- * const answer = await session.authFetch("/v1/stations");
- * console.log((await answer.json()).length > 0); // true
+ * const response = await session.authFetch("/v1/stations");
+ * console.log((await response.json()).length > 0); // true
  * ```
  */
 export async function startSandbox(options: StartSandboxOptions = {}): Promise<Sandbox> {
-  const { port: firstPort = 0, ...rest } = options;
+  const { port: firstPort, ...rest } = options;
   const port = checkPort(firstPort);
   checkOptions(rest);
   bypassProxyForLoopback();
@@ -44,7 +45,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The servers start first: their ports are part of the settings and of each token's issuer.
+  // The servers start first, because their ports are part of the settings and of each token's issuer.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);
@@ -68,13 +69,12 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   return sandbox;
 }
 
-/** Adds loopback to the hosts that are reached without a proxy, and keeps the others. */
+/** Adds loopback to the hosts that bypass the proxy. */
 function bypassProxyForLoopback(): void {
   for (const variable of NO_PROXY_NAMES) {
     if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") continue;
-    const listed = (Deno.env.get(variable) ?? "").split(",").map((host) => host.trim())
-      .filter((host) => host !== "");
-    const missing = LOOPBACK.filter((host) => !listed.includes(host));
-    if (missing.length > 0) Deno.env.set(variable, [...listed, ...missing].join(","));
+    const listed = (Deno.env.get(variable) ?? "").split(",").map((host) => host.trim());
+    const hosts = new Set([...listed.filter((host) => host !== ""), ...LOOPBACK]);
+    Deno.env.set(variable, [...hosts].join(","));
   }
 }

@@ -127,7 +127,7 @@ export async function readClipboard(page: Page): Promise<string> {
 /** Opens the user menu at the upper right and chooses one of its items. */
 export async function chooseFromMenu(page: Page, item: "Copy Token" | "Sign out"): Promise<void> {
   await page.getByRole("button", { name: "User menu" }).click();
-  await page.getByRole("menuitem", { name: item }).click();
+  await page.getByRole("button", { name: item }).click();
 }
 
 /** Does what a person does for a portal token: log in, "Copy Token", and paste. */

@@ -47,7 +47,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await check("signed in");
         await page.getByRole("button", { name: "User menu" }).focus();
         await page.keyboard.press("Enter");
-        await page.getByRole("menu").waitFor();
+        await page.getByRole("button", { name: "Copy Token" }).waitFor();
         await check("menu open");
         await page.keyboard.press("Escape");
         await setClipboard(page, "denied");
@@ -59,10 +59,10 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
         await check("copied");
         await page.getByRole("link", { name: "Messages" }).click();
-        await page.getByText("Nothing was sent to you yet.").waitFor();
+        await page.getByText("No messages yet.").waitFor();
         await check("no messages");
         await assertRejects(() => createSession(sandbox.settings).login(), ChallengeError);
-        await page.getByRole("link", { name: "Look for new messages" }).click();
+        await page.getByRole("link", { name: "Check for new messages" }).click();
         await page.getByText(sandbox.codes[0]?.code ?? "").waitFor();
         await check("a message");
         await page.getByRole("link", { name: "Authenticator" }).click();
@@ -70,7 +70,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await check("authenticator");
         await page.getByLabel("Secret, or otpauth address").fill("not a secret");
         await page.getByRole("button", { name: "Set up" }).click();
-        await page.getByText("This is no secret of an authenticator").waitFor();
+        await page.getByText("This is not a secret of an authenticator").waitFor();
         await check("not set up");
         await page.getByRole("link", { name: "Data sets" }).click();
         await chooseFromMenu(page, "Sign out");

@@ -2,14 +2,14 @@
  * The sandbox on its own, without the client: its identity provider, its data API and, in `portal/`,
  * its portal answer as the API document says.
  */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } from "npm:jose@^6";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { createLocalJWKSet, errors, jwtVerify } from "npm:jose@^6";
 import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
-import { ACCOUNT, callApi, logIn, sandboxAt } from "./requests.ts";
+import { ACCOUNT, callApi, logIn, sandboxAt, sandboxTest } from "./requests.ts";
 
-Deno.test("access token verifies against the served key set and carries the claims", async () => {
-  const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 300 });
-  await using _ = sandbox;
+sandboxTest("access token verifies against the served key set and carries the claims", {
+  accessTokenSeconds: 300,
+}, async ({ sandbox, clock }) => {
   const { AccessToken } = await logIn(sandbox);
   const { clientId, userPoolId } = sandbox.settings;
   const paths = ["/.well-known/jwks.json", `/${userPoolId}/.well-known/jwks.json`];
@@ -43,9 +43,7 @@ Deno.test("access token verifies against the served key set and carries the clai
   assertEquals(sandbox.requests.length, 1);
 });
 
-Deno.test("key set does not verify a token that was changed", async () => {
-  const { sandbox, clock } = sandboxAt();
-  await using _ = sandbox;
+sandboxTest("key set does not verify a token that was changed", {}, async ({ sandbox, clock }) => {
   const { AccessToken } = await logIn(sandbox);
   const [header = "", body = "", signature = ""] = String(AccessToken).split(".");
   const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(body, {
@@ -67,27 +65,17 @@ Deno.test("key set does not verify a token that was changed", async () => {
   assertMatch((await refused.json()).message, /signature/);
 });
 
-Deno.test("portalToken() gives the word bearer and a good access token", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const text = await sandbox.portalToken();
-  assertMatch(text, /^bearer eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
-  const response = await callApi(sandbox, "/v1/whoami", text.slice("bearer ".length));
-  assertEquals((await response.json()).username, "student");
-  assertEquals(sandbox.requests.length, 0);
-});
-
-Deno.test("tokens of one process are signed with one key", async () => {
-  const kids = new Set<string | undefined>();
-  for (let count = 0; count < 2; count++) {
-    const { sandbox } = sandboxAt();
-    const token = await sandbox.portalToken();
-    kids.add(decodeProtectedHeader(token.slice("bearer ".length)).kid);
-    await sandbox.close();
-  }
-  assertEquals(kids.size, 1);
-  assert(!kids.has(undefined));
-});
+sandboxTest(
+  "portalToken() gives the word bearer and a good access token",
+  {},
+  async ({ sandbox }) => {
+    const text = await sandbox.portalToken();
+    assertMatch(text, /^bearer eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
+    const response = await callApi(sandbox, "/v1/whoami", text.slice("bearer ".length));
+    assertEquals((await response.json()).username, "student");
+    assertEquals(sandbox.requests.length, 0);
+  },
+);
 
 Deno.test("TokenIssuer refuses tokens of another issuer or client, though the key is one", async () => {
   const now = (): number => Date.UTC(2025, 5, 1);

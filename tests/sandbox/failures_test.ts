@@ -1,5 +1,14 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { callApi, fault, logIn, loginBody, refreshBody, sandboxAt, send } from "./requests.ts";
+import {
+  callApi,
+  fault,
+  logIn,
+  loginBody,
+  refreshBody,
+  sandboxAt,
+  sandboxTest,
+  send,
+} from "./requests.ts";
 
 Deno.test("failure with a status answers in the shape of the system, so many times", async () => {
   const failures = [{ at: "token" as const, status: 503, times: 2 }];
@@ -14,33 +23,29 @@ Deno.test("failure with a status answers in the shape of the system, so many tim
   assertEquals(failures[0]?.times, 2, "the caller's own list is not touched");
 });
 
-Deno.test("failure gives its own headers and body, and hits one system only", async () => {
-  const { sandbox } = sandboxAt({
-    failures: [{
-      at: "api",
-      status: 429,
-      headers: { "retry-after": "7", "content-type": "text/html" },
-      body: "<h1>busy</h1>",
-    }],
-  });
-  await using _ = sandbox;
+sandboxTest("failure gives its own headers and body, and hits one system only", {
+  failures: [{
+    at: "api",
+    status: 429,
+    headers: { "retry-after": "7", "content-type": "text/html" },
+    body: "<h1>busy</h1>",
+  }],
+}, async ({ sandbox }) => {
   const { AccessToken } = await logIn(sandbox);
   const response = await callApi(sandbox, "/v1/stations", AccessToken);
   assertEquals([response.status, response.headers.get("retry-after")], [429, "7"]);
   assertEquals(await response.text(), "<h1>busy</h1>");
 });
 
-Deno.test("failure with an empty body alone is a 200 without content", async () => {
-  const { sandbox } = sandboxAt({ failures: [{ at: "token", body: "" }] });
-  await using _ = sandbox;
+sandboxTest("failure with an empty body alone is a 200 without content", {
+  failures: [{ at: "token", body: "" }],
+}, async ({ sandbox }) => {
   const request = new Request(sandbox.authUrl, { method: "POST", body: "{}" });
   const response = await sandbox.handle(request);
   assertEquals([response.status, await response.text()], [200, ""]);
 });
 
-Deno.test("failures may be changed at any time and run in order", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
+sandboxTest("failures may be changed at any time and run in order", {}, async ({ sandbox }) => {
   await logIn(sandbox);
   sandbox.failures.push({ at: "token", status: 500, times: 1 }, { at: "token", status: 429 });
   assertEquals((await send(sandbox, loginBody(sandbox))).status, 500);
@@ -49,9 +54,9 @@ Deno.test("failures may be changed at any time and run in order", async () => {
   await logIn(sandbox);
 });
 
-Deno.test('drop "before" loses the request, "during" only its answer', async () => {
-  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
-  await using _ = sandbox;
+sandboxTest('drop "before" loses the request, "during" only its answer', {
+  rotateRefreshTokens: true,
+}, async ({ sandbox }) => {
   const { RefreshToken } = await logIn(sandbox);
   const refresh = () => send(sandbox, refreshBody(sandbox, RefreshToken));
   sandbox.failures.push({ at: "token", drop: "before", times: 1 });
@@ -62,9 +67,9 @@ Deno.test('drop "before" loses the request, "during" only its answer', async () 
   assertEquals(sandbox.requests.map((request) => request.status), [200, 0, 200, 400]);
 });
 
-Deno.test("delayMs ends with the caller's signal, and the request is not processed", async () => {
-  const { sandbox } = sandboxAt({ failures: [{ at: "api", delayMs: 60_000, times: 1 }] });
-  await using _ = sandbox;
+sandboxTest("delayMs ends with the caller's signal, and the request is not processed", {
+  failures: [{ at: "api", delayMs: 60_000, times: 1 }],
+}, async ({ sandbox }) => {
   const { AccessToken } = await logIn(sandbox);
   const stop = new AbortController();
   const call = callApi(sandbox, "/v1/stations", AccessToken, { signal: stop.signal });
@@ -82,8 +87,9 @@ Deno.test("close() ends what is being delayed", async () => {
   await assertRejects(() => logIn(sandbox), TypeError, "the sandbox is closed");
 });
 
-Deno.test("delayMs alone lets the request through", async () => {
-  const { sandbox } = sandboxAt({ failures: [{ at: "token", delayMs: 1 }], latencyMs: 1 });
-  await using _ = sandbox;
+sandboxTest("delayMs alone lets the request through", {
+  failures: [{ at: "token", delayMs: 1 }],
+  latencyMs: 1,
+}, async ({ sandbox }) => {
   assert((await logIn(sandbox)).AccessToken);
 });

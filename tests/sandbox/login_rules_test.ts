@@ -1,6 +1,15 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
-import { fault, hash, logIn, loginBody, refreshBody, sandboxAt, send } from "./requests.ts";
+import {
+  fault,
+  hash,
+  logIn,
+  loginBody,
+  refreshBody,
+  sandboxAt,
+  sandboxTest,
+  send,
+} from "./requests.ts";
 
 const WRONG = "400 NotAuthorizedException: Incorrect username or password.";
 const LOCKED = "400 NotAuthorizedException: Password attempts exceeded";
@@ -10,44 +19,46 @@ async function attempt(sandbox: Sandbox, password: string): Promise<string> {
   return answer.status === 200 ? "200" : fault(answer);
 }
 
-Deno.test("lockoutAfter locks for twice as long after each further failure", async () => {
-  const { sandbox, clock } = sandboxAt({ lockoutAfter: 2 });
-  await using _ = sandbox;
-  const right = sandbox.settings.password;
-  assertEquals(await attempt(sandbox, "no"), WRONG);
-  assertEquals(await attempt(sandbox, "no"), WRONG);
-  for (const seconds of [1, 2, 4, 8]) {
-    clock.advance(seconds - 0.001);
-    assertEquals(await attempt(sandbox, right), LOCKED);
-    clock.advance(0.001);
+sandboxTest(
+  "lockoutAfter locks for twice as long after each further failure",
+  { lockoutAfter: 2 },
+  async ({ sandbox, clock }) => {
+    const right = sandbox.settings.password;
     assertEquals(await attempt(sandbox, "no"), WRONG);
-  }
-  clock.advance(16);
-  assertEquals(await attempt(sandbox, right), "200");
-  assertEquals(await attempt(sandbox, "no"), WRONG);
-  assertEquals(await attempt(sandbox, right), "200");
-});
-
-Deno.test("lockoutAfter never locks for more than 15 minutes", async () => {
-  const { sandbox, clock } = sandboxAt({ lockoutAfter: 1 });
-  await using _ = sandbox;
-  for (let failures = 0; failures < 20; failures++) {
     assertEquals(await attempt(sandbox, "no"), WRONG);
-    clock.advance(900);
-  }
-  assertEquals(await attempt(sandbox, sandbox.settings.password), "200");
-});
+    for (const seconds of [1, 2, 4, 8]) {
+      clock.advance(seconds - 0.001);
+      assertEquals(await attempt(sandbox, right), LOCKED);
+      clock.advance(0.001);
+      assertEquals(await attempt(sandbox, "no"), WRONG);
+    }
+    clock.advance(16);
+    assertEquals(await attempt(sandbox, right), "200");
+    assertEquals(await attempt(sandbox, "no"), WRONG);
+    assertEquals(await attempt(sandbox, right), "200");
+  },
+);
 
-Deno.test("without lockoutAfter nobody is locked", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
+sandboxTest(
+  "lockoutAfter never locks for more than 15 minutes",
+  { lockoutAfter: 1 },
+  async ({ sandbox, clock }) => {
+    for (let failures = 0; failures < 20; failures++) {
+      assertEquals(await attempt(sandbox, "no"), WRONG);
+      clock.advance(900);
+    }
+    assertEquals(await attempt(sandbox, sandbox.settings.password), "200");
+  },
+);
+
+sandboxTest("without lockoutAfter nobody is locked", {}, async ({ sandbox }) => {
   for (let failures = 0; failures < 30; failures++) await attempt(sandbox, "no");
   assertEquals(await attempt(sandbox, sandbox.settings.password), "200");
 });
 
-Deno.test("throttlePerSecond refuses what is over the limit in any one second", async () => {
-  const { sandbox, clock } = sandboxAt({ throttlePerSecond: 2 });
-  await using _ = sandbox;
+sandboxTest("throttlePerSecond refuses what is over the limit in any one second", {
+  throttlePerSecond: 2,
+}, async ({ sandbox, clock }) => {
   const { RefreshToken } = await logIn(sandbox);
   const refresh = async (): Promise<string> => {
     const answer = await send(sandbox, refreshBody(sandbox, RefreshToken));
@@ -61,27 +72,29 @@ Deno.test("throttlePerSecond refuses what is over the limit in any one second", 
   assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
 });
 
-Deno.test("addUser adds users who can log in, or are refused by their status", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const login = async (username: string): Promise<string> => {
-    const parameters = {
-      USERNAME: username,
-      PASSWORD: "Other-1",
-      SECRET_HASH: hash(sandbox, username),
+sandboxTest(
+  "addUser adds users who can log in, or are refused by their status",
+  {},
+  async ({ sandbox }) => {
+    const login = async (username: string): Promise<string> => {
+      const parameters = {
+        USERNAME: username,
+        PASSWORD: "Other-1",
+        SECRET_HASH: hash(sandbox, username),
+      };
+      const answer = await send(sandbox, loginBody(sandbox, parameters));
+      return answer.status === 200 ? "200" : fault(answer);
     };
-    const answer = await send(sandbox, loginBody(sandbox, parameters));
-    return answer.status === 200 ? "200" : fault(answer);
-  };
-  sandbox.addUser({ username: "good", password: "Other-1" });
-  sandbox.addUser({ username: "new", password: "Other-1", status: "unconfirmed" });
-  sandbox.addUser({ username: "old", password: "Other-1", status: "reset-required" });
-  assertEquals(await login("good"), "200");
-  assertMatch(await login("new"), /^400 UserNotConfirmedException/);
-  assertMatch(await login("old"), /^400 PasswordResetRequiredException/);
-  assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "is taken");
-  assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
-});
+    sandbox.addUser({ username: "good", password: "Other-1" });
+    sandbox.addUser({ username: "new", password: "Other-1", status: "unconfirmed" });
+    sandbox.addUser({ username: "old", password: "Other-1", status: "reset-required" });
+    assertEquals(await login("good"), "200");
+    assertMatch(await login("new"), /^400 UserNotConfirmedException/);
+    assertMatch(await login("old"), /^400 PasswordResetRequiredException/);
+    assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "is taken");
+    assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
+  },
+);
 
 Deno.test("aliasSignIn wants an e-mail of each user", () => {
   const { sandbox } = sandboxAt({ aliasSignIn: true });

@@ -9,7 +9,7 @@ import {
   logIn,
   loginBody,
   refreshBody,
-  sandboxAt,
+  sandboxTest,
   send,
   vendorHeaders,
 } from "./requests.ts";
@@ -26,22 +26,22 @@ function getTokens(sandbox: Sandbox, token: unknown, fields: Body = {}): Promise
   return send(sandbox, body, { headers: vendorHeaders("GetTokensFromRefreshToken") });
 }
 
-Deno.test("refresh token is good until the days since the login are over", async () => {
-  const { sandbox, clock } = sandboxAt({ refreshDays: 2 });
-  await using _ = sandbox;
-  const { RefreshToken } = await logIn(sandbox);
-  clock.advance(2 * DAY - 1);
-  assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
-  clock.advance(1);
-  assertEquals(
-    fault(await refresh(sandbox, RefreshToken)),
-    "400 NotAuthorizedException: Refresh Token has expired",
-  );
-});
+sandboxTest(
+  "refresh token is good until the days since the login are over",
+  { refreshDays: 2 },
+  async ({ sandbox, clock }) => {
+    const { RefreshToken } = await logIn(sandbox);
+    clock.advance(2 * DAY - 1);
+    assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
+    clock.advance(1);
+    assertEquals(
+      fault(await refresh(sandbox, RefreshToken)),
+      "400 NotAuthorizedException: Refresh Token has expired",
+    );
+  },
+);
 
-Deno.test("refresh keeps the time of the login in auth_time", async () => {
-  const { sandbox, clock } = sandboxAt();
-  await using _ = sandbox;
+sandboxTest("refresh keeps the time of the login in auth_time", {}, async ({ sandbox, clock }) => {
   const first = await logIn(sandbox);
   const loggedIn = clock.now() / 1000;
   clock.advance(DAY);
@@ -51,21 +51,26 @@ Deno.test("refresh keeps the time of the login in auth_time", async () => {
   assertEquals(claims.origin_jti, decodeJwt(String(first.AccessToken)).origin_jti);
 });
 
-Deno.test("refresh refuses unknown, missing and revoked tokens by name", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const { RefreshToken, AccessToken } = await logIn(sandbox);
-  const invalid = "400 NotAuthorizedException: Invalid Refresh Token";
-  assertEquals(fault(await refresh(sandbox, AccessToken)), invalid);
-  assertEquals(fault(await refresh(sandbox, `${RefreshToken}x`)), invalid);
-  assertMatch(fault(await refresh(sandbox, undefined)), /Missing required parameter REFRESH_TOKEN/);
-  sandbox.revokeRefreshTokens();
-  assertEquals(
-    fault(await refresh(sandbox, RefreshToken)),
-    "400 NotAuthorizedException: Refresh Token has been revoked",
-  );
-  assertEquals((await refresh(sandbox, (await logIn(sandbox)).RefreshToken)).status, 200);
-});
+sandboxTest(
+  "refresh refuses unknown, missing and revoked tokens by name",
+  {},
+  async ({ sandbox }) => {
+    const { RefreshToken, AccessToken } = await logIn(sandbox);
+    const invalid = "400 NotAuthorizedException: Invalid Refresh Token";
+    assertEquals(fault(await refresh(sandbox, AccessToken)), invalid);
+    assertEquals(fault(await refresh(sandbox, `${RefreshToken}x`)), invalid);
+    assertMatch(
+      fault(await refresh(sandbox, undefined)),
+      /Missing required parameter REFRESH_TOKEN/,
+    );
+    sandbox.revokeRefreshTokens();
+    assertEquals(
+      fault(await refresh(sandbox, RefreshToken)),
+      "400 NotAuthorizedException: Refresh Token has been revoked",
+    );
+    assertEquals((await refresh(sandbox, (await logIn(sandbox)).RefreshToken)).status, 200);
+  },
+);
 
 const HASH_RULES: ["optional" | "required" | "forbidden", boolean[]][] = [
   // Accepted: without a hash, with a right one, with a wrong one.
@@ -75,9 +80,9 @@ const HASH_RULES: ["optional" | "required" | "forbidden", boolean[]][] = [
 ];
 
 for (const [rule, accepted] of HASH_RULES) {
-  Deno.test(`refresh with refreshSecretHash "${rule}" judges SECRET_HASH`, async () => {
-    const { sandbox } = sandboxAt({ refreshSecretHash: rule });
-    await using _ = sandbox;
+  sandboxTest(`refresh with refreshSecretHash "${rule}" judges SECRET_HASH`, {
+    refreshSecretHash: rule,
+  }, async ({ sandbox }) => {
     const { RefreshToken } = await logIn(sandbox);
     const variants = [{}, { SECRET_HASH: hash(sandbox, sandbox.settings.username) }, {
       SECRET_HASH: hash(sandbox, "someone"),
@@ -90,9 +95,9 @@ for (const [rule, accepted] of HASH_RULES) {
   });
 }
 
-Deno.test("aliasSignIn hashes the e-mail on login and the provider's name on refresh", async () => {
-  const { sandbox } = sandboxAt({ aliasSignIn: true });
-  await using _ = sandbox;
+sandboxTest("aliasSignIn hashes the e-mail on login and the provider's name on refresh", {
+  aliasSignIn: true,
+}, async ({ sandbox }) => {
   const { username } = sandbox.settings;
   assertMatch(username, /@/);
   const { AccessToken, RefreshToken } = await logIn(sandbox);
@@ -109,9 +114,10 @@ Deno.test("aliasSignIn hashes the e-mail on login and the provider's name on ref
 });
 
 for (const rotateRefreshTokens of [true, "initiate-auth"] as const) {
-  Deno.test(`rotateRefreshTokens ${rotateRefreshTokens} replaces the token at once`, async () => {
-    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, refreshDays: 1 });
-    await using _ = sandbox;
+  sandboxTest(`rotateRefreshTokens ${rotateRefreshTokens} replaces the token at once`, {
+    rotateRefreshTokens,
+    refreshDays: 1,
+  }, async ({ sandbox, clock }) => {
     const first = await logIn(sandbox);
     clock.advance(DAY / 2);
     const second = await refresh(sandbox, first.RefreshToken);
@@ -127,17 +133,18 @@ for (const rotateRefreshTokens of [true, "initiate-auth"] as const) {
   });
 }
 
-Deno.test("rotation lets exactly one of two refreshes at once succeed", async () => {
-  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
-  await using _ = sandbox;
+sandboxTest("rotation lets exactly one of two refreshes at once succeed", {
+  rotateRefreshTokens: true,
+}, async ({ sandbox }) => {
   const { RefreshToken } = await logIn(sandbox);
   const both = await Promise.all([refresh(sandbox, RefreshToken), refresh(sandbox, RefreshToken)]);
   assertEquals(both.map((answer) => answer.status).sort(), [200, 400]);
 });
 
-Deno.test("graceSeconds keeps a replaced refresh token good for that long, not longer", async () => {
-  const { sandbox, clock } = sandboxAt({ rotateRefreshTokens: true, graceSeconds: 10 });
-  await using _ = sandbox;
+sandboxTest("graceSeconds keeps a replaced refresh token good for that long, not longer", {
+  rotateRefreshTokens: true,
+  graceSeconds: 10,
+}, async ({ sandbox, clock }) => {
   const { RefreshToken } = await logIn(sandbox);
   assertEquals((await refresh(sandbox, RefreshToken)).status, 200);
   clock.advance(9);
@@ -155,9 +162,10 @@ const ROTATIONS = [["initiate-auth", refresh, /has been revoked/], [
 for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
   const name = `rotateRefreshTokens "${rotateRefreshTokens}"`;
 
-  Deno.test(`${name}: of two successors within the grace only the newest refreshes`, async () => {
-    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
-    await using _ = sandbox;
+  sandboxTest(`${name}: of two successors within the grace only the newest refreshes`, {
+    rotateRefreshTokens,
+    graceSeconds: 10,
+  }, async ({ sandbox, clock }) => {
     const { RefreshToken } = await logIn(sandbox);
     const first = (await use(sandbox, RefreshToken)).result.RefreshToken;
     clock.advance(1);
@@ -173,9 +181,10 @@ for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
     assertEquals((await use(sandbox, fourth.result.RefreshToken)).status, 200);
   });
 
-  Deno.test(`${name}: a fork ends what came of the other successor, too`, async () => {
-    const { sandbox } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
-    await using _ = sandbox;
+  sandboxTest(`${name}: a fork ends what came of the other successor, too`, {
+    rotateRefreshTokens,
+    graceSeconds: 10,
+  }, async ({ sandbox }) => {
     const { RefreshToken } = await logIn(sandbox);
     const child = (await use(sandbox, RefreshToken)).result.RefreshToken;
     const grandchild = (await use(sandbox, child)).result.RefreshToken;
@@ -184,9 +193,10 @@ for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
     assertEquals((await use(sandbox, fork)).status, 200);
   });
 
-  Deno.test(`${name}: a replay after the grace is refused and the newest stays good`, async () => {
-    const { sandbox, clock } = sandboxAt({ rotateRefreshTokens, graceSeconds: 10 });
-    await using _ = sandbox;
+  sandboxTest(`${name}: a replay after the grace is refused and the newest stays good`, {
+    rotateRefreshTokens,
+    graceSeconds: 10,
+  }, async ({ sandbox, clock }) => {
     const { RefreshToken } = await logIn(sandbox);
     const newest = (await use(sandbox, RefreshToken)).result.RefreshToken;
     clock.advance(10);
@@ -195,9 +205,9 @@ for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
   });
 }
 
-Deno.test('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshToken only', async () => {
-  const { sandbox } = sandboxAt({ rotateRefreshTokens: "get-tokens" });
-  await using _ = sandbox;
+sandboxTest('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshToken only', {
+  rotateRefreshTokens: "get-tokens",
+}, async ({ sandbox }) => {
   const { RefreshToken } = await logIn(sandbox);
   assertEquals(
     fault(await refresh(sandbox, RefreshToken)),
@@ -219,12 +229,14 @@ Deno.test('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshTok
   assertEquals(sandbox.requests.at(-1)?.operation, "GetTokensFromRefreshToken");
 });
 
-Deno.test("GetTokensFromRefreshToken without rotation keeps the refresh token", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const { RefreshToken } = await logIn(sandbox);
-  for (const attempt of [1, 2]) {
-    const { status, result } = await getTokens(sandbox, RefreshToken);
-    assertEquals([attempt, status, result.RefreshToken], [attempt, 200, undefined]);
-  }
-});
+sandboxTest(
+  "GetTokensFromRefreshToken without rotation keeps the refresh token",
+  {},
+  async ({ sandbox }) => {
+    const { RefreshToken } = await logIn(sandbox);
+    for (const attempt of [1, 2]) {
+      const { status, result } = await getTokens(sandbox, RefreshToken);
+      assertEquals([attempt, status, result.RefreshToken], [attempt, 200, undefined]);
+    }
+  },
+);

@@ -19,6 +19,19 @@ export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clo
   return { sandbox: createSandbox({ now: clock.now, ...options }), clock };
 }
 
+/** Registers a test with a sandbox without ports, which is closed afterwards. */
+export function sandboxTest(
+  name: string,
+  options: SandboxOptions,
+  test: (world: { sandbox: Sandbox; clock: Clock }) => void | Promise<void>,
+): void {
+  Deno.test(name, async () => {
+    const world = sandboxAt(options);
+    await using _ = world.sandbox;
+    await test(world);
+  });
+}
+
 export type Body = Record<string, unknown>;
 
 export interface Answer {
@@ -119,22 +132,21 @@ export function callApi(
   return sandbox.handle(new Request(sandbox.apiUrl + path, { ...init, headers }));
 }
 
+/** A header that browsers send with a request from the portal's own pages. */
+export const SAME_SITE = { "sec-fetch-site": "same-origin" };
+
 /** Sends the login form of the portal, without a port. */
 export function signIn(sandbox: Sandbox, username: string, password: string): Promise<Response> {
+  const body = new URLSearchParams({ username, password });
   return sandbox.handle(
-    new Request(`${sandbox.portalUrl}/login`, {
-      method: "POST",
-      headers: { "sec-fetch-site": "same-origin" },
-      body: new URLSearchParams({ username, password }),
-    }),
+    new Request(`${sandbox.portalUrl}/login`, { method: "POST", headers: SAME_SITE, body }),
   );
 }
 
-/** Signs in to the portal and gives the cookie of the session. */
+/** Signs in to the portal and returns the session's cookie. */
 export async function portalCookie(
   sandbox: Sandbox,
-  username: string,
-  password: string,
+  { username, password }: { username: string; password: string } = sandbox.settings,
 ): Promise<string> {
   const { headers } = await signIn(sandbox, username, password);
   return (headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";

@@ -11,6 +11,7 @@ import {
   portalCookie,
   refreshBody,
   sandboxAt,
+  sandboxTest,
   send,
 } from "./requests.ts";
 
@@ -29,15 +30,14 @@ async function tryPortal(sandbox: Sandbox, cookie: string): Promise<number> {
   return (await sandbox.handle(new Request(sandbox.portalUrl, { headers: { cookie } }))).status;
 }
 
-Deno.test("signOutEverywhere() ends all sessions so far, and no later ones", async () => {
-  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
-  await using _ = sandbox;
-  const { username, password } = sandbox.settings;
+sandboxTest("signOutEverywhere() ends all sessions so far, and no later ones", {
+  rotateRefreshTokens: true,
+}, async ({ sandbox }) => {
   const first = await logIn(sandbox);
   const second = await logIn(sandbox);
   const rotated = await send(sandbox, refreshBody(sandbox, second.RefreshToken));
   const portalToken = (await sandbox.portalToken()).replace("bearer ", "");
-  const cookie = await portalCookie(sandbox, username, password);
+  const cookie = await portalCookie(sandbox);
   sandbox.signOutEverywhere();
   for (const { AccessToken, RefreshToken } of [first, rotated.result]) {
     assertEquals(await tryRefresh(sandbox, RefreshToken), REVOKED);
@@ -49,13 +49,13 @@ Deno.test("signOutEverywhere() ends all sessions so far, and no later ones", asy
   const { AccessToken, RefreshToken } = await logIn(sandbox);
   assertEquals(await tryApi(sandbox, AccessToken), 200);
   assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
-  assertEquals(await tryPortal(sandbox, await portalCookie(sandbox, username, password)), 200);
+  assertEquals(await tryPortal(sandbox, await portalCookie(sandbox)), 200);
 });
 
 for (const aliasSignIn of [false, true]) {
-  Deno.test(`signOutEverywhere(username) ends nobody else's, aliasSignIn ${aliasSignIn}`, async () => {
-    const { sandbox } = sandboxAt({ aliasSignIn });
-    await using _ = sandbox;
+  sandboxTest(`signOutEverywhere(username) ends nobody else's, aliasSignIn ${aliasSignIn}`, {
+    aliasSignIn,
+  }, async ({ sandbox }) => {
     const other = { username: "ada", password: "Other-1", email: "ada@sandbox.example" };
     sandbox.addUser(other);
     const otherName = aliasSignIn ? other.email : other.username;
@@ -66,9 +66,8 @@ for (const aliasSignIn of [false, true]) {
     };
     const mine = await logIn(sandbox);
     const theirs = (await send(sandbox, loginBody(sandbox, parameters))).result;
-    const { username, password } = sandbox.settings;
-    const myCookie = await portalCookie(sandbox, username, password);
-    const theirCookie = await portalCookie(sandbox, otherName, other.password);
+    const myCookie = await portalCookie(sandbox);
+    const theirCookie = await portalCookie(sandbox, { ...other, username: otherName });
     sandbox.signOutEverywhere(otherName);
     assertEquals(await tryRefresh(sandbox, theirs.RefreshToken), REVOKED);
     assertEquals(await tryApi(sandbox, theirs.AccessToken), 401);

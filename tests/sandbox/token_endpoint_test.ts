@@ -7,42 +7,46 @@ import {
   logIn,
   loginBody,
   refreshBody,
-  sandboxAt,
+  sandboxTest,
   send,
   vendorHeaders,
 } from "./requests.ts";
 
-Deno.test("token endpoint answers a login as section 2.2 prints it", async () => {
-  const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 600 });
-  await using _ = sandbox;
-  const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
-  assertEquals(status, 200);
-  assertEquals(Object.keys(body).sort(), ["AuthenticationResult", "ChallengeParameters"]);
-  assertEquals(body.ChallengeParameters, {});
-  assertEquals(Object.keys(result), [
-    "AccessToken",
-    "ExpiresIn",
-    "IdToken",
-    "RefreshToken",
-    "TokenType",
-  ]);
-  assertEquals([result.ExpiresIn, result.TokenType], [600, "Bearer"]);
-  assertMatch(String(result.RefreshToken), /^[\w-]{200,}$/);
-  assertEquals(headers.get("content-type"), "application/x-vendor-json-1.1");
-  assertMatch(headers.get("x-amzn-requestid") ?? "", /^[0-9a-f-]{36}$/);
-  assertEquals(headers.get("date"), new Date(clock.now()).toUTCString());
-});
+sandboxTest(
+  "token endpoint answers a login as section 2.2 prints it",
+  { accessTokenSeconds: 600 },
+  async ({ sandbox, clock }) => {
+    const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
+    assertEquals(status, 200);
+    assertEquals(Object.keys(body).sort(), ["AuthenticationResult", "ChallengeParameters"]);
+    assertEquals(body.ChallengeParameters, {});
+    assertEquals(Object.keys(result), [
+      "AccessToken",
+      "ExpiresIn",
+      "IdToken",
+      "RefreshToken",
+      "TokenType",
+    ]);
+    assertEquals([result.ExpiresIn, result.TokenType], [600, "Bearer"]);
+    assertMatch(String(result.RefreshToken), /^[\w-]{200,}$/);
+    assertEquals(headers.get("content-type"), "application/x-vendor-json-1.1");
+    assertMatch(headers.get("x-amzn-requestid") ?? "", /^[0-9a-f-]{36}$/);
+    assertEquals(headers.get("date"), new Date(clock.now()).toUTCString());
+  },
+);
 
-Deno.test("token endpoint answers a refresh with a new access token and no refresh token", async () => {
-  const { sandbox, clock } = sandboxAt();
-  await using _ = sandbox;
-  const first = await logIn(sandbox);
-  clock.advance(60);
-  const { status, result } = await send(sandbox, refreshBody(sandbox, first.RefreshToken));
-  assertEquals(status, 200);
-  assertNotEquals(result.AccessToken, first.AccessToken);
-  assertEquals(Object.keys(result), ["AccessToken", "ExpiresIn", "IdToken", "TokenType"]);
-});
+sandboxTest(
+  "token endpoint answers a refresh with a new access token and no refresh token",
+  {},
+  async ({ sandbox, clock }) => {
+    const first = await logIn(sandbox);
+    clock.advance(60);
+    const { status, result } = await send(sandbox, refreshBody(sandbox, first.RefreshToken));
+    assertEquals(status, 200);
+    assertNotEquals(result.AccessToken, first.AccessToken);
+    assertEquals(Object.keys(result), ["AccessToken", "ExpiresIn", "IdToken", "TokenType"]);
+  },
+);
 
 type Change = { body?: Body | string; path?: string; method?: string; headers?: Body };
 
@@ -78,9 +82,7 @@ const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
 ];
 
 for (const [what, change, expected] of ENVELOPE_FAULTS) {
-  Deno.test(`token endpoint refuses ${what}`, async () => {
-    const { sandbox } = sandboxAt();
-    await using _ = sandbox;
+  sandboxTest(`token endpoint refuses ${what}`, {}, async ({ sandbox }) => {
     const { body = loginBody(sandbox), headers, ...rest } = change;
     const answer = await send(sandbox, body, {
       ...rest,
@@ -179,9 +181,7 @@ const BODY_FAULTS: [string, Body, Body, string][] = [
 ];
 
 for (const [what, fields, parameters, expected] of BODY_FAULTS) {
-  Deno.test(`token endpoint refuses a login with ${what}`, async () => {
-    const { sandbox } = sandboxAt();
-    await using _ = sandbox;
+  sandboxTest(`token endpoint refuses a login with ${what}`, {}, async ({ sandbox }) => {
     assertEquals(
       fault(await send(sandbox, { ...loginBody(sandbox, parameters), ...fields })),
       expected,
@@ -189,56 +189,64 @@ for (const [what, fields, parameters, expected] of BODY_FAULTS) {
   });
 }
 
-Deno.test("token endpoint does not tell an unknown user from a wrong password", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const nobody = { USERNAME: "nobody", SECRET_HASH: hash(sandbox, "nobody") };
-  assertEquals(
-    fault(await send(sandbox, loginBody(sandbox, nobody))),
-    "400 NotAuthorizedException: Incorrect username or password.",
-  );
-});
+sandboxTest(
+  "token endpoint does not tell an unknown user from a wrong password",
+  {},
+  async ({ sandbox }) => {
+    const nobody = { USERNAME: "nobody", SECRET_HASH: hash(sandbox, "nobody") };
+    assertEquals(
+      fault(await send(sandbox, loginBody(sandbox, nobody))),
+      "400 NotAuthorizedException: Incorrect username or password.",
+    );
+  },
+);
 
-Deno.test("token endpoint with aws words wants those words and no user pool", async () => {
-  const { sandbox } = sandboxAt({ words: "aws" });
-  await using _ = sandbox;
-  assertEquals(sandbox.settings.provider, "aws");
-  const headers = awsHeaders();
-  const body = { ...loginBody(sandbox), UserPoolId: undefined };
-  const { status, headers: answered } = await send(sandbox, body, { headers });
-  assertEquals([status, answered.get("content-type")], [200, "application/x-amz-json-1.1"]);
-  assertEquals((await send(sandbox, { ...body, UserPoolId: "any" }, { headers })).status, 200);
-  assertEquals((await send(sandbox, loginBody(sandbox))).status, 400);
-});
+sandboxTest(
+  "token endpoint with aws words wants those words and no user pool",
+  { words: "aws" },
+  async ({ sandbox }) => {
+    assertEquals(sandbox.settings.provider, "aws");
+    const headers = awsHeaders();
+    const body = { ...loginBody(sandbox), UserPoolId: undefined };
+    const { status, headers: answered } = await send(sandbox, body, { headers });
+    assertEquals([status, answered.get("content-type")], [200, "application/x-amz-json-1.1"]);
+    assertEquals((await send(sandbox, { ...body, UserPoolId: "any" }, { headers })).status, 200);
+    assertEquals((await send(sandbox, loginBody(sandbox))).status, 400);
+  },
+);
 
-Deno.test("token endpoint of a public client takes no SECRET_HASH", async () => {
-  const { sandbox } = sandboxAt({ clientSecret: false });
-  await using _ = sandbox;
-  assertEquals(sandbox.settings.clientSecret, "");
-  const without = loginBody(sandbox, { SECRET_HASH: undefined });
-  assertEquals((await send(sandbox, without)).status, 200);
-  assertMatch(fault(await send(sandbox, loginBody(sandbox))), /Unable to verify secret hash/);
-});
+sandboxTest(
+  "token endpoint of a public client takes no SECRET_HASH",
+  { clientSecret: false },
+  async ({ sandbox }) => {
+    assertEquals(sandbox.settings.clientSecret, "");
+    const without = loginBody(sandbox, { SECRET_HASH: undefined });
+    assertEquals((await send(sandbox, without)).status, 200);
+    assertMatch(fault(await send(sandbox, loginBody(sandbox))), /Unable to verify secret hash/);
+  },
+);
 
-Deno.test("requests lists what the token endpoint received, without anything secret", async () => {
-  const { sandbox, clock } = sandboxAt();
-  await using _ = sandbox;
-  const { RefreshToken } = await logIn(sandbox);
-  clock.advance(5);
-  await send(sandbox, refreshBody(sandbox, RefreshToken));
-  await send(sandbox, refreshBody(sandbox, "unknown"));
-  await send(sandbox, "PASSWORD=oops", { headers: { "x-vendor-target": `x.${RefreshToken}` } });
-  await send(sandbox, { ...loginBody(sandbox), AuthFlow: sandbox.settings.password });
-  const operation = "InitiateAuth";
-  const start = new Date(clock.now() - 5000);
-  const at = new Date(clock.now());
-  assertEquals([...sandbox.requests], [
-    { operation, authFlow: "USER_PASSWORD_AUTH", status: 200, at: start },
-    { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 200, at },
-    { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 400, at },
-    { operation: "unknown", status: 400, at },
-    { operation, status: 400, at },
-  ]);
-  const text = JSON.stringify(sandbox.requests);
-  assert(!text.includes(sandbox.settings.password) && !text.includes(String(RefreshToken)));
-});
+sandboxTest(
+  "requests lists what the token endpoint received, without anything secret",
+  {},
+  async ({ sandbox, clock }) => {
+    const { RefreshToken } = await logIn(sandbox);
+    clock.advance(5);
+    await send(sandbox, refreshBody(sandbox, RefreshToken));
+    await send(sandbox, refreshBody(sandbox, "unknown"));
+    await send(sandbox, "PASSWORD=oops", { headers: { "x-vendor-target": `x.${RefreshToken}` } });
+    await send(sandbox, { ...loginBody(sandbox), AuthFlow: sandbox.settings.password });
+    const operation = "InitiateAuth";
+    const start = new Date(clock.now() - 5000);
+    const at = new Date(clock.now());
+    assertEquals([...sandbox.requests], [
+      { operation, authFlow: "USER_PASSWORD_AUTH", status: 200, at: start },
+      { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 200, at },
+      { operation, authFlow: "REFRESH_TOKEN_AUTH", status: 400, at },
+      { operation: "unknown", status: 400, at },
+      { operation, status: 400, at },
+    ]);
+    const text = JSON.stringify(sandbox.requests);
+    assert(!text.includes(sandbox.settings.password) && !text.includes(String(RefreshToken)));
+  },
+);

@@ -1,55 +1,45 @@
 /**
- * The data platform API of the sandbox: its routes, its made-up weather and its downloads. It may
- * import the identity provider, which checks its tokens, and what the provider may import; never the
- * portal.
+ * The data platform API of the sandbox: its routes, its made-up weather and its downloads. Its tokens
+ * are checked by the identity provider.
  *
  * @module
  */
 import { Hono, type MiddlewareHandler } from "npm:hono@^4";
 import type { Downloads } from "./downloads.ts";
-import { fileAnswer, type FileContent } from "./files.ts";
-import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
-import {
-  observationPage,
-  observationParquet,
-  observationText,
-  PARAMETERS,
-  QueryError,
-} from "./observations.ts";
+import { fileResponse } from "./files.ts";
+import { type Failure, serveOrFail } from "../failures.ts";
+import { observationPage, observationText, PARAMETERS, QueryError } from "./observations.ts";
 import type { SandboxConfig } from "../options.ts";
 import { addRecord, type ApiRequest } from "../records.ts";
 import { type AccessClaims, type TokenIssuer, TokenRefused } from "../identity_provider/tokens.ts";
-import { temperatureMap } from "./temperature_map.ts";
+import { SAMPLES } from "./samples.ts";
 import { type Station, STATIONS } from "./weather.ts";
 
-/** Name of the platform that the sandbox imitates. */
-export const PLATFORM_NAME = "Weather Data Platform";
-
-/** Data sets to list in the portal. */
-export const DATASETS: { name: string; description: string; path: string }[] = [
+/** The data sets that the portal lists. */
+export const DATASETS: readonly { name: string; description: string; path: string }[] = [
   {
     name: "Stations",
-    description: "Six weather stations: place, position and elevation.",
+    description: "Six weather stations: name, position and elevation.",
     path: "/v1/stations",
   },
   {
     name: "Hourly observations",
-    description: "Temperature, rain, wind and pressure of 2025, hour by hour, in pages.",
+    description: "Temperature, rain, wind and pressure for each hour of 2025, in pages.",
     path: "/v1/stations/gull-harbor/observations",
   },
   {
     name: "Observations as CSV",
-    description: "The same rows as one text file for a table program or a data frame.",
+    description: "The same rows as one text file for a spreadsheet or a data frame.",
     path: "/v1/stations/gull-harbor/observations.csv",
   },
   {
     name: "Observations as Parquet",
-    description: "A row group for each month: read a column of a month and leave the rest.",
+    description: "One row group per month: a reader can fetch one column of one month.",
     path: "/v1/stations/gull-harbor/observations.parquet",
   },
   {
     name: "Temperature map",
-    description: "The mean of 2025 between the stations, a GeoTIFF in tiles.",
+    description: "The mean of 2025, interpolated between the stations: a GeoTIFF in tiles.",
     path: "/v1/maps/temperature.tif",
   },
 ];
@@ -64,7 +54,7 @@ export interface DataApiParts {
 }
 
 interface Env {
-  Variables: { claims: AccessClaims; record: ApiRequest };
+  Variables: { claims: AccessClaims };
   Bindings: { record: ApiRequest };
 }
 
@@ -72,47 +62,41 @@ interface Env {
 export function createDataApi(
   parts: DataApiParts,
 ): (request: Request, signal: AbortSignal) => Promise<Response> {
-  const app = createRoutes(parts);
+  const routes = createRoutes(parts);
+  const { failures, requests, config: { latencyMs, now } } = parts;
   return async (request, signal) => {
     const record: ApiRequest = {
       method: request.method,
       path: new URL(request.url).pathname,
       status: 0,
       authorized: false,
-      at: new Date(parts.config.now()),
+      at: new Date(now()),
     };
-    addRecord(parts.requests, record);
-    const failure = takeFailure(parts.failures, "api");
-    await pause(parts.config.latencyMs, signal);
-    const answer = await withFailure(failure, signal, async () => {
-      const own = await app.fetch(request, { record });
-      record.status = own.status;
-      return own;
-    });
-    record.status = answer.status;
-    return answer;
+    addRecord(requests, record);
+    const exchange = { at: "api", failures, latencyMs, signal, record } as const;
+    return await serveOrFail(exchange, async () => await routes.fetch(request, { record }));
   };
 }
 
 function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   const app = new Hono<Env>();
-  let annotations = 0;
-  let uploads = 0;
-  // A reader of parts asks for the same file many times.
-  const files = new Map<string, FileContent>();
-  const made = (name: string, make: () => FileContent): FileContent => {
-    const file = files.get(name) ?? make();
-    files.set(name, file);
-    return file;
-  };
+  let created = 0;
 
   app.get("/health", (context) => context.json({ status: "ok" }));
 
   const authorize: MiddlewareHandler<Env> = async (context, next) => {
-    const token = bearerToken(context.req.header("authorization"));
-    if (!("value" in token)) return unauthorized(token.problem, token.code);
+    const header = context.req.header("authorization");
+    if (header === undefined) return unauthorized("The authorization header is missing");
+    const [scheme, token, ...rest] = header.trim().split(/ +/);
+    if (scheme?.toLowerCase() !== "bearer" || token === undefined || rest.length > 0) {
+      const twice = token?.toLowerCase() === "bearer";
+      const description = twice
+        ? "The authorization header contains bearer twice; remove it from the token"
+        : "The authorization header must be the word bearer and the access token";
+      return unauthorized(description, "invalid_request");
+    }
     try {
-      context.set("claims", await tokens.verify(token.value));
+      context.set("claims", await tokens.verify(token));
     } catch (error) {
       if (error instanceof TokenRefused) return unauthorized(error.message, "invalid_token");
       throw error;
@@ -123,18 +107,11 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   app.use("/", authorize);
   app.use("/v1/*", authorize);
 
-  app.get("/", (context) =>
-    context.json({
-      paths: [
-        "/v1/whoami",
-        "/v1/stations",
-        "/v1/stations/{id}/observations",
-        "/v1/stations/{id}/observations.csv",
-        "/v1/stations/{id}/observations.parquet",
-        "/v1/maps/temperature.tif",
-      ],
-      parameters: PARAMETERS,
-    }));
+  app.get("/", (context) => {
+    const observations = "/v1/stations/{id}/observations";
+    const paths = ["/v1/whoami", "/v1/stations", observations, `${observations}.csv`];
+    return context.json({ paths: [...paths, ...Object.keys(SAMPLES)], parameters: PARAMETERS });
+  });
   app.get("/v1/whoami", (context) => {
     const { username, sub, scope, exp = 0 } = context.get("claims");
     return context.json({ username, sub, scope, expiresAt: new Date(exp * 1000).toISOString() });
@@ -150,32 +127,27 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   app.get("/v1/stations/:id/observations.csv", (context) => {
     const station = findStation(context.req.param("id"));
     const query = new URL(context.req.url).searchParams;
-    const answer = fileAnswer(context.req.raw, observationText(station, query));
-    answer.headers.set("content-disposition", `attachment; filename="${station.id}.csv"`);
-    return answer;
+    const response = fileResponse(context.req.raw, observationText(station, query));
+    response.headers.set("content-disposition", `attachment; filename="${station.id}.csv"`);
+    return response;
   });
-  app.get("/v1/stations/:id/observations.parquet", (context) => {
-    const station = findStation(context.req.param("id"));
-    return fileAnswer(context.req.raw, made(station.id, () => observationParquet(station)));
-  });
-  app.get(
-    "/v1/maps/temperature.tif",
-    (context) => fileAnswer(context.req.raw, made("map", temperatureMap)),
-  );
+  for (const [path, file] of Object.entries(SAMPLES)) {
+    app.get(path, (context) => fileResponse(context.req.raw, file));
+  }
   app.get(
     "/v1/stations/:id/download",
     (context) => context.redirect(downloads.link(findStation(context.req.param("id"))), 302),
   );
   app.post("/v1/annotations", async (context) => {
     const annotation = await readJson(context.req.raw);
-    const id = `annotation-${++annotations}`;
+    const id = `annotation-${++created}`;
     return context.json({ id, by: context.get("claims").username, annotation }, 201);
   });
   app.post("/v1/uploads", async (context) => {
     const bytes = new Uint8Array(await context.req.arrayBuffer());
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     return context.json({
-      id: `upload-${++uploads}`,
+      id: `upload-${++created}`,
       contentType: context.req.header("content-type") ?? null,
       bytes: bytes.length,
       sha256: digest.toHex(),
@@ -183,11 +155,11 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   });
   app.get(
     "/v1/admin/usage",
-    () => problem(403, "forbidden", "This token is good, but its user may not read the usage."),
+    () => problem(403, "forbidden", "The token is valid, but its user may not read the usage."),
   );
 
-  app.notFound((context) =>
-    problem(404, "not_found", `There is nothing at ${context.req.method} ${context.req.path}.`)
+  app.notFound(({ req }) =>
+    problem(404, "not_found", `There is no resource at ${req.method} ${req.path}.`)
   );
   app.onError((error) => {
     if (error instanceof QueryError) return problem(error.status, error.code, error.message);
@@ -196,37 +168,12 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   return app;
 }
 
-function bearerToken(
-  header: string | undefined,
-): { value: string } | { problem: string; code: string | undefined } {
-  if (header === undefined) {
-    return { problem: "The authorization header is missing", code: undefined };
-  }
-  const [scheme, value, ...rest] = header.trim().split(/ +/);
-  if (scheme?.toLowerCase() !== "bearer" || value === undefined) {
-    return {
-      problem: "The authorization header must be the word bearer and the access token",
-      code: "invalid_request",
-    };
-  }
-  if (rest.length > 0) {
-    const twice = value.toLowerCase() === "bearer";
-    return {
-      problem: twice
-        ? "The authorization header says bearer twice; remove it from the token"
-        : "The authorization header has more than one token",
-      code: "invalid_request",
-    };
-  }
-  return { value };
-}
-
-function unauthorized(description: string, code: string | undefined): Response {
-  // RFC 6750: the answer to a request without credentials has no error code.
+/** A 401 as in RFC 6750. Without credentials in the request, it has no error code. */
+function unauthorized(description: string, code?: string): Response {
   const error = code === undefined ? "" : ` error="${code}", error_description="${description}",`;
-  const answer = problem(401, code ?? "unauthorized", `${description}.`);
-  answer.headers.set("www-authenticate", `Bearer${error} realm="data-platform"`);
-  return answer;
+  const response = problem(401, code ?? "unauthorized", `${description}.`);
+  response.headers.set("www-authenticate", `Bearer${error} realm="data-platform"`);
+  return response;
 }
 
 function problem(status: number, error: string, message: string): Response {

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { sameText } from "../identity_provider/client_checks.ts";
-import { fileAnswer } from "./files.ts";
+import { fileResponse } from "./files.ts";
 import { csvTable } from "./observations.ts";
 import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 
 const LIFETIME_SECONDS = 300;
 
-/** Presigned downloads: files on another origin than the API; their URL is all that is needed. */
+/** Presigned downloads: files on another origin than the API, whose URL is the only credential. */
 export class Downloads {
   #key = crypto.randomUUID();
   #origin: string;
@@ -17,21 +17,21 @@ export class Downloads {
     this.#now = now;
   }
 
-  /** A URL with which anybody can download the file of a station for five minutes. */
+  /** A URL that downloads the file of a station for five minutes, without a token. */
   link(station: Station): string {
     const expires = Math.floor(this.#now() / 1000) + LIFETIME_SECONDS;
     const path = `/downloads/${station.id}.csv`;
     return `${this.#origin}${path}?expires=${expires}&signature=${this.#sign(path, expires)}`;
   }
 
-  /** Answers a request for a file, or `undefined` when the path is not one. */
+  /** Responds to a request for a file; `undefined` if the path is not a file's. */
   serve(request: Request): Response | undefined {
     const { pathname, searchParams } = new URL(request.url);
     const id = /^\/downloads\/([a-z-]+)\.csv$/.exec(pathname)?.[1];
     const station = STATIONS.find((each) => each.id === id);
     if (station === undefined) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") return refused(405, "Use GET.");
-    // Real file stores refuse a request with two credentials, too.
+    // Real file stores also refuse a request with two credentials.
     if (request.headers.has("authorization")) {
       return refused(400, "The URL is signed: send it without an authorization header.");
     }
@@ -42,7 +42,7 @@ export class Downloads {
     if (expires * 1000 <= this.#now()) {
       return refused(403, "This URL has expired: ask the API for a new one.");
     }
-    return fileAnswer(request, csvTable(station, { from: DATA_START, to: DATA_END }));
+    return fileResponse(request, csvTable(station, { from: DATA_START, to: DATA_END }));
   }
 
   #sign(path: string, expires: number): string {

@@ -7,9 +7,8 @@ import {
   type Station,
 } from "./weather.ts";
 import type { FileContent } from "./files.ts";
-import { type Column, parquetFile } from "./parquet.ts";
 
-/** A query that the API cannot answer; the message says what is wrong with it. */
+/** A query that the API refuses; the message says what is wrong with it. */
 export class QueryError extends Error {
   override name = "QueryError";
 
@@ -22,7 +21,7 @@ export class QueryError extends Error {
 export interface ObservationPage {
   readonly station: string;
   readonly from: string;
-  /** First instant that is not included. */
+  /** Exclusive. */
   readonly to: string;
   readonly total: number;
   readonly page: number;
@@ -49,16 +48,16 @@ const COLUMNS = [
 const DEFAULT_LIMIT = 1000;
 const LARGEST_LIMIT = 5000;
 
-/** The parameters of observations, for whoever asks the API what there is. The CSV takes the first two. */
+/** Query parameters of observations, listed on the API's start page. The CSV takes the first two. */
 export const PARAMETERS = {
   from: "first hour, such as 2025-06-01 or 2025-06-01T12:00:00Z",
-  to: "first hour that is not included",
-  limit: `rows of a page, 1 to ${LARGEST_LIMIT} (default ${DEFAULT_LIMIT})`,
-  page: "number of the page, from 1 on",
+  to: "end, exclusive",
+  limit: `rows per page, 1 to ${LARGEST_LIMIT} (default ${DEFAULT_LIMIT})`,
+  page: "number of the page, starting at 1",
 };
 
 /**
- * Reads a query, and adds to each error which parameters there are.
+ * Reads a query, and lists the known parameters in each error.
  *
  * @throws {QueryError} A parameter is unknown, given twice or malformed.
  */
@@ -89,7 +88,7 @@ function parseRange(query: URLSearchParams): Range {
 }
 
 /**
- * Answers `from`, `to`, `limit` and `page`.
+ * Responds to `from`, `to`, `limit` and `page`.
  *
  * @throws {QueryError} A parameter is unknown or malformed, or the page does not exist.
  */
@@ -122,7 +121,7 @@ function pageOf(station: Station, url: URL): ObservationPage {
 }
 
 /**
- * Answers `from` and `to` with comma-separated text.
+ * Responds to `from` and `to` with comma-separated text.
  *
  * @throws {QueryError} A parameter is unknown or malformed.
  */
@@ -139,20 +138,6 @@ export function csvTable(station: Station, range: Range): FileContent {
   }
   const bytes = new TextEncoder().encode(lines.join("\n") + "\n");
   return { type: "text/csv; charset=utf-8", bytes };
-}
-
-/** The observations of the year as a Parquet file with a row group for each month. */
-export function observationParquet(station: Station): FileContent {
-  const columns = COLUMNS.map((name): Column => {
-    if (name === "time") return { name, type: "timestamp" };
-    return { name, type: name === "windDirectionDeg" ? "int32" : "double" };
-  });
-  const months = Array.from({ length: 12 }, (_, month) => {
-    const hours = [...hoursBetween(Date.UTC(2025, month), Date.UTC(2025, month + 1))];
-    const rows = hours.map((time) => ({ ...observe(station.id, time), time }));
-    return COLUMNS.map((name) => rows.map((row) => row[name]));
-  });
-  return { type: "application/vnd.apache.parquet", bytes: parquetFile(columns, months) };
 }
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
@@ -172,7 +157,7 @@ function instant(query: URLSearchParams, name: string): number | undefined {
   return time;
 }
 
-/** Of a day that a month has not, such as 30 February, the runtime makes a day of the next month. */
+/** `Date.parse` accepts days that do not exist, such as 30 February, and rolls them over. */
 function exists(day: string): boolean {
   const time = Date.parse(`${day}T00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);

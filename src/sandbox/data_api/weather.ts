@@ -1,4 +1,4 @@
-/** A weather station. All of this data is made up, for teaching. */
+/** A weather station. All of this data is made up for teaching. */
 export interface Station {
   readonly id: string;
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Station {
   readonly elevationM: number;
 }
 
-/** One hour at one station. The units are in the names. */
+/** One hour at one station. The names contain the units. */
 export interface Observation {
   readonly time: string;
   readonly temperatureC: number;
@@ -20,9 +20,9 @@ export interface Observation {
 interface Climate {
   readonly seed: number;
   readonly meanC: number;
-  /** Half the distance from the coldest to the warmest part of the year. */
+  /** Half the difference between the coldest and the warmest part of the year. */
   readonly seasonC: number;
-  /** Half the distance from night to day. */
+  /** Half the difference between night and day. */
   readonly dayC: number;
   readonly windMs: number;
   /** Share of the time with a rain front, 0 to 1. */
@@ -31,9 +31,9 @@ interface Climate {
 
 const HOUR_MS = 3_600_000;
 
-/** First instant of the data; it covers this one year in UTC. */
+/** Start of the data, which covers one year in UTC. */
 export const DATA_START = Date.UTC(2025, 0, 1);
-/** First instant after the data. */
+/** End of the data, exclusive. */
 export const DATA_END = Date.UTC(2026, 0, 1);
 
 const PLACES: readonly (Station & { climate: Climate })[] = [
@@ -55,7 +55,7 @@ export function* hoursBetween(from: number, to: number): Generator<number> {
 }
 
 /**
- * What was observed at a station in an hour: the same numbers in every run.
+ * The observation of one hour at a station: the same numbers in every run.
  *
  * @throws {RangeError} There is no such station.
  */
@@ -67,7 +67,7 @@ export function observe(stationId: string, time: number): Observation {
   const hour = Math.round((time - DATA_START) / HOUR_MS);
   const day = hour / 24;
 
-  // Weather systems pass in days and are the same at all stations; local weather changes in hours.
+  // Weather systems take days to pass and are the same at all stations; local weather takes hours.
   const system = smooth(1, day / 4);
   const local = smooth(seed, hour / 7);
   const front = smooth(2, day / 2.2) * 0.75 + smooth(seed + 1, hour / 9) * 0.25;
@@ -118,7 +118,7 @@ function place(
   return { id, name, latitude, longitude, elevationM, climate };
 }
 
-/** A number from 0 up to 1 that depends on the seed and the index only. */
+/** A number from 0 up to 1 that depends only on the seed and the index. */
 function random(seed: number, index: number): number {
   let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);

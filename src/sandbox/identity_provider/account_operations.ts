@@ -5,7 +5,7 @@ import { type AccessClaims, ACCOUNT_SCOPE, TokenRefused } from "./tokens.ts";
 import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_format.ts";
 
 /**
- * ConfirmDevice: makes a device known, so that refreshes from it are accepted.
+ * ConfirmDevice: confirms a device, so that refreshes from it are accepted.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -14,7 +14,7 @@ export async function confirmDevice(parts: ProviderParts, body: Fields): Promise
 }
 
 /**
- * GlobalSignOut: ends all logins of a user. The API, which checks signatures only, takes the access
+ * GlobalSignOut: ends all logins of a user. The API checks only signatures, so it accepts their access
  * tokens until they expire.
  *
  * @throws {ServiceError} The request is refused.
@@ -25,8 +25,8 @@ export async function globalSignOut(parts: ProviderParts, body: Fields): Promise
 }
 
 /**
- * RevokeToken: ends the login of a refresh token. A token that is not known, or that ended before,
- * is no error.
+ * RevokeToken: ends the login of a refresh token. A token that is unknown or already revoked is not
+ * an error.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -45,7 +45,7 @@ export function revokeToken({ config, refreshTokens }: ProviderParts, body: Fiel
       "Token revocation is not enabled for this client.",
     );
   }
-  // Access and identity tokens: three parts with points between.
+  // Access and identity tokens are JWTs: three parts separated by dots.
   if (token.split(".").length === 3) {
     throw new ServiceError("UnsupportedTokenTypeException", "Unsupported token type");
   }
@@ -53,7 +53,7 @@ export function revokeToken({ config, refreshTokens }: ProviderParts, body: Fiel
   return {};
 }
 
-/** The user of an access token that is good for operations on the user's own account. */
+/** The user of an access token, if the token permits operations on the user's own account. */
 async function accountOf(parts: ProviderParts, body: Fields): Promise<Account> {
   let claims: AccessClaims;
   try {

@@ -2,9 +2,9 @@ import type { Account } from "../accounts.ts";
 import { authenticationResult } from "./authentication_result.ts";
 import { startLogin } from "./challenges/challenges.ts";
 import { checkClient, checkClientSecret, checkSecretHash } from "./client_checks.ts";
-import { CLIENT_ID, type SandboxConfig, USER_POOL_ID } from "../options.ts";
+import { CLIENT_ID, USER_POOL_ID } from "../options.ts";
 import type { ProviderParts } from "./parts.ts";
-import type { Grant, RefreshCheck } from "./refresh_tokens.ts";
+import type { Grant, RefreshRefusal } from "./refresh_tokens.ts";
 import {
   DIALECTS,
   type Fields,
@@ -16,7 +16,7 @@ import {
   ServiceError,
 } from "./wire_format.ts";
 
-// Flows of the public protocol that are not enabled for this client (section 2.1).
+// Flows of the public protocol that this client may not use (section 2.1).
 const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PASSWORD_AUTH"];
 
 /**
@@ -34,10 +34,11 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
     }
   }
   const flow = requiredText(body, "AuthFlow");
-  const disabled = config.rotation === "get-tokens"
-    ? [...OTHER_FLOWS, "REFRESH_TOKEN_AUTH"]
-    : OTHER_FLOWS;
-  if (disabled.includes(flow)) throw invalidParameter(`${flow} flow not enabled for this client`);
+  const onlyGetTokens = config.rotateRefreshTokens === "get-tokens" &&
+    flow === "REFRESH_TOKEN_AUTH";
+  if (OTHER_FLOWS.includes(flow) || onlyGetTokens) {
+    throw invalidParameter(`${flow} flow not enabled for this client`);
+  }
   switch (flow) {
     case "USER_PASSWORD_AUTH":
       return await passwordLogin(parts, requiredFields(body, "AuthParameters"));
@@ -49,7 +50,7 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
 }
 
 /**
- * GetTokensFromRefreshToken: the only refresh of the public protocol if it rotates refresh tokens.
+ * GetTokensFromRefreshToken: the only refresh that the public protocol allows with rotation.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -85,7 +86,7 @@ async function refreshByAuthFlow(parts: ProviderParts, parameters: Fields): Prom
   const token = requiredText(parameters, "REFRESH_TOKEN");
   const sent = optionalText(parameters, "SECRET_HASH");
   const grant = redeemable(parts, token, optionalText(parameters, "DEVICE_KEY"));
-  // Section 2.1 shows both: the refresh with SECRET_HASH and without it.
+  // Section 2.1 shows the refresh both with and without SECRET_HASH.
   const mismatch = `SecretHash does not match for the client: ${CLIENT_ID}`;
   if (config.refreshSecretHash === "forbidden" && sent !== undefined) throw notAuthorized(mismatch);
   checkSecretHash(config, sent, grant.account.username, {
@@ -101,37 +102,31 @@ async function refreshByAuthFlow(parts: ProviderParts, parameters: Fields): Prom
 async function renewed(parts: ProviderParts, token: string, grant: Grant): Promise<Fields> {
   const { config, refreshTokens } = parts;
   // Before the first await, so that only one of two simultaneous requests succeeds.
-  const next = config.rotation === "off" ? undefined : refreshTokens.rotate(token, grant);
+  const next = config.rotateRefreshTokens ? refreshTokens.rotate(token, grant) : undefined;
   return await authenticationResult(parts, grant, next);
 }
 
 function redeemable(parts: ProviderParts, token: string, deviceKey: string | undefined): Grant {
   const check = parts.refreshTokens.check(token);
-  if (!check.ok) throw refreshRefused(check, parts.config.rotation);
+  if (!check.ok) throw refreshRefused(check.reason, parts);
   if (parts.devices.allows(check.grant, deviceKey)) return check.grant;
-  // The provider's own words, although the token is a good one.
+  // The provider's own message, although the token is valid.
   throw notAuthorized("Invalid Refresh Token");
 }
 
-function refreshRefused(
-  check: Extract<RefreshCheck, { ok: false }>,
-  rotation: SandboxConfig["rotation"],
-): ServiceError {
-  switch (check.reason) {
-    case "expired":
-      return notAuthorized("Refresh Token has expired");
-    case "revoked":
-      return notAuthorized("Refresh Token has been revoked");
-    case "replaced":
-      return rotation === "get-tokens"
-        ? new ServiceError(
-          "RefreshTokenReuseException",
-          "Refresh Token has been invalidated by rotation",
-        )
-        : notAuthorized("Refresh Token has been revoked");
-    case "unknown":
-      return notAuthorized("Invalid Refresh Token");
+function refreshRefused(reason: RefreshRefusal, { config }: ProviderParts): ServiceError {
+  if (reason === "replaced" && config.rotateRefreshTokens === "get-tokens") {
+    const message = "Refresh Token has been invalidated by rotation";
+    return new ServiceError("RefreshTokenReuseException", message);
   }
+  return notAuthorized(
+    {
+      expired: "Refresh Token has expired",
+      revoked: "Refresh Token has been revoked",
+      replaced: "Refresh Token has been revoked",
+      unknown: "Invalid Refresh Token",
+    }[reason],
+  );
 }
 
 function checkStatus(account: Account): void {

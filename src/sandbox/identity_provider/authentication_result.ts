@@ -4,7 +4,7 @@ import type { Grant } from "./refresh_tokens.ts";
 import { ACCOUNT_SCOPE } from "./tokens.ts";
 import type { Fields } from "./wire_format.ts";
 
-/** The tokens of a login or refresh, as both answer them (section 2.2). */
+/** The tokens of a login or refresh (section 2.2). */
 export async function authenticationResult(
   { config, tokens }: ProviderParts,
   { account, authenticatedAt, originJti }: Grant,
@@ -16,17 +16,17 @@ export async function authenticationResult(
     AccessToken: issued.accessToken,
     ExpiresIn: config.accessTokenSeconds,
     IdToken: issued.idToken,
-    ...(refreshToken === undefined ? {} : { RefreshToken: refreshToken }),
+    ...(refreshToken && { RefreshToken: refreshToken }),
     TokenType: "Bearer",
   };
 }
 
 /**
- * The answer to a login that has passed all its steps.
+ * The response to a login that has passed all its challenges.
  *
  * @throws {ServiceError} The login names a device that is not the user's.
  */
-export async function loginAnswer(
+export async function loginResult(
   parts: ProviderParts,
   account: Account,
   knownDevice: string | undefined,
@@ -43,7 +43,7 @@ export async function loginAnswer(
   return {
     AuthenticationResult: {
       ...result,
-      ...(device?.metadata === undefined ? {} : { NewDeviceMetadata: device.metadata }),
+      ...(device?.metadata && { NewDeviceMetadata: device.metadata }),
     },
     ChallengeParameters: {},
   };

@@ -13,14 +13,14 @@ function secretHash(username: string, clientId: string, clientSecret: string): s
   return createHmac("sha256", clientSecret).update(username + clientId).digest("base64");
 }
 
-/** Compares two texts in constant time, so that the time does not show where they differ. */
+/** Compares two strings in constant time, so that the time does not reveal where they differ. */
 export function sameText(sent: string, expected: string): boolean {
   const left = new TextEncoder().encode(sent);
   const right = new TextEncoder().encode(expected);
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Refuses a request of another app client. */
+/** Refuses a request from another app client. */
 export function checkClient(body: Fields): void {
   const clientId = requiredText(body, "ClientId");
   if (clientId !== CLIENT_ID) {
@@ -31,7 +31,7 @@ export function checkClient(body: Fields): void {
   }
 }
 
-/** Checks SECRET_HASH, which must be made with this user name. */
+/** Checks SECRET_HASH, which must have been computed with this user name. */
 export function checkSecretHash(
   config: SandboxConfig,
   sent: string | undefined,
@@ -50,7 +50,7 @@ export function checkSecretHash(
   }
 }
 
-/** Checks the client secret where a request carries it as it is. */
+/** Checks the client secret of an operation that sends it in plain text. */
 export function checkClientSecret({ clientSecret }: SandboxConfig, body: Fields): void {
   const sent = optionalText(body, "ClientSecret");
   if (clientSecret !== undefined && sent === undefined) {

@@ -14,24 +14,24 @@ import {
 export interface Device {
   /** The provider's own name for the user. */
   username: string;
-  /** What each refresh from this device must have. */
+  /** Each refresh from this device must contain it. */
   deviceKey: string;
   /** The name that ConfirmDevice gave it. */
   name?: string;
-  /** Whether ConfirmDevice was called for it; without it no refresh is accepted. */
+  /** Whether ConfirmDevice was called for it; before that, no refresh is accepted. */
   confirmed: boolean;
   /** What ConfirmDevice sent, both in base64, so that a test can check the arithmetic. */
   verifier?: { passwordVerifier: string; salt: string };
 }
 
-/** What a login's answer tells about a new device. */
+/** The part of a login's response that describes a new device. */
 interface DeviceMetadata {
   DeviceKey: string;
   DeviceGroupKey: string;
 }
 
-// A verifier is a number below the prime of 3072 bits: 384 bytes, one more with the sign of BigInteger, and
-// fewer only where it begins with zeros.
+// A verifier is a number below a 3072-bit prime: 384 bytes, one more with the sign byte of BigInteger,
+// and fewer only if it begins with zeros.
 const VERIFIER_BYTES = { least: 376, most: 385 };
 const SALT_BYTES = { least: 16, most: 64 };
 
@@ -46,7 +46,7 @@ export class Devices {
   }
 
   /**
-   * The device of a login: the one that it names, else a new one.
+   * The device of a login: the one that it names, or a new one.
    *
    * @throws {ServiceError} The login names a device that is not the user's.
    */
@@ -63,7 +63,7 @@ export class Devices {
   }
 
   /**
-   * Whether a refresh comes from the device of its login, and that one is confirmed.
+   * Whether a refresh comes from the device of its login and that device is confirmed.
    *
    * @throws {ServiceError} The device was removed.
    */
@@ -73,9 +73,9 @@ export class Devices {
   }
 
   /**
-   * ConfirmDevice, for a user who is known by an access token.
+   * ConfirmDevice for the user of an access token.
    *
-   * @throws {ServiceError} There is no such device, or a field is not as it must be.
+   * @throws {ServiceError} There is no such device, or a field is invalid.
    */
   confirm({ username }: Account, body: Fields): Fields {
     const device = this.#find(username, requiredText(body, "DeviceKey"));
@@ -92,7 +92,7 @@ export class Devices {
     return { UserConfirmationNecessary: this.#track === "ask" };
   }
 
-  /** Forgets all devices, as their users can do elsewhere. */
+  /** Forgets all devices, as their users can do elsewhere, for example in the provider's console. */
   removeAll(): void {
     this.list.length = 0;
   }

@@ -1,7 +1,6 @@
 /**
  * The identity provider of the sandbox: the token endpoint, its operations, its tokens and its key
- * set. It may import the files of `src/sandbox/` that hold options, accounts, failures and records,
- * never the API or the portal.
+ * set.
  *
  * @module
  */
@@ -9,30 +8,27 @@ import { confirmDevice, globalSignOut, revokeToken } from "./account_operations.
 import { getTokensFromRefreshToken, initiateAuth } from "./auth_flows.ts";
 import { respondToAuthChallenge } from "./challenges/challenges.ts";
 import { associateSoftwareToken, verifySoftwareToken } from "./challenges/software_token.ts";
-import { type Failure, pause, takeFailure, withFailure } from "../failures.ts";
+import { type Failure, serveOrFail } from "../failures.ts";
 import { USER_POOL_ID } from "../options.ts";
 import { addRecord, type TokenRequest } from "../records.ts";
 import type { ProviderParts } from "./parts.ts";
 import {
   type Dialect,
   DIALECTS,
-  errorAnswer,
+  errorResponse,
   type Fields,
   isRecord,
-  serviceAnswer,
   ServiceError,
+  serviceResponse,
 } from "./wire_format.ts";
 
-/** What the provider needs beside what its operations work with. */
+/** What the provider needs in addition to what its operations use. */
 export interface IdentityProviderParts extends ProviderParts {
   readonly failures: Failure[];
   readonly requests: TokenRequest[];
 }
 
-type Operation = (
-  parts: ProviderParts,
-  body: Fields,
-) => Fields | Promise<Fields>;
+type Operation = (parts: ProviderParts, body: Fields) => Fields | Promise<Fields>;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   InitiateAuth: initiateAuth,
@@ -51,8 +47,9 @@ const KEY_SET_PATHS = ["/.well-known/jwks.json", `/${USER_POOL_ID}/.well-known/j
 export function createIdentityProvider(
   parts: IdentityProviderParts,
 ): (request: Request, signal: AbortSignal) => Promise<Response> {
-  const dialect = DIALECTS[parts.config.words];
-  const throttle = createThrottle(parts.config.throttlePerSecond, parts.config.now);
+  const { failures, requests, config: { words, throttlePerSecond, latencyMs, now } } = parts;
+  const dialect = DIALECTS[words];
+  const throttle = createThrottle(throttlePerSecond, now);
 
   return async (request, signal) => {
     const path = new URL(request.url).pathname;
@@ -60,27 +57,20 @@ export function createIdentityProvider(
       return Response.json(await parts.tokens.keySet());
     }
     const text = await request.text();
-    const record = describe(request, text, dialect, parts.config.now());
-    addRecord(parts.requests, record);
-    const failure = takeFailure(parts.failures, "token");
-    await pause(parts.config.latencyMs, signal);
-    const answer = await withFailure(failure, signal, async () => {
-      const own = await serve(request, path, text).catch((error: unknown) => {
-        if (error instanceof ServiceError) return errorAnswer(dialect, error);
+    const record = recordOf(request, text, dialect, now());
+    addRecord(requests, record);
+    const exchange = { at: "token", failures, latencyMs, signal, record } as const;
+    return await serveOrFail(exchange, async () => {
+      try {
+        const operation = checkEnvelope(request, path, dialect);
+        throttle();
+        return serviceResponse(dialect, 200, await operation(parts, parseBody(text)));
+      } catch (error) {
+        if (error instanceof ServiceError) return errorResponse(dialect, error);
         throw error;
-      });
-      record.status = own.status;
-      return own;
+      }
     });
-    record.status = answer.status;
-    return answer;
   };
-
-  async function serve(request: Request, path: string, text: string): Promise<Response> {
-    const operation = checkEnvelope(request, path, dialect);
-    throttle();
-    return serviceAnswer(dialect, 200, await operation(parts, parseBody(text)));
-  }
 }
 
 /** Checks path, method and headers (section 4.1) and finds the operation. */
@@ -88,14 +78,14 @@ function checkEnvelope(request: Request, path: string, dialect: Dialect): Operat
   if (path !== "/") {
     throw new ServiceError(
       "UnknownOperationException",
-      `There is nothing at ${path}; the token endpoint has no path.`,
+      `There is no resource at ${path}; the token endpoint has no path.`,
       404,
     );
   }
   if (request.method !== "POST") {
     throw new ServiceError(
       "UnknownOperationException",
-      `The token endpoint takes POST only, not ${request.method}.`,
+      `The token endpoint accepts only POST, not ${request.method}.`,
       405,
     );
   }
@@ -131,11 +121,10 @@ function parseBody(text: string): Fields {
   return body;
 }
 
-/** Refuses requests over the limit, counted over the last second. */
-function createThrottle(limit: number | undefined, now: () => number): () => void {
+/** Refuses requests that exceed the limit, measured over the last second. */
+function createThrottle(limit: number, now: () => number): () => void {
   let recent: number[] = [];
   return () => {
-    if (limit === undefined) return;
     const time = now();
     recent = recent.filter((each) => each > time - 1000);
     if (recent.length >= limit) {
@@ -145,22 +134,10 @@ function createThrottle(limit: number | undefined, now: () => number): () => voi
   };
 }
 
-/** Records only what looks like a name: a secret in the wrong place is not recorded. */
-function describe(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
+/** Records only what looks like a name, because a secret may be in the wrong place. */
+function recordOf(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
   const target = request.headers.get(dialect.targetHeader) ?? "";
   const operation = /\.([A-Za-z]{1,40})$/.exec(target)?.[1] ?? "unknown";
-  let authFlow: string | undefined;
-  try {
-    const body: unknown = JSON.parse(text);
-    const flow = isRecord(body) ? body.AuthFlow : undefined;
-    if (typeof flow === "string" && /^[A-Z_]{1,40}$/.test(flow)) authFlow = flow;
-  } catch {
-    authFlow = undefined;
-  }
-  return {
-    operation,
-    ...(authFlow === undefined ? {} : { authFlow }),
-    status: 0,
-    at: new Date(now),
-  };
+  const authFlow = /"AuthFlow"\s*:\s*"([A-Z_]{1,40})"/.exec(text)?.[1];
+  return { operation, ...(authFlow && { authFlow }), status: 0, at: new Date(now) };
 }

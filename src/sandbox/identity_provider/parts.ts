@@ -7,16 +7,14 @@ import { Devices } from "./devices.ts";
 import { RefreshTokens } from "./refresh_tokens.ts";
 import type { TokenIssuer } from "./tokens.ts";
 
-/** What comes from the rest of the sandbox. */
+/** What the rest of the sandbox provides. */
 export interface ProviderWorld {
   readonly config: SandboxConfig;
   readonly accounts: Accounts;
   readonly tokens: TokenIssuer;
-  /** Name of the platform, which the custom challenge asks for. */
-  readonly platformName: string;
 }
 
-/** What the operations work with: all that the provider keeps. */
+/** What the operations use: all state of the provider. */
 export interface ProviderParts extends ProviderWorld {
   readonly refreshTokens: RefreshTokens;
   readonly logins: LoginSessions;
@@ -25,7 +23,7 @@ export interface ProviderParts extends ProviderWorld {
   readonly devices: Devices;
 }
 
-/** Makes what the provider keeps; all of it is empty at first. */
+/** The state of a new provider. */
 export function createParts(world: ProviderWorld): ProviderParts {
   const { now, refreshDays, graceSeconds, trackDevices } = world.config;
   return {

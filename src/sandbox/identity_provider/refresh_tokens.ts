@@ -6,20 +6,21 @@ export interface Grant {
   readonly account: Account;
   readonly authenticatedAt: number;
   readonly originJti: string;
-  /** The device that the login came from, where devices are tracked. */
+  /** The device that the login came from, if devices are tracked. */
   readonly deviceKey?: string | undefined;
 }
 
+/** Why a refresh token is refused. */
+export type RefreshRefusal = "unknown" | "expired" | "revoked" | "replaced";
+
 /** Result of a check of a refresh token. */
-export type RefreshCheck =
-  | { ok: true; grant: Grant }
-  | { ok: false; reason: "unknown" | "expired" | "revoked" | "replaced" };
+export type RefreshCheck = { ok: true; grant: Grant } | { ok: false; reason: RefreshRefusal };
 
 /** The refresh tokens of one login. */
 interface Family {
   readonly grant: Grant;
   revoked: boolean;
-  /** The first one and the one that was issued last. */
+  /** The first and the most recent token. */
   original: string;
   newest: string;
 }
@@ -30,11 +31,11 @@ interface Entry {
   replacedAt?: number;
   /** The newest successor. */
   successor?: Entry;
-  /** Its predecessor was used again and has a newer successor. */
+  /** Whether its predecessor was used again and has a newer successor. */
   outdated: boolean;
 }
 
-/** The refresh tokens issued so far, with lifetime, revocation and rotation. */
+/** All issued refresh tokens, with lifetime, revocation and rotation. */
 export class RefreshTokens {
   #entries = new Map<string, Entry>();
   #families = new Map<string, Family>();
@@ -44,7 +45,7 @@ export class RefreshTokens {
     this.#options = options;
   }
 
-  /** Makes the refresh token of a login. Only the newest tokens are kept. */
+  /** Issues the refresh token of a login. */
   issue(grant: Grant): string {
     const family: Family = { grant, revoked: false, original: "", newest: "" };
     addEntry(this.#families, grant.originJti, family);
@@ -64,8 +65,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Replaces a token. The lifetime of the new one still counts from the login. If the token was
-   * replaced before, within the grace, its earlier successors stop working.
+   * Replaces a token. The lifetime of the new one still starts at the login. If the token was already
+   * replaced and is in its grace period, its earlier successors stop working.
    */
   rotate(token: string, grant: Grant): string {
     const entry = this.#entries.get(token);
@@ -84,7 +85,7 @@ export class RefreshTokens {
     }
   }
 
-  /** Ends a login by its first or its newest token; any other one changes nothing. */
+  /** Ends a login by its first or its newest token; any other token changes nothing. */
   revokeToken(token: string): void {
     const family = this.#entries.get(token)?.family;
     if (family === undefined) return;

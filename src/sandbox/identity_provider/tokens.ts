@@ -27,10 +27,10 @@ export class TokenRefused extends Error {
   override name = "TokenRefused";
 }
 
-/** What the tokens of every user may do. */
+/** Scopes of every access token. */
 const API_SCOPE = "platform.read platform.annotate";
 
-/** What a token needs for the operations on the user's own account; one of the portal has it not. */
+/** The scope for operations on the user's own account. Tokens of the portal do not have it. */
 export const ACCOUNT_SCOPE = "aws.cognito.signin.user.admin";
 
 type KeyOfPair = Awaited<ReturnType<typeof generateKeyPair>>["privateKey"];
@@ -42,7 +42,7 @@ interface SigningKey {
   readonly kid: string;
 }
 
-// Making an RSA key takes a quarter of a second: each process makes one, when first needed.
+// Generating an RSA key takes a quarter of a second, so each process generates one when first needed.
 let signingKey: Promise<SigningKey> | undefined;
 
 async function makeSigningKey(): Promise<SigningKey> {
@@ -59,9 +59,9 @@ function getSigningKey(): Promise<SigningKey> {
 /** Signs and checks the tokens of one user pool. */
 export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
-  /** Number of the newest token; each token has its number at the beginning of its `jti`. */
+  /** Number of the newest token; the `jti` of each token begins with its number. */
   #count = 0;
-  /** Tokens up to this number are refused: of all users, and of each `sub`. */
+  /** Tokens up to these numbers are refused: of all users, and by `sub`. */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();
 
@@ -75,7 +75,7 @@ export class TokenIssuer {
    * Signs an access token and an identity token for a user who logged in at `authenticatedAt`.
    *
    * @param originJti Undefined if the tokens of this login cannot be revoked.
-   * @param scope What the access token is good for beside the API.
+   * @param scope A scope in addition to those of the API.
    */
   async issue(
     account: Account,
@@ -86,7 +86,7 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
-    // Before the first await: a sign-out during the signing ends this token, too.
+    // Before the first await, so that a sign-out during the signing also ends this token.
     const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();
     const shared = {
@@ -155,7 +155,7 @@ export class TokenIssuer {
     else this.#refusedUpToOf.set(account.sub, this.#count);
   }
 
-  /** The public key set, as served under `/.well-known/jwks.json`. */
+  /** The public key set, served at `/.well-known/jwks.json`. */
   async keySet(): Promise<{ keys: JWK[] }> {
     return { keys: [(await getSigningKey()).publicJwk] };
   }

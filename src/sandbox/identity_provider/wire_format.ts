@@ -1,11 +1,11 @@
 import type { Words } from "../options.ts";
 
-/** How one vendor spells the request of section 4.1: header names and constants. */
+/** How a vendor spells the request of section 4.1: header names and constants. */
 export interface Dialect {
   readonly targetHeader: string;
   readonly service: string;
   readonly contentType: string;
-  /** Whether the body must name the user pool (section 2.1); the public protocol has no such field. */
+  /** Whether the body must contain the user pool id (section 2.1); the public protocol has no such field. */
   readonly userPoolRequired: boolean;
 }
 
@@ -24,10 +24,10 @@ export const DIALECTS: Readonly<Record<Words, Dialect>> = {
   },
 };
 
-/** A JSON object of a request or an answer. */
+/** A JSON object of a request or a response. */
 export type Fields = Record<string, unknown>;
 
-/** An error answer of the identity provider: nearly all have status 400; the name tells them apart. */
+/** An error of the identity provider. Nearly all have status 400; the name distinguishes them. */
 export class ServiceError extends Error {
   override name = "ServiceError";
 
@@ -36,7 +36,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The commonest error; only its message says which of many refusals it is. */
+/** The most common error; only its message distinguishes the refusals. */
 export function notAuthorized(message: string): ServiceError {
   return new ServiceError("NotAuthorizedException", message);
 }
@@ -46,8 +46,8 @@ export function invalidParameter(message: string): ServiceError {
   return new ServiceError("InvalidParameterException", message);
 }
 
-/** An answer with the provider's content type and request id. */
-export function serviceAnswer(
+/** A response with the provider's content type and a request id. */
+export function serviceResponse(
   dialect: Dialect,
   status: number,
   body: unknown,
@@ -63,15 +63,15 @@ export function serviceAnswer(
   });
 }
 
-/** The answer that reports an error. */
-export function errorAnswer(dialect: Dialect, error: ServiceError): Response {
-  return serviceAnswer(dialect, error.status, { __type: error.code, message: error.message }, {
+/** The response that reports an error. */
+export function errorResponse(dialect: Dialect, error: ServiceError): Response {
+  return serviceResponse(dialect, error.status, { __type: error.code, message: error.message }, {
     "x-amzn-ErrorType": `${error.code}:`,
     ...(error.status === 405 ? { allow: "POST" } : {}),
   });
 }
 
-/** Reads a field that must be a text. */
+/** Reads a field that must be a non-empty string. */
 export function requiredText(fields: Fields, name: string): string {
   const value = fields[name];
   if (value === undefined || value === null || value === "") {
@@ -87,7 +87,7 @@ export function requiredFields(fields: Fields, name: string): Fields {
   throw invalidParameter(`Missing required parameter ${name}`);
 }
 
-/** Reads a field that may be missing, but must be a text when it is there. */
+/** Reads an optional field that must be a string. */
 export function optionalText(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null) return undefined;

@@ -1,4 +1,8 @@
-import { type Html, html } from "./html.ts";
+import { html } from "npm:hono@^4/html";
+import { PLATFORM_NAME } from "../options.ts";
+
+/** Markup in which every inserted string is escaped. */
+export type Html = ReturnType<typeof html>;
 
 function icon(paths: Html): Html {
   return html`
@@ -48,39 +52,44 @@ export const ICONS = {
   `),
 };
 
-/** The picture beside the name of the platform. */
-export const MARK = html`<img class="mark" src="/assets/mark.svg" alt="" width="32" height="32">`;
-
-/** Says on each page that the platform is not real. */
-export const FOOTER = html`
-  <footer class="footer">
-    <p>Sandbox on this computer. Every person, place and figure in it is made up.</p>
-  </footer>
+/** Logo and name of the platform. */
+export const BRAND = html`
+  <img class="mark" src="/assets/mark.svg" alt="" width="32" height="32"><span>${PLATFORM_NAME}</span>
 `;
 
 /** The bar at the top of a page; `end` is placed at its right end. */
-export function topBar(platformName: string, end?: Html): Html {
+export function topBar(end?: Html): Html {
   return html`
     <header class="top">
-      <a class="brand" href="/">${MARK}<span>${platformName}</span></a>
+      <a class="brand" href="/">${BRAND}</a>
       <span class="environment">Sandbox</span>
       ${end}
     </header>
   `;
 }
 
-const PLACES = [["/", "Data sets"], ["/authenticator", "Authenticator"], ["/messages", "Messages"]];
+const PAGES = [["/", "Data sets"], ["/authenticator", "Authenticator"], ["/messages", "Messages"]];
 
-/** The ways between the pages of a user. */
-export function accountNav(current: string): Html {
-  const links = PLACES.map(([path, name]) =>
+/** Links between the pages of a signed-in user. */
+export function pageLinks(current: string): Html {
+  const links = PAGES.map(([path, name]) =>
     html`<a href="${path}" ${path === current && html`aria-current="page"`}>${name}</a>`
   );
-  return html`<nav class="account-nav" aria-label="Pages">${links}</nav>`;
+  return html`<nav class="page-links" aria-label="Pages">${links}</nav>`;
 }
 
-/** A whole page; the title says its state. */
-export function layout(title: string, platformName: string, bodyClass: string, body: Html): Html {
+/** A whole page. */
+export interface Page {
+  title: string;
+  /** Default: the top bar. */
+  header?: Html;
+  main: Html;
+  /** Class of the body. */
+  kind?: "page" | "page-login";
+}
+
+/** The markup that all pages share. */
+export function layout({ title, header = topBar(), main, kind = "page" }: Page): Html {
   return html`
     <!DOCTYPE html>
     <html lang="en">
@@ -88,37 +97,30 @@ export function layout(title: string, platformName: string, bodyClass: string, b
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
-        <title>${title} · ${platformName}</title>
+        <title>${title} · ${PLATFORM_NAME}</title>
         <link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
         <link rel="stylesheet" href="/assets/portal.css">
         <script type="module" src="/assets/portal.js"></script>
       </head>
-      <body class="${bodyClass}">
-        ${body}
+      <body class="${kind}">
+        ${header} ${main}
+        <footer class="footer">
+          <p>Sandbox on this computer. All people, places and numbers in it are made up.</p>
+        </footer>
       </body>
     </html>
   `;
 }
 
-/** What a page with only a message shows. */
-export interface MessageView {
-  platformName: string;
-  status: number;
-  title: string;
-  text: string;
-}
-
-/** A page with only a message: not found, not allowed. */
-export function renderMessage({ platformName, status, title, text }: MessageView): Html {
-  const body = html`
-    ${topBar(platformName)}
+/** A page with only a message, such as "not found". */
+export function messagePage(status: number, title: string, text: string): Html {
+  const main = html`
     <main class="message">
       <p class="status">${status}</p>
       <h1>${title}</h1>
       <p class="lead">${text}</p>
       <p><a class="primary" href="/">Go to the start page</a></p>
     </main>
-    ${FOOTER}
   `;
-  return layout(title, platformName, "page-message", body);
+  return layout({ title, main });
 }

@@ -1,30 +1,21 @@
+import type { Account } from "../accounts.ts";
 import { addEntry } from "../records.ts";
 
 /** A browser that is signed in to the portal. */
 export interface PortalSession {
-  id: string;
-  /** The provider's own name for the user, to which tokens are issued. */
-  username: string;
+  readonly id: string;
+  readonly account: Account;
   /** The name that was typed, to show on the page. */
-  displayName: string;
-  /** Secret that the forms and the script of this session send with each POST. */
-  csrf: string;
-  /** What was pasted into the authenticator page. */
+  readonly displayName: string;
+  /** The secret that was pasted into the authenticator page. */
   authenticatorSecret?: string;
-  expiresAt: number;
+  readonly expiresAt: number;
 }
 
-/** A working day: long enough for a class; a browser left open is signed out by the next day. */
+/** A working day: long enough for a class, and a browser left open is signed out the next day. */
 const SESSION_MS = 8 * 60 * 60 * 1000;
 
-function randomId(): string {
-  return crypto.getRandomValues(new Uint8Array(32)).toBase64({
-    alphabet: "base64url",
-    omitPadding: true,
-  });
-}
-
-/** The sessions of one portal, in memory: to delete one is to sign it out. */
+/** The sessions of one portal. Deleting one signs its browser out. */
 export class PortalSessions {
   readonly #sessions = new Map<string, PortalSession>();
   readonly #now: () => number;
@@ -33,46 +24,29 @@ export class PortalSessions {
     this.#now = now;
   }
 
-  /** Starts a session with a new id, so that an id from before the login is of no use. */
-  start(username: string, displayName: string): PortalSession {
-    this.#dropEnded();
-    const session = {
-      id: randomId(),
-      username,
-      displayName,
-      csrf: randomId(),
-      expiresAt: this.#now() + SESSION_MS,
-    };
-    addEntry(this.#sessions, session.id, session);
+  /** Starts a session with a new id, so that an id from before the login is useless. */
+  start(account: Account, displayName: string): PortalSession {
+    const id = crypto.getRandomValues(new Uint8Array(33)).toBase64({ alphabet: "base64url" });
+    const session = { id, account, displayName, expiresAt: this.#now() + SESSION_MS };
+    addEntry(this.#sessions, id, session);
     return session;
   }
 
   /** The session with this id, unless it has ended. */
   find(id: string | undefined): PortalSession | undefined {
-    const session = id === undefined ? undefined : this.#sessions.get(id);
-    if (session === undefined) return undefined;
-    if (session.expiresAt > this.#now()) return session;
-    this.#sessions.delete(session.id);
-    return undefined;
+    const session = this.#sessions.get(id ?? "");
+    return session && session.expiresAt > this.#now() ? session : undefined;
   }
 
-  /** All sessions last equally long, so the oldest end first and the search can stop early. */
-  #dropEnded(): void {
-    for (const [id, { expiresAt }] of this.#sessions) {
-      if (expiresAt > this.#now()) return;
-      this.#sessions.delete(id);
-    }
-  }
-
-  /** Forgets the session with this id. */
+  /** Ends the session with this id. */
   end(id: string | undefined): void {
-    if (id !== undefined) this.#sessions.delete(id);
+    this.#sessions.delete(id ?? "");
   }
 
-  /** Forgets the sessions of a user, or all. */
-  endAll(username?: string): void {
+  /** Ends the sessions of a user, or of all users. */
+  endAll(account?: Account): void {
     for (const session of this.#sessions.values()) {
-      if (username === undefined || session.username === username) this.end(session.id);
+      if (account === undefined || session.account === account) this.end(session.id);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Operations of the sandbox's token endpoint beside login and refresh. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import { type Answer, type Body, fault, hash, sandboxAt } from "../requests.ts";
+import { type Answer, type Body, fault, hash, sandboxAt, sandboxTest } from "../requests.ts";
 import {
   enter,
   newestCode,
@@ -23,9 +23,9 @@ function assertSignedIn(answer: Answer): void {
 }
 
 for (const words of ["vendor", "aws"] as const) {
-  Deno.test(`a user of an administrator sets password and authenticator once, ${words} words`, async () => {
-    const { sandbox, clock } = sandboxAt({ words });
-    await using _ = sandbox;
+  sandboxTest(`a user of an administrator sets password and authenticator once, ${words} words`, {
+    words,
+  }, async ({ sandbox, clock }) => {
     const ada = { username: "ada", password: "temporary", email: "ada@sandbox.example" };
     sandbox.addUser({ ...ada, status: "new-password-required", challenge: "MFA_SETUP" });
     const first = await enter(sandbox, ada);
@@ -66,9 +66,9 @@ const SENT: [string, string, string, RegExp][] = [
 ];
 
 for (const [challenge, medium, masked, form] of SENT) {
-  Deno.test(`${challenge} takes the code that was sent, and an older one is expired`, async () => {
-    const { sandbox } = sandboxAt({ challenge });
-    await using _ = sandbox;
+  sandboxTest(`${challenge} takes the code that was sent, and an older one is expired`, {
+    challenge,
+  }, async ({ sandbox }) => {
     await enter(sandbox);
     const older = newestCode(sandbox);
     const asked = await enter(sandbox);
@@ -83,9 +83,9 @@ for (const [challenge, medium, masked, form] of SENT) {
   });
 }
 
-Deno.test("SELECT_MFA_TYPE leads to the way that was chosen", async () => {
-  const { sandbox } = sandboxAt({ challenge: ["SELECT_MFA_TYPE", "CUSTOM_CHALLENGE"] });
-  await using _ = sandbox;
+sandboxTest("SELECT_MFA_TYPE leads to the way that was chosen", {
+  challenge: ["SELECT_MFA_TYPE", "CUSTOM_CHALLENGE"],
+}, async ({ sandbox }) => {
   const asked = await enter(sandbox);
   assertEquals(JSON.parse(told(asked).MFAS_CAN_CHOOSE ?? ""), [
     "SOFTWARE_TOKEN_MFA",
@@ -103,9 +103,9 @@ Deno.test("SELECT_MFA_TYPE leads to the way that was chosen", async () => {
   assertSignedIn(await respond(sandbox, question, { ANSWER: "weather data platform" }));
 });
 
-Deno.test("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all", async () => {
-  const { sandbox } = sandboxAt({ challenge: "CUSTOM_CHALLENGE" });
-  await using _ = sandbox;
+sandboxTest("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all", {
+  challenge: "CUSTOM_CHALLENGE",
+}, async ({ sandbox }) => {
   let asked = await enter(sandbox);
   for (let wrong = 0; wrong < 2; wrong++) {
     const again = await respond(sandbox, asked, { ANSWER: "no" });
@@ -117,26 +117,28 @@ Deno.test("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all"
   assertEquals(fault(await respond(sandbox, asked, { ANSWER: "x" })), EXPIRED);
 });
 
-Deno.test("three wrong codes end the session, two do not", async () => {
-  const { sandbox } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
-  await using _ = sandbox;
-  const tries = async (wrong: number): Promise<string> => {
-    const asked = await enter(sandbox);
-    for (let count = 0; count < wrong; count++) {
-      const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: "x" });
-      assertMatch(fault(answer), /^400 CodeMismatchException: Invalid code/);
-    }
-    const code = await sandbox.totp();
-    const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: code });
-    return answer.status === 200 ? "200" : fault(answer);
-  };
-  assertEquals(await tries(3), EXPIRED);
-  assertEquals(await tries(2), "200");
-});
+sandboxTest(
+  "three wrong codes end the session, two do not",
+  { challenge: "SOFTWARE_TOKEN_MFA" },
+  async ({ sandbox }) => {
+    const tries = async (wrong: number): Promise<string> => {
+      const asked = await enter(sandbox);
+      for (let count = 0; count < wrong; count++) {
+        const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: "x" });
+        assertMatch(fault(answer), /^400 CodeMismatchException: Invalid code/);
+      }
+      const code = await sandbox.totp();
+      const answer = await respond(sandbox, asked, { SOFTWARE_TOKEN_MFA_CODE: code });
+      return answer.status === 200 ? "200" : fault(answer);
+    };
+    assertEquals(await tries(3), EXPIRED);
+    assertEquals(await tries(2), "200");
+  },
+);
 
-Deno.test("a session lasts three minutes, and counts once even for two answers at once", async () => {
-  const { sandbox, clock } = sandboxAt({ challenge: "EMAIL_OTP" });
-  await using _ = sandbox;
+sandboxTest("a session lasts three minutes, and counts once even for two answers at once", {
+  challenge: "EMAIL_OTP",
+}, async ({ sandbox, clock }) => {
   const code = () => ({ EMAIL_OTP_CODE: newestCode(sandbox) });
   const late = await enter(sandbox);
   clock.advance(180);
@@ -147,9 +149,9 @@ Deno.test("a session lasts three minutes, and counts once even for two answers a
   assertEquals(both.map(({ status }) => status).sort(), [200, 400]);
 });
 
-Deno.test("a new password that is refused names the rule and may be tried again", async () => {
-  const { sandbox } = sandboxAt({ challenge: "NEW_PASSWORD_REQUIRED" });
-  await using _ = sandbox;
+sandboxTest("a new password that is refused names the rule and may be tried again", {
+  challenge: "NEW_PASSWORD_REQUIRED",
+}, async ({ sandbox }) => {
   const asked = await enter(sandbox);
   const answer = async (password: string) =>
     fault(await respond(sandbox, asked, { NEW_PASSWORD: password }));
@@ -167,21 +169,23 @@ Deno.test("a new password that is refused names the rule and may be tried again"
   assertSignedIn(await enter(sandbox, { ...sandbox.settings, password: NEW_PASSWORD }));
 });
 
-Deno.test("NEW_PASSWORD_REQUIRED wants the attributes that have no value, and no others", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const ada = { username: "ada", password: "temporary", phone: "+15555550111" };
-  sandbox.addUser({ ...ada, status: "new-password-required" });
-  const asked = await enter(sandbox, ada);
-  assertEquals(told(asked).requiredAttributes, '["userAttributes.email"]');
-  const email = { "userAttributes.email": "ada@sandbox.example" };
-  const phone = { "userAttributes.phone_number": "+15555550122" };
-  const answer = (attributes: Body) => respond(sandbox, asked, { NEW_PASSWORD, ...attributes });
-  assertMatch(fault(await answer({})), /^400 InvalidParameterException: .*email is missing/);
-  assertMatch(fault(await answer({ ...email, ...phone })), /already provided phone_number/);
-  assertMatch(fault(await answer({ ...email, "userAttributes.toString": "x" })), /no attribute/);
-  assertSignedIn(await answer(email));
-});
+sandboxTest(
+  "NEW_PASSWORD_REQUIRED wants the attributes that have no value, and no others",
+  {},
+  async ({ sandbox }) => {
+    const ada = { username: "ada", password: "temporary", phone: "+15555550111" };
+    sandbox.addUser({ ...ada, status: "new-password-required" });
+    const asked = await enter(sandbox, ada);
+    assertEquals(told(asked).requiredAttributes, '["userAttributes.email"]');
+    const email = { "userAttributes.email": "ada@sandbox.example" };
+    const phone = { "userAttributes.phone_number": "+15555550122" };
+    const answer = (attributes: Body) => respond(sandbox, asked, { NEW_PASSWORD, ...attributes });
+    assertMatch(fault(await answer({})), /^400 InvalidParameterException: .*email is missing/);
+    assertMatch(fault(await answer({ ...email, ...phone })), /already provided phone_number/);
+    assertMatch(fault(await answer({ ...email, "userAttributes.toString": "x" })), /no attribute/);
+    assertSignedIn(await answer(email));
+  },
+);
 
 const FAULTS: [string, Body, Body, RegExp][] = [
   ["another client", { ClientId: "other" }, {}, /ResourceNotFoundException/],
@@ -197,21 +201,27 @@ const FAULTS: [string, Body, Body, RegExp][] = [
 ];
 
 for (const [what, fields, responses, expected] of FAULTS) {
-  Deno.test(`RespondToAuthChallenge refuses ${what}`, async () => {
-    const { sandbox } = sandboxAt({ challenge: "EMAIL_OTP" });
-    await using _ = sandbox;
-    const asked = await enter(sandbox);
-    const body = responseTo(sandbox, asked, { EMAIL_OTP_CODE: newestCode(sandbox), ...responses });
-    assertMatch(
-      fault(await operate(sandbox, "RespondToAuthChallenge", { ...body, ...fields })),
-      expected,
-    );
-  });
+  sandboxTest(
+    `RespondToAuthChallenge refuses ${what}`,
+    { challenge: "EMAIL_OTP" },
+    async ({ sandbox }) => {
+      const asked = await enter(sandbox);
+      const body = responseTo(sandbox, asked, {
+        EMAIL_OTP_CODE: newestCode(sandbox),
+        ...responses,
+      });
+      assertMatch(
+        fault(await operate(sandbox, "RespondToAuthChallenge", { ...body, ...fields })),
+        expected,
+      );
+    },
+  );
 }
 
-Deno.test("with aliasSignIn the answer has the provider's name, not the e-mail", async () => {
-  const { sandbox } = sandboxAt({ challenge: "EMAIL_OTP", aliasSignIn: true });
-  await using _ = sandbox;
+sandboxTest("with aliasSignIn the answer has the provider's name, not the e-mail", {
+  challenge: "EMAIL_OTP",
+  aliasSignIn: true,
+}, async ({ sandbox }) => {
   const asked = await enter(sandbox);
   const { username } = sandbox.settings;
   const code = { EMAIL_OTP_CODE: newestCode(sandbox) };
@@ -221,14 +231,16 @@ Deno.test("with aliasSignIn the answer has the provider's name, not the e-mail",
 });
 
 for (const challenge of ["DEVICE_SRP_AUTH", "WEB_AUTHN", "SELECT_CHALLENGE"]) {
-  Deno.test(`${challenge} is reported, and an answer to it refused`, async () => {
-    const { sandbox } = sandboxAt({ challenge });
-    await using _ = sandbox;
-    const asked = await enter(sandbox);
-    assertEquals([asked.status, asked.body.ChallengeName], [200, challenge]);
-    assert(String(asked.body.Session).length > 100);
-    assertMatch(fault(await respond(sandbox, asked, { ANSWER: "x" })), /needs SRP or a browser/);
-  });
+  sandboxTest(
+    `${challenge} is reported, and an answer to it refused`,
+    { challenge },
+    async ({ sandbox }) => {
+      const asked = await enter(sandbox);
+      assertEquals([asked.status, asked.body.ChallengeName], [200, challenge]);
+      assert(String(asked.body.Session).length > 100);
+      assertMatch(fault(await respond(sandbox, asked, { ANSWER: "x" })), /needs SRP or a browser/);
+    },
+  );
 }
 
 Deno.test("addUser() refuses a challenge whose code could not be sent", () => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
-import { type Answer, type Body, fault, refreshBody, sandboxAt, send } from "../requests.ts";
+import { type Answer, type Body, fault, refreshBody, sandboxTest, send } from "../requests.ts";
 import { enter, newestCode, operate, respond } from "./steps.ts";
 
 const INVALID = "400 NotAuthorizedException: Invalid Refresh Token";
@@ -33,9 +33,9 @@ function refresh(sandbox: Sandbox, login: Answer, parameters: Body = {}): Promis
   return send(sandbox, refreshBody(sandbox, login.result.RefreshToken, parameters));
 }
 
-Deno.test("trackDevices: a refresh has the key of a confirmed device, or is refused", async () => {
-  const { sandbox } = sandboxAt({ trackDevices: true });
-  await using _ = sandbox;
+sandboxTest("trackDevices: a refresh has the key of a confirmed device, or is refused", {
+  trackDevices: true,
+}, async ({ sandbox }) => {
   const device = await newDevice(sandbox);
   const { login, deviceKey } = device;
   assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), INVALID);
@@ -57,29 +57,32 @@ Deno.test("trackDevices: a refresh has the key of a confirmed device, or is refu
   assertMatch(fault(await confirm(sandbox, device)), /^400 DeviceKeyExistsException/);
 });
 
-Deno.test("trackDevices: a device that was removed does not exist", async () => {
-  const { sandbox } = sandboxAt({ trackDevices: true });
-  await using _ = sandbox;
-  const device = await newDevice(sandbox);
-  await confirm(sandbox, device);
-  sandbox.removeDevices();
-  const unknown = "400 ResourceNotFoundException: Device does not exist.";
-  const { login, deviceKey } = device;
-  assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), unknown);
-  assertEquals(sandbox.devices, []);
-});
+sandboxTest(
+  "trackDevices: a device that was removed does not exist",
+  { trackDevices: true },
+  async ({ sandbox }) => {
+    const device = await newDevice(sandbox);
+    await confirm(sandbox, device);
+    sandbox.removeDevices();
+    const unknown = "400 ResourceNotFoundException: Device does not exist.";
+    const { login, deviceKey } = device;
+    assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), unknown);
+    assertEquals(sandbox.devices, []);
+  },
+);
 
-Deno.test("trackDevices withheld: no login is given a device, and no refresh is accepted", async () => {
-  const { sandbox } = sandboxAt({ trackDevices: "withheld" });
-  await using _ = sandbox;
+sandboxTest("trackDevices withheld: no login is given a device, and no refresh is accepted", {
+  trackDevices: "withheld",
+}, async ({ sandbox }) => {
   const login = await enter(sandbox);
   assertEquals([login.status, "NewDeviceMetadata" in login.result], [200, false]);
   assertEquals(fault(await refresh(sandbox, login)), INVALID);
 });
 
-Deno.test("trackDevices: GetTokensFromRefreshToken has the key beside the token", async () => {
-  const { sandbox } = sandboxAt({ trackDevices: true, rotateRefreshTokens: "get-tokens" });
-  await using _ = sandbox;
+sandboxTest("trackDevices: GetTokensFromRefreshToken has the key beside the token", {
+  trackDevices: true,
+  rotateRefreshTokens: "get-tokens",
+}, async ({ sandbox }) => {
   const device = await newDevice(sandbox);
   await confirm(sandbox, device);
   const renew = (RefreshToken: unknown, fields: Body) =>
@@ -96,18 +99,21 @@ Deno.test("trackDevices: GetTokensFromRefreshToken has the key beside the token"
   assertEquals(fault(await renew(renewed.result.RefreshToken, {})), INVALID);
 });
 
-Deno.test('trackDevices "ask": the answer says that the user may choose', async () => {
-  const { sandbox } = sandboxAt({ trackDevices: "ask" });
-  await using _ = sandbox;
-  const device = await newDevice(sandbox);
-  assertEquals((await confirm(sandbox, device)).body, { UserConfirmationNecessary: true });
-  const { status } = await refresh(sandbox, device.login, { DEVICE_KEY: device.deviceKey });
-  assertEquals(status, 200);
-});
+sandboxTest(
+  'trackDevices "ask": the answer says that the user may choose',
+  { trackDevices: "ask" },
+  async ({ sandbox }) => {
+    const device = await newDevice(sandbox);
+    assertEquals((await confirm(sandbox, device)).body, { UserConfirmationNecessary: true });
+    const { status } = await refresh(sandbox, device.login, { DEVICE_KEY: device.deviceKey });
+    assertEquals(status, 200);
+  },
+);
 
-Deno.test("a login from a known device gets no new one, an unknown device is refused", async () => {
-  const { sandbox } = sandboxAt({ trackDevices: true, challenge: "EMAIL_OTP" });
-  await using _ = sandbox;
+sandboxTest("a login from a known device gets no new one, an unknown device is refused", {
+  trackDevices: true,
+  challenge: "EMAIL_OTP",
+}, async ({ sandbox }) => {
   const finish = async (responses: Body) => {
     const asked = await enter(sandbox);
     return await respond(sandbox, asked, { EMAIL_OTP_CODE: newestCode(sandbox), ...responses });
@@ -133,9 +139,7 @@ const FAULTS: [string, Body, Body, RegExp][] = [
 ];
 
 for (const [what, verifier, fields, expected] of FAULTS) {
-  Deno.test(`ConfirmDevice refuses ${what}`, async () => {
-    const { sandbox } = sandboxAt({ trackDevices: true });
-    await using _ = sandbox;
+  sandboxTest(`ConfirmDevice refuses ${what}`, { trackDevices: true }, async ({ sandbox }) => {
     const device = await newDevice(sandbox);
     assertMatch(fault(await confirm(sandbox, device, verifier, fields)), expected);
     assertEquals(sandbox.devices[0]?.confirmed, false);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { sandboxAt } from "../requests.ts";
+import { sandboxTest } from "../requests.ts";
 import { enter, operate } from "./steps.ts";
 
 const FIELDS: Record<string, readonly string[]> = {
@@ -13,9 +13,10 @@ const FIELDS: Record<string, readonly string[]> = {
   GlobalSignOut: ["AccessToken"],
 };
 
-Deno.test("each operation refuses odd values by name, and goes on working", async () => {
-  const { sandbox } = sandboxAt({ challenge: "MFA_SETUP", trackDevices: true });
-  await using _ = sandbox;
+sandboxTest("each operation refuses odd values by name, and goes on working", {
+  challenge: "MFA_SETUP",
+  trackDevices: true,
+}, async ({ sandbox }) => {
   const { Session } = (await enter(sandbox)).body;
   const odd: unknown[] = [null, 1, true, [], {}, { toString: 1 }, "", "x", "__proto__", "a.b.c"];
   for (const [operation, fields] of Object.entries(FIELDS)) {

@@ -8,7 +8,7 @@ import {
   fault,
   logIn,
   refreshBody,
-  sandboxAt,
+  sandboxTest,
   send,
 } from "../requests.ts";
 import { enter, operate } from "./steps.ts";
@@ -30,27 +30,33 @@ async function refresh(sandbox: Sandbox, token: unknown): Promise<string> {
 }
 
 for (const words of ["vendor", "aws"] as const) {
-  Deno.test(`RevokeToken ends one login and may be repeated, ${words} words`, async () => {
-    const { sandbox } = sandboxAt({ words });
-    await using _ = sandbox;
-    const logins = [1, 2].map(() => enter(sandbox));
-    const [mine, other] = (await Promise.all(logins)).map(({ result }) => result);
-    for (let time = 0; time < 2; time++) {
-      const { status, body } = await revoke(sandbox, mine?.RefreshToken);
-      assertEquals([status, body], [200, {}]);
-    }
-    const again = (token: unknown) => operate(sandbox, "InitiateAuth", refreshBody(sandbox, token));
-    assertEquals(fault(await again(mine?.RefreshToken)), REVOKED);
-    assertEquals((await again(other?.RefreshToken)).status, 200);
-    // The API checks the signature only; the provider knows better.
-    assertEquals((await callApi(sandbox, "/v1/whoami", mine?.AccessToken)).status, 200);
-    assertMatch(fault(await signOut(sandbox, mine?.AccessToken)), /Access Token has been revoked/);
-  });
+  sandboxTest(
+    `RevokeToken ends one login and may be repeated, ${words} words`,
+    { words },
+    async ({ sandbox }) => {
+      const logins = [1, 2].map(() => enter(sandbox));
+      const [mine, other] = (await Promise.all(logins)).map(({ result }) => result);
+      for (let time = 0; time < 2; time++) {
+        const { status, body } = await revoke(sandbox, mine?.RefreshToken);
+        assertEquals([status, body], [200, {}]);
+      }
+      const again = (token: unknown) =>
+        operate(sandbox, "InitiateAuth", refreshBody(sandbox, token));
+      assertEquals(fault(await again(mine?.RefreshToken)), REVOKED);
+      assertEquals((await again(other?.RefreshToken)).status, 200);
+      // The API checks the signature only; the provider knows better.
+      assertEquals((await callApi(sandbox, "/v1/whoami", mine?.AccessToken)).status, 200);
+      assertMatch(
+        fault(await signOut(sandbox, mine?.AccessToken)),
+        /Access Token has been revoked/,
+      );
+    },
+  );
 }
 
-Deno.test("in a rotated family the first and the newest token end it, the others do not", async () => {
-  const { sandbox } = sandboxAt({ rotateRefreshTokens: true });
-  await using _ = sandbox;
+sandboxTest("in a rotated family the first and the newest token end it, the others do not", {
+  rotateRefreshTokens: true,
+}, async ({ sandbox }) => {
   const family = async (): Promise<unknown[]> => {
     const tokens: unknown[] = [(await logIn(sandbox)).RefreshToken];
     for (let count = 0; count < 2; count++) {
@@ -68,29 +74,31 @@ Deno.test("in a rotated family the first and the newest token end it, the others
   assertEquals(outcomes, [REVOKED, "200", REVOKED]);
 });
 
-Deno.test("RevokeToken refuses other tokens and clients, and takes an unknown token", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const { RefreshToken, AccessToken } = await logIn(sandbox);
-  const unauthorized = "400 UnauthorizedException: ";
-  const cases: [unknown, Body, string][] = [
-    [AccessToken, {}, "400 UnsupportedTokenTypeException: Unsupported token type"],
-    [RefreshToken, { ClientSecret: "x" }, `${unauthorized}Unable to verify secret for client`],
-    [RefreshToken, { ClientSecret: undefined }, `${unauthorized}Client sandboxclient`],
-    [RefreshToken, { ClientId: "other" }, "400 ResourceNotFoundException"],
-    ["", {}, "400 InvalidParameterException: Missing required parameter Token"],
-  ];
-  for (const [token, fields, expected] of cases) {
-    const { length } = expected;
-    assertEquals(fault(await revoke(sandbox, token, fields)).slice(0, length), expected);
-  }
-  assertEquals((await revoke(sandbox, "x".repeat(256))).status, 200);
-  assertEquals(await refresh(sandbox, RefreshToken), "200");
-});
+sandboxTest(
+  "RevokeToken refuses other tokens and clients, and takes an unknown token",
+  {},
+  async ({ sandbox }) => {
+    const { RefreshToken, AccessToken } = await logIn(sandbox);
+    const unauthorized = "400 UnauthorizedException: ";
+    const cases: [unknown, Body, string][] = [
+      [AccessToken, {}, "400 UnsupportedTokenTypeException: Unsupported token type"],
+      [RefreshToken, { ClientSecret: "x" }, `${unauthorized}Unable to verify secret for client`],
+      [RefreshToken, { ClientSecret: undefined }, `${unauthorized}Client sandboxclient`],
+      [RefreshToken, { ClientId: "other" }, "400 ResourceNotFoundException"],
+      ["", {}, "400 InvalidParameterException: Missing required parameter Token"],
+    ];
+    for (const [token, fields, expected] of cases) {
+      const { length } = expected;
+      assertEquals(fault(await revoke(sandbox, token, fields)).slice(0, length), expected);
+    }
+    assertEquals((await revoke(sandbox, "x".repeat(256))).status, 200);
+    assertEquals(await refresh(sandbox, RefreshToken), "200");
+  },
+);
 
-Deno.test("without revocation tokens have no origin_jti and cannot be revoked", async () => {
-  const { sandbox } = sandboxAt({ revocation: false });
-  await using _ = sandbox;
+sandboxTest("without revocation tokens have no origin_jti and cannot be revoked", {
+  revocation: false,
+}, async ({ sandbox }) => {
   const { RefreshToken, AccessToken, IdToken } = await logIn(sandbox);
   for (const token of [AccessToken, IdToken]) {
     assertEquals("origin_jti" in decodeJwt(String(token)), false);
@@ -99,27 +107,29 @@ Deno.test("without revocation tokens have no origin_jti and cannot be revoked", 
   assertEquals(await refresh(sandbox, RefreshToken), "200");
 });
 
-Deno.test("GlobalSignOut ends all logins of the user, and nobody else's", async () => {
-  const { sandbox } = sandboxAt();
-  await using _ = sandbox;
-  const ada = { username: "ada", password: "Other-1" };
-  sandbox.addUser(ada);
-  const mine = [await logIn(sandbox), await logIn(sandbox)];
-  const theirs = await enter(sandbox, ada);
-  const { status, body } = await signOut(sandbox, mine[0]?.AccessToken);
-  assertEquals([status, body], [200, {}]);
-  for (const { RefreshToken, AccessToken } of mine) {
-    assertEquals(await refresh(sandbox, RefreshToken), REVOKED);
-    assertEquals((await callApi(sandbox, "/v1/whoami", AccessToken)).status, 200);
-    assertMatch(fault(await signOut(sandbox, AccessToken)), /Access Token has been revoked/);
-  }
-  assertEquals(await refresh(sandbox, theirs.result.RefreshToken), "200");
-  assertEquals(await refresh(sandbox, (await logIn(sandbox)).RefreshToken), "200");
-});
+sandboxTest(
+  "GlobalSignOut ends all logins of the user, and nobody else's",
+  {},
+  async ({ sandbox }) => {
+    const ada = { username: "ada", password: "Other-1" };
+    sandbox.addUser(ada);
+    const mine = [await logIn(sandbox), await logIn(sandbox)];
+    const theirs = await enter(sandbox, ada);
+    const { status, body } = await signOut(sandbox, mine[0]?.AccessToken);
+    assertEquals([status, body], [200, {}]);
+    for (const { RefreshToken, AccessToken } of mine) {
+      assertEquals(await refresh(sandbox, RefreshToken), REVOKED);
+      assertEquals((await callApi(sandbox, "/v1/whoami", AccessToken)).status, 200);
+      assertMatch(fault(await signOut(sandbox, AccessToken)), /Access Token has been revoked/);
+    }
+    assertEquals(await refresh(sandbox, theirs.result.RefreshToken), "200");
+    assertEquals(await refresh(sandbox, (await logIn(sandbox)).RefreshToken), "200");
+  },
+);
 
-Deno.test("GlobalSignOut wants a good access token of a login, not one of the portal", async () => {
-  const { sandbox, clock } = sandboxAt({ accessTokenSeconds: 60 });
-  await using _ = sandbox;
+sandboxTest("GlobalSignOut wants a good access token of a login, not one of the portal", {
+  accessTokenSeconds: 60,
+}, async ({ sandbox, clock }) => {
   const portalToken = (await sandbox.portalToken()).replace("bearer ", "");
   assertMatch(fault(await signOut(sandbox, portalToken)), /does not have required scopes/);
   const { AccessToken, IdToken } = await logIn(sandbox);

@@ -7,7 +7,7 @@ import {
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
 import { Clock } from "../../support/clock.ts";
-import { ACCOUNT, fault, sandboxAt } from "../requests.ts";
+import { ACCOUNT, fault, sandboxTest } from "../requests.ts";
 import { enter, operate, respond, setUpAuthenticator } from "./steps.ts";
 
 // RFC 6238, appendix B, the column of SHA-1.
@@ -60,9 +60,9 @@ Deno.test("a code counts once, one step early or late", () => {
   assertEquals([1, 2].map(() => authenticators.check(account, code)), ["ok", "used"]);
 });
 
-Deno.test("a code that was used is expired for the next login", async () => {
-  const { sandbox, clock } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
-  await using _ = sandbox;
+sandboxTest("a code that was used is expired for the next login", {
+  challenge: "SOFTWARE_TOKEN_MFA",
+}, async ({ sandbox, clock }) => {
   const code = await sandbox.totp();
   const first = await respond(sandbox, await enter(sandbox), { SOFTWARE_TOKEN_MFA_CODE: code });
   assertEquals(first.status, 200);
@@ -76,9 +76,9 @@ Deno.test("a code that was used is expired for the next login", async () => {
   assertEquals((await respond(sandbox, asked, next)).status, 200);
 });
 
-Deno.test("MFA_SETUP gives a secret, and a wrong first code may be tried again", async () => {
-  const { sandbox, clock } = sandboxAt({ challenge: "MFA_SETUP" });
-  await using _ = sandbox;
+sandboxTest("MFA_SETUP gives a secret, and a wrong first code may be tried again", {
+  challenge: "MFA_SETUP",
+}, async ({ sandbox, clock }) => {
   await assertRejects(() => sandbox.totp(), TypeError, "has no authenticator");
   const asked = await enter(sandbox);
   assertMatch(fault(await respond(sandbox, asked, {})), /^400 SoftwareTokenMFANotFoundException/);
@@ -110,9 +110,9 @@ Deno.test("MFA_SETUP gives a secret, and a wrong first code may be tried again",
   );
 });
 
-Deno.test("of two setups at once the first to end counts, and the other changes nothing", async () => {
-  const { sandbox, clock } = sandboxAt({ challenge: "MFA_SETUP" });
-  await using _ = sandbox;
+sandboxTest("of two setups at once the first to end counts, and the other changes nothing", {
+  challenge: "MFA_SETUP",
+}, async ({ sandbox, clock }) => {
   const [first, second] = [await enter(sandbox), await enter(sandbox)];
   assertEquals((await setUpAuthenticator(sandbox, first)).status, 200);
   const { Session } = second.body;
@@ -123,12 +123,14 @@ Deno.test("of two setups at once the first to end counts, and the other changes 
   assertEquals((await respond(sandbox, await enter(sandbox), code)).status, 200);
 });
 
-Deno.test("a setup needs a login at MFA_SETUP", async () => {
-  const { sandbox } = sandboxAt({ challenge: "SOFTWARE_TOKEN_MFA" });
-  await using _ = sandbox;
-  const { Session } = (await enter(sandbox)).body;
-  for (const operation of ["AssociateSoftwareToken", "VerifySoftwareToken"]) {
-    const answer = await operate(sandbox, operation, { Session, UserCode: "123456" });
-    assertEquals(fault(answer), "400 NotAuthorizedException: Invalid session for the user.");
-  }
-});
+sandboxTest(
+  "a setup needs a login at MFA_SETUP",
+  { challenge: "SOFTWARE_TOKEN_MFA" },
+  async ({ sandbox }) => {
+    const { Session } = (await enter(sandbox)).body;
+    for (const operation of ["AssociateSoftwareToken", "VerifySoftwareToken"]) {
+      const answer = await operate(sandbox, operation, { Session, UserCode: "123456" });
+      assertEquals(fault(answer), "400 NotAuthorizedException: Invalid session for the user.");
+    }
+  },
+);

@@ -4,16 +4,16 @@ import { authenticatorKey, toBase32, totpCode, totpStep } from "./totp.ts";
 
 interface Authenticator {
   readonly key: Uint8Array;
-  /** Whether the user has shown a code of it. */
+  /** Whether the user has entered a code of it. */
   verified: boolean;
-  /** The newest step whose code was used. */
+  /** The latest step whose code was used. */
   usedStep: number;
 }
 
 /** Result of a check of a code. */
 export type CodeCheck = "ok" | "wrong" | "used";
 
-/** The authenticator app of each user: what the phone shows, and what the provider accepts. */
+/** The authenticator app of each user: what the phone shows and what the provider accepts. */
 export class Authenticators {
   #byUsername = new Map<string, Authenticator>();
   readonly #now: () => number;
@@ -22,12 +22,12 @@ export class Authenticators {
     this.#now = now;
   }
 
-  /** Whether the user has an authenticator that is set up. */
+  /** Whether the user has set up an authenticator. */
   has(account: Account): boolean {
     return this.#of(account)?.verified === true;
   }
 
-  /** Gives the user a new secret, in base32, in place of one that was not verified. */
+  /** Gives the user a new secret, in base32, that replaces one that was not verified. */
   associate(account: Account): string {
     return toBase32(this.#add(account, false).key);
   }
@@ -38,14 +38,14 @@ export class Authenticators {
     return key && totpCode(key, totpStep(this.#now()));
   }
 
-  /** The code of an authenticator with this secret, else of the user's own when it is set up. */
+  /** The current code of an authenticator with this secret, or of the user's own if it is set up. */
   shownCode(account: Account, secret: string | undefined): string | undefined {
     if (secret === undefined) return this.has(account) ? this.code(account) : undefined;
     const key = authenticatorKey(secret);
     return key && totpCode(key, totpStep(this.#now()));
   }
 
-  /** Checks a code, one step of drift either way. A code is good once. */
+  /** Checks a code, with one step of drift either way. A code works once. */
   check(account: Account, code: string): CodeCheck {
     const authenticator = this.#of(account);
     if (authenticator === undefined) return "wrong";
@@ -58,7 +58,7 @@ export class Authenticators {
     return "ok";
   }
 
-  /** Users whose logins ask for a code without a setup before have had one since they were made. */
+  /** Users whose logins require a code but no setup get an authenticator when first needed. */
   #of(account: Account): Authenticator | undefined {
     const known = this.#byUsername.get(account.username);
     const { challenges } = account;

@@ -1,5 +1,6 @@
 import type { UserAttribute } from "../../accounts.ts";
 import { ANSWERED_CHALLENGES, type AnsweredChallenge } from "../../challenges.ts";
+import { PLATFORM_NAME } from "../../options.ts";
 import type { ProviderParts } from "../parts.ts";
 import {
   type Fields,
@@ -12,19 +13,19 @@ import {
 import type { Login } from "./login_sessions.ts";
 import { maskedDestination, type SentCode } from "./sent_codes.ts";
 
-/** One kind of step. */
+/** One kind of challenge. */
 interface Step {
-  /** What the provider does and tells when it asks. */
+  /** Does what the challenge requires, such as sending a code, and returns its parameters. */
   ask(parts: ProviderParts, login: Login): Record<string, string>;
   /**
-   * Judges an answer: the steps that come of it, or `"again"` if the same is asked once more.
+   * Judges an answer: returns the challenges that follow from it, or `"again"` to repeat this one.
    *
-   * @throws {ServiceError} The answer is refused. It may be tried again in the same session.
+   * @throws {ServiceError} The answer is refused. The same session may be used to try again.
    */
   judge(parts: ProviderParts, login: Login, responses: Fields): readonly string[] | "again";
 }
 
-/** The step with this name, if the sandbox can be answered. */
+/** The challenge with this name, if the sandbox accepts an answer to it. */
 export function stepNamed(name: string): Step | undefined {
   const known = ANSWERED_CHALLENGES.find((each) => each === name);
   return known && STEPS[known];
@@ -89,7 +90,7 @@ const authenticator: Step = {
   },
 };
 
-/** A step whose code is sent by mail or phone; the field of the answer is named after the step. */
+/** A challenge with a code sent by mail or phone; the field of the answer is named after it. */
 function sentCode(name: string, medium: SentCode["medium"]): Step {
   return {
     ask({ sentCodes }, login) {
@@ -122,7 +123,7 @@ const setup: Step = {
   },
 };
 
-/** The ways that a user can choose from. */
+/** The second factors that a user can choose from. */
 function choices({ authenticators }: ProviderParts, { account }: Login): string[] {
   return [
     ...(authenticators.has(account) ? ["SOFTWARE_TOKEN_MFA"] : []),
@@ -142,9 +143,9 @@ const selection: Step = {
 
 const question: Step = {
   ask: () => ({ question: "What is the name of the platform?" }),
-  judge({ platformName }, _login, responses) {
+  judge(_parts, _login, responses) {
     const answer = optionalText(responses, "ANSWER") ?? "";
-    return answer.trim().toLowerCase() === platformName.toLowerCase() ? [] : "again";
+    return answer.trim().toLowerCase() === PLATFORM_NAME.toLowerCase() ? [] : "again";
   },
 };
 

@@ -1,12 +1,12 @@
 /**
- * The steps of a login after the password: what each asks and takes as its answer, the sessions
- * between them, the users' authenticators, and the codes that are sent by mail and phone.
+ * The challenges of a login after the password: what each one asks and accepts, the sessions between
+ * them, the users' authenticators, and the codes sent by mail and phone.
  *
  * @module
  */
 import type { Account } from "../../accounts.ts";
 import { CLIENT_ID } from "../../options.ts";
-import { loginAnswer } from "../authentication_result.ts";
+import { loginResult } from "../authentication_result.ts";
 import { checkClient, checkSecretHash } from "../client_checks.ts";
 import type { ProviderParts } from "../parts.ts";
 import {
@@ -21,7 +21,7 @@ import {
 import { stepNamed } from "./challenge_steps.ts";
 import type { Login } from "./login_sessions.ts";
 
-/** Answers a right password: with the first step, or with tokens where there is none. */
+/** Responds to a correct password: with the first challenge, or with tokens if there is none. */
 export async function startLogin(
   parts: ProviderParts,
   account: Account,
@@ -33,7 +33,7 @@ export async function startLogin(
 }
 
 /**
- * RespondToAuthChallenge: judges the answer to a step and asks the next one, or answers with tokens.
+ * RespondToAuthChallenge: judges the answer to a challenge and responds with the next one or with tokens.
  *
  * @throws {ServiceError} The request is refused, or the answer is wrong.
  */
@@ -49,13 +49,13 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
     mismatch: `Unable to verify secret hash for client ${CLIENT_ID}`,
   });
   const login = logins.find(session);
-  // The name that the challenge told, never another one that the user can log in with.
+  // The name that the challenge contained, not another one that the user can log in with.
   if (username !== login.account.username || name !== login.steps[0]) {
     throw notAuthorized("Invalid session for the user.");
   }
   const step = stepNamed(name);
   if (step === undefined) {
-    throw invalidParameter(`${name} needs SRP or a browser, which the sandbox has not`);
+    throw invalidParameter(`${name} needs SRP or a browser, which the sandbox does not support`);
   }
   let verdict;
   try {
@@ -73,11 +73,11 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
   }
   const deviceKey = optionalText(responses, "DEVICE_KEY") ?? login.deviceKey;
   const steps = [...verdict, ...login.steps.slice(1)];
-  // Nothing was awaited since the session was found, so that two answers at once cannot both count.
+  // Nothing was awaited since the session was found, so two simultaneous answers cannot both succeed.
   return await askNext(parts, { ...login, steps, deviceKey, failures: 0, sent: undefined });
 }
 
-/** The steps of a login now: what is set up already is not set up again. */
+/** The challenges of a new login: an authenticator is set up only once. */
 function stepsOf({ authenticators }: ProviderParts, account: Account): readonly string[] {
   const { challenges } = account;
   if (!authenticators.has(account)) return challenges;
@@ -89,7 +89,7 @@ function stepsOf({ authenticators }: ProviderParts, account: Account): readonly 
 
 async function askNext(parts: ProviderParts, login: Login): Promise<Fields> {
   const [name] = login.steps;
-  if (name === undefined) return await loginAnswer(parts, login.account, login.deviceKey);
+  if (name === undefined) return await loginResult(parts, login.account, login.deviceKey);
   return ask(parts, login, name);
 }
 

@@ -3,18 +3,18 @@ import { addEntry } from "../../records.ts";
 import type { SentCode } from "./sent_codes.ts";
 import { invalidParameter, notAuthorized } from "../wire_format.ts";
 
-/** A login whose password was right and that has further steps to pass. */
+/** A login with a correct password that has further challenges to pass. */
 export interface Login {
   readonly account: Account;
-  /** The steps still to pass; the first one is asked now. */
+  /** The remaining challenges; the first one is the current one. */
   steps: readonly string[];
   /** The device that the login came from, if it named one. */
   readonly deviceKey: string | undefined;
-  /** The code that was sent for this step. */
+  /** The code that was sent for the current challenge. */
   sent?: SentCode | undefined;
-  /** Wrong answers to this step. */
+  /** Wrong answers to the current challenge. */
   failures: number;
-  /** Whether an authenticator was set up at this step. */
+  /** Whether an authenticator was set up during the current challenge. */
   authenticatorVerified: boolean;
 }
 
@@ -27,7 +27,7 @@ interface Entry {
 const LIFETIME_MS = 180_000;
 const TRIES = 3;
 
-/** The sessions between the steps of a login. Each is good for one answer that is accepted. */
+/** The sessions between the challenges of a login. Each can be used for one accepted answer. */
 export class LoginSessions {
   #entries = new Map<string, Entry>();
   readonly #now: () => number;
@@ -36,7 +36,7 @@ export class LoginSessions {
     this.#now = now;
   }
 
-  /** Makes the session with which the next step is answered. */
+  /** Opens the session with which the current challenge is answered. */
   open(login: Login): string {
     const session = crypto.getRandomValues(new Uint8Array(96)).toBase64({ alphabet: "base64url" });
     const expiresAt = this.#now() + LIFETIME_MS;
@@ -44,7 +44,7 @@ export class LoginSessions {
     return session;
   }
 
-  /** @throws {ServiceError} There is no such session, or it is used or over. */
+  /** @throws {ServiceError} There is no such session, or it was used or has expired. */
   find(session: string): Login {
     if (session.length < 20 || session.length > 2048) {
       throw invalidParameter(
@@ -62,13 +62,13 @@ export class LoginSessions {
     return entry.login;
   }
 
-  /** Takes note that a session was answered. */
+  /** Marks a session as used. */
   use(session: string): void {
     const entry = this.#entries.get(session);
     if (entry !== undefined) entry.used = true;
   }
 
-  /** Counts a wrong answer; the last try ends the session. Returns whether it was the last. */
+  /** Counts a wrong answer; the third one ends the session. Returns whether it did. */
   fail(session: string, login: Login): boolean {
     if (++login.failures < TRIES) return false;
     this.#entries.delete(session);

@@ -3,11 +3,11 @@ import { addRecord } from "../../records.ts";
 
 /** A code that the provider sent by mail or phone. */
 export interface SentCode {
-  /** The provider's own name for the user. */
+  /** The user name in the pool. */
   username: string;
-  /** By mail or by phone. */
+  /** Mail or phone. */
   medium: "EMAIL" | "SMS";
-  /** The whole address or number; the provider's answer has it masked. */
+  /** The complete address or number; the provider's response masks it. */
   destination: string;
   /** 8 digits by mail, 6 by phone. */
   code: string;
@@ -15,10 +15,10 @@ export interface SentCode {
   at: Date;
 }
 
-/** Digits of a code; those by mail were seen to be longer. */
+/** Digits of a code. Real pools send longer codes by mail. */
 const DIGITS = { EMAIL: 8, SMS: 6 };
 
-/** What the provider sends by mail and phone. */
+/** All codes sent by mail and phone. */
 export class SentCodes {
   readonly list: SentCode[] = [];
   readonly #now: () => number;
@@ -27,7 +27,7 @@ export class SentCodes {
     this.#now = now;
   }
 
-  /** Sends a code that was not sent to this user before. */
+  /** Sends a code that this user has not received before. */
   send({ username, email, phone }: Account, medium: SentCode["medium"]): SentCode {
     const destination = (medium === "EMAIL" ? email : phone) ?? "";
     let code: string;
@@ -42,7 +42,7 @@ export class SentCodes {
   }
 }
 
-/** How an answer shows where a code went. */
+/** The destination of a code, as the provider's response shows it. */
 export function maskedDestination({ medium, destination }: SentCode): string {
   if (medium === "SMS") return `+*******${destination.slice(-4)}`;
   const [name = "", host = ""] = destination.split("@");

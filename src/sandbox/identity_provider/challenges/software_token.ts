@@ -9,7 +9,7 @@ import {
 import type { Login } from "./login_sessions.ts";
 
 /**
- * AssociateSoftwareToken: gives the secret of a new authenticator to a login at MFA_SETUP.
+ * AssociateSoftwareToken: returns the secret of a new authenticator to a login at MFA_SETUP.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -21,7 +21,7 @@ export function associateSoftwareToken(parts: ProviderParts, body: Fields): Fiel
 }
 
 /**
- * VerifySoftwareToken: takes the first code of the new authenticator.
+ * VerifySoftwareToken: accepts the first code of the new authenticator.
  *
  * @throws {ServiceError} The request is refused, or the code is wrong.
  */
@@ -41,7 +41,7 @@ export function verifySoftwareToken(parts: ProviderParts, body: Fields): Fields 
   return { Status: "SUCCESS", Session: parts.logins.open(verified) };
 }
 
-/** @throws {ServiceError} The login is not at MFA_SETUP, or has an authenticator already. */
+/** @throws {ServiceError} The login is not at MFA_SETUP, or already has an authenticator. */
 function loginInSetup(
   { authenticators, logins }: ProviderParts,
   body: Fields,

@@ -1,14 +1,14 @@
 import { createHmac } from "node:crypto";
 
-/** How long a code is shown, in seconds. */
+/** A code is shown for this many seconds. */
 const TOTP_SECONDS = 30;
 
-/** How long until the next code, in whole seconds. */
+/** Whole seconds until the next code. */
 export function totpSecondsLeft(timeMs: number): number {
   return Math.ceil(TOTP_SECONDS - timeMs / 1000 % TOTP_SECONDS);
 }
 
-/** The number of the 30 seconds that an instant is in. */
+/** The index of the 30-second step that contains a time. */
 export function totpStep(timeMs: number): number {
   return Math.floor(timeMs / 1000 / TOTP_SECONDS);
 }
@@ -25,14 +25,14 @@ export function totpCode(key: Uint8Array, step: number, digits = 6): string {
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** Base32 of RFC 4648 without padding: how authenticator apps take a secret. */
+/** Base32 of RFC 4648 without padding, the format in which authenticator apps accept a secret. */
 export function toBase32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   return (bits.match(/.{1,5}/g) ?? [])
     .map((five) => BASE32[parseInt(five.padEnd(5, "0"), 2)]).join("");
 }
 
-/** Reads base32 as people paste it: in groups, in small letters, padded. */
+/** Reads base32 as people paste it: in groups, in lower case, padded. */
 function fromBase32(text: string): Uint8Array | undefined {
   const letters = text.toUpperCase().replaceAll(/[\s-]|=+$/g, "");
   if (!/^[A-Z2-7]{16,}$/.test(letters)) return undefined;
@@ -41,7 +41,7 @@ function fromBase32(text: string): Uint8Array | undefined {
   return Uint8Array.from(bytes, (byte) => parseInt(byte, 2));
 }
 
-/** Reads the secret of an authenticator app with the usual settings: base32, or otpauth address. */
+/** Reads the secret of an authenticator app with the usual settings: base32 or an otpauth address. */
 export function authenticatorKey(text: string): Uint8Array | undefined {
   if (!/^otpauth:/i.test(text)) return fromBase32(text);
   const address = URL.parse(text);

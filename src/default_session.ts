@@ -16,7 +16,7 @@ import {
 } from "./session.ts";
 import type { SessionStatus } from "./session/status.ts";
 
-/** One session a process, also where a notebook imports the module a second time under another URL. */
+/** One session per process, even if a notebook imports the module again under another URL. */
 const KEY = Symbol.for("platform-auth default session 0");
 
 function defaultSession(): ConfigurableSession {
@@ -25,12 +25,16 @@ function defaultSession(): ConfigurableSession {
 }
 
 /**
- * Sets the options of the default session, in place of those set before; may be called again, as a
- * cell that is run twice does. If provider, client or file change, tokens in memory are dropped,
- * never those in a file.
+ * Sets the options of the default session and replaces all earlier ones. It may be called again, as a
+ * cell that is run twice does. If the provider, the client or the file changes, tokens in memory are
+ * dropped, never those in a file.
  *
- * @throws {TypeError} If an option is not known or has another type.
- * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
+ * Types are checked here. Most values, such as addresses, are checked when they are first used: a
+ * setting may still come from the environment or the `.env`.
+ *
+ * @throws {TypeError} If an option is unknown or has the wrong type.
+ * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or `envFile` or
+ *   `exportEnv` cannot be used.
  *
  * @example
  * ```ts
@@ -47,23 +51,24 @@ export function configure(options: SessionOptions): void {
 }
 
 /**
- * Gets tokens (section 5.2 of the API document): from a portal string, from user name and password,
- * or by asking. A session that is good is kept, unless an option asks for something else. The tokens
- * are kept in the `.env`. Further steps that the provider wants, such as a new password or a code, are
- * asked for, or answered by `onChallenge`. Without an account the sandbox takes the place of the
- * platform: {@linkcode configure} has an example.
+ * Logs in: with a string from the portal, with user name and password from the settings, or by prompting
+ * for what is missing. A valid session is kept unless an option asks for something else. The tokens are
+ * saved in the `.env`, so that a restarted kernel continues the session.
  *
- * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
- * `.env`, and `--allow-env` for settings in the environment.
+ * If the provider requires a further step, such as a new password or a one-time code, `onChallenge`
+ * answers it; without `onChallenge`, a notebook or a terminal prompts for the answer.
  *
- * @returns Who, until when; never a token.
- * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`, `INVALID_PORTAL_TOKEN`, `PERMISSION`,
- *   `PROMPT_UNAVAILABLE`: nothing was sent.
- * @throws {ProviderError} `INVALID_CREDENTIALS`, `LOCKED_OUT`, `UNREACHABLE` and the like: what the
- *   provider said.
- * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step is left unanswered;
- *   `CODE_REJECTED`, `NEW_PASSWORD_REJECTED`, `CHALLENGE_EXPIRED`.
- * @throws {TypeError} If an option is not known, has another type, or contradicts another one.
+ * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the `.env`,
+ * and `--allow-env` for settings in the environment.
+ *
+ * @returns Who is logged in, and until when; never a token.
+ * @throws {ConfigError} Nothing was sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
+ *   `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`.
+ * @throws {ProviderError} The provider refused or could not be reached: `INVALID_CREDENTIALS`,
+ *   `LOCKED_OUT`, `UNREACHABLE` and others.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered; `CODE_REJECTED`,
+ *   `NEW_PASSWORD_REJECTED` or `CHALLENGE_EXPIRED` if its answers were refused.
+ * @throws {TypeError} If an option is unknown, has the wrong type, or contradicts another one.
  *
  * @example
  * ```ts
@@ -78,13 +83,13 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
 }
 
 /**
- * Refreshes the session now, whatever time is left (section 5.2.3 of the API document). Rarely
- * needed: {@linkcode authFetch} keeps the token current. Joins a refresh that is under way.
+ * Refreshes the tokens now, regardless of the time left. Rarely needed, because {@linkcode authFetch}
+ * keeps the token current. Joins a refresh that is already in progress.
  *
- * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER`: log in again.
- * @throws {ConfigError} `MISSING_SETTINGS`, `INVALID_SETTING`: nothing was sent.
- * @throws {ProviderError} What else the provider said.
+ * @throws {SessionExpiredError} Log in again: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER`.
+ * @throws {ConfigError} Nothing was sent: `MISSING_SETTINGS`, `INVALID_SETTING`.
+ * @throws {ProviderError} The provider refused for another reason or could not be reached.
  *
  * @example
  * ```ts
@@ -99,25 +104,26 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
 }
 
 /**
- * `fetch` with the same signature; adds `authorization: bearer <token>` (section 5.1 of the API
- * document), current before every call. A relative path is resolved against `API_BASE_URL`. When the
- * API answers 401 the token is refreshed and the call sent again, once, if its body can be sent twice.
- * The token goes only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
+ * Calls the API: `fetch` with the same signature, plus the header `authorization: bearer <token>` with a
+ * token that is refreshed before it expires. A relative path is resolved against `API_BASE_URL`. If the
+ * API responds with 401, the token is refreshed and the call is sent once more, if its body can be sent
+ * twice. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
- * @throws {SessionExpiredError} `NO_SESSION` without a session; `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER` if it ended.
- * @throws {ProviderError} If the token had ended and could not be refreshed: `UNREACHABLE`, `TIMEOUT`
- *   and the like.
- * @throws {ConfigError} `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`: nothing was sent.
- * @throws {TypeError} Where `fetch` throws one, and on an `authorization` header of the caller's own.
+ * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER`.
+ * @throws {ProviderError} The token had expired and could not be refreshed: `UNREACHABLE`, `TIMEOUT` and
+ *   others.
+ * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
+ * @throws {TypeError} Where `fetch` throws one, with `code: "API_UNREACHABLE"` if there is no connection;
+ *   and if the caller sets an `authorization` header.
  *
  * @example
  * ```ts
  * import { authFetch, login } from "@platform-auth/platform-auth";
  *
  * await login();
- * const answer = await authFetch("/v1/stations");
- * console.log(answer.status, (await answer.json()).length);
+ * const response = await authFetch("/v1/stations");
+ * console.log(response.status, (await response.json()).length);
  * ```
  */
 export function authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
@@ -125,17 +131,17 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 }
 
 /**
- * As {@linkcode authFetch}, and parses the body. Any other answer than 2xx with JSON is an error. A GET
- * or HEAD that is answered 429 or 503 is repeated after the time that `Retry-After` asks for, at most
- * `retries` times (3) within `retryWithinMs` (60 000). So is one that brings nothing for
- * `idleTimeoutMs` (60 000). Nothing else is repeated.
+ * Calls the API as {@linkcode authFetch} does, and parses the JSON body. A response that is not 2xx, or
+ * not JSON, is an error. A response without a body (204, 205) gives `undefined`.
  *
- * The type of the body is `any` unless it is given, as that of `Response.json()`.
+ * A GET or HEAD is repeated after a 429 or 503, once the time of `Retry-After` has passed, and after
+ * `idleTimeoutMs` (60 000) without data: at most `retries` times (3) within `retryWithinMs` (60 000).
  *
- * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: the body is no JSON; `API_TIMEOUT`:
- *   nothing came.
- * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
- * @throws {TypeError} Where `fetch` throws one.
+ * The type of the body is `any` unless it is given, as with `Response.json()`.
+ *
+ * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not JSON;
+ *   `API_TIMEOUT`: no data arrived.
+ * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
  * ```ts
@@ -155,21 +161,20 @@ export function fetchJson<T = any>(
 }
 
 /**
- * Saves an answer as a file. Until the file is whole, it is a private part file beside the target; its
- * length, and its digest where the API gives one, are checked. A transfer that breaks resumes where it
- * stopped, also when the token or a presigned address expired, and where nothing came for a minute
- * (`idleTimeoutMs`). A later process resumes it, too: run the same call again. The notebook or the
- * terminal shows the progress.
+ * Downloads a file. The file gets its name only once it is complete: its length is checked, and its
+ * checksum if the API sends one. An interrupted download resumes, even after the token or a presigned
+ * address expired, and in a later process: run the same call again. A notebook or a terminal shows the
+ * progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. What is no regular file, such as a pipe, is written into.
- * @returns What was saved; shows as a card in a notebook.
- * @throws {ApiError} `API_STATUS`: the API refused; `API_BODY`: a web page or nothing came in place
- *   of the file; `API_TIMEOUT`: nothing came for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is not
- *   whole.
- * @throws {ConfigError} `INVALID_SETTING`: the file is there already, or cannot be saved.
- * @throws {SessionExpiredError | ProviderError | ConfigError} As {@linkcode authFetch}.
+ * @param file Path or `file:` URL. Something that is not a regular file, such as a pipe, is written to.
+ * @returns The saved file; shows as a card in a notebook.
+ * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a web
+ *   page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is incomplete
+ *   or does not match its checksum.
+ * @throws {ConfigError} `FILE_EXISTS`: the file exists already; `FILE`: it cannot be written.
+ * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
  * ```ts
@@ -190,27 +195,26 @@ export function download(
 }
 
 /**
- * Saves many files, a few at once, each as {@linkcode download} does. What is there already is kept, so
- * the same call, or the same cell, goes on after a break, a Stop or a restart, also beside another
- * process with the same list. A file that fails does not end the others: it is in `failed`. What all
- * files would fail for does, and is thrown: no session, no permission, a full disk, an API that never
- * answered. A 429 or a `Retry-After` slows all of them down together. The notebook or the terminal
- * shows the progress.
+ * Downloads many files, a few at a time, each as {@linkcode download} does. Existing files are kept, so
+ * after an interruption the same call continues, even next to another process with the same list. A
+ * file that fails is listed in `failed` and does not stop the others. What would fail for every file is
+ * thrown: no session, no permission, a full disk, an API that cannot be reached. A 429 or a
+ * `Retry-After` slows down all files together. A notebook or a terminal shows the progress.
  *
- * An array, or another iterable that is not async, is checked as a whole before anything is sent. An
- * async iterable may be of any length: it is read at most twice `concurrency` items ahead. The memory
- * holds the downloads that run, the path of each file, and the lists of the result: the first 100 000
- * files of each kind. `counts` has all of them.
+ * An array is checked in full before anything is sent. An async iterable may have any length: it is read
+ * at most twice `concurrency` items ahead. Each list of the result has up to 100 000 files; `counts` has
+ * the full numbers.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.
  *
- * @param items Pairs of what to ask for and where to save it.
+ * @param items Pairs of an address and the file to save it as.
  * @returns What was saved, kept and failed; shows as a card in a notebook.
- * @throws {ConfigError} `INVALID_SETTING`: two items are saved as one file, or the disk is full;
- *   `PERMISSION`, `MISSING_SETTINGS`.
- * @throws {ApiError} `API_STATUS` with `status` 401: the API refused the token.
+ * @throws {ConfigError} `INVALID_SETTING`: two items name the same file; `FILE`: the disk is full;
+ *   `PERMISSION`; `MISSING_SETTINGS`.
+ * @throws {ApiError} `API_STATUS` with `status` 401: the API rejected the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
- * @throws {TypeError} For what is no pair, and where the API cannot be reached at all.
+ * @throws {TypeError} If an item is not a pair, and with `code: "API_UNREACHABLE"` if the API cannot be
+ *   reached.
  *
  * @example
  * ```ts
@@ -233,13 +237,13 @@ export function downloadAll(
 }
 
 /**
- * A current bare access token, for other clients: a database driver, `curl`, a child process. Treat
- * it as a password.
+ * Returns a current access token for other clients: a database driver, `curl`, a child process. Treat it
+ * like a password.
  *
- * @throws {SessionExpiredError} `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER`: log in.
- * @throws {ProviderError | ConfigError} If it had to be refreshed and that failed.
- * @throws {TypeError} If `minValidSeconds` is below zero or no number.
+ * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
+ *   `REFRESH_WINDOW_OVER`.
+ * @throws {ProviderError | ConfigError} The token had to be refreshed, and that failed.
+ * @throws {TypeError} If `minValidSeconds` is negative or not a number.
  *
  * @example
  * ```ts
@@ -255,11 +259,11 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 }
 
 /**
- * Who is signed in, until when, refreshable until about when, where it came from. Asks nobody;
- * looks at the `.env`, where another process may have ended the session.
+ * Returns who is logged in, until when, and where the session came from. Sends nothing. It reads the
+ * `.env`, because another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be read, `ENV_FILE` if the working
- *   folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working folder
+ *   was removed.
  *
  * @example
  * ```ts
@@ -274,11 +278,10 @@ export function status(): SessionStatus {
 }
 
 /**
- * Checks everything that a login and a call need: settings and where they came from, the `.env`, the
- * clock, the provider, the API, whether the API takes the access token, proxies, permissions. Sends the
- * token to `API_BASE_URL` only. Changes nothing and shows nothing secret. With `login: true` it also
- * tries a login and a refresh, and ends that login again. Where the process may run git
- * (`--allow-run=git`), it also checks that git ignores the `.env`.
+ * Checks everything that a login and a call need: the settings and where they came from, the `.env`, the
+ * clock, the provider, the API, the token, proxies and permissions. It changes nothing and shows no
+ * secret; the token is sent to `API_BASE_URL` only. With `login: true` it also logs in, refreshes, and
+ * ends that login again. With `--allow-run=git` it also checks that git ignores the `.env`.
  *
  * @example
  * ```ts
@@ -292,17 +295,18 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 }
 
 /**
- * Forgets the tokens in memory, in the process environment and in the `.env`. Then it asks the provider
- * to revoke the refresh token, and waits for at most three seconds; for a refresh that was under way,
- * whose token is revoked too, as long again. The API document does not describe revocation: the request
- * is the public protocol's RevokeToken, with `everywhere` GlobalSignOut. Other processes on the same
- * `.env` notice at their next refresh. An access token is good until it expires.
+ * Ends the session: deletes the tokens from memory, the process environment and the `.env`, then asks the
+ * provider to revoke the refresh token, so that nobody can use it. With `everywhere: true` the provider
+ * signs out all devices. Other processes on the same `.env` lose the session too.
  *
- * @returns The status. Its `ended` tells how far the logout went: `here`, `provider` or `everywhere`; one
- * of its `notes` says it in words. It is no error if the provider does not help.
- * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens are still in the
- * file or the store.
- * @throws {TypeError} If `everywhere` and `revoke: false` are both given.
+ * The provider is given three seconds, and three more if a refresh is in progress whose new token must
+ * be revoked as well. An access token that was already handed out stays valid until it expires.
+ *
+ * @returns The status. `ended` says how far the logout went, because the provider may not support
+ *   revocation or may be unreachable; neither is an error.
+ * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens could not be
+ *   deleted from the file or the store.
+ * @throws {TypeError} If `everywhere: true` and `revoke: false` are both given.
  *
  * @example
  * ```ts
@@ -318,10 +322,10 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
 }
 
 /**
- * Another account beside the default one, with the same methods. It is kept in memory only unless
- * `envFile` is given, never mirrors to the process environment and takes no token from it.
+ * Makes a session for another account, with the same methods as the default session. It is kept in
+ * memory unless `envFile` is given, and takes no token from the process environment and sets none.
  *
- * @throws {TypeError} If an option is not known or has another type.
+ * @throws {TypeError} If an option is unknown or has the wrong type.
  *
  * @example
  * ```ts
@@ -331,8 +335,8 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * await using sandbox = await startSandbox();
  * const session = createSession(sandbox.settings);
  * await session.login();
- * const answer = await session.authFetch("/v1/whoami");
- * console.log((await answer.json()).username);
+ * const response = await session.authFetch("/v1/whoami");
+ * console.log((await response.json()).username);
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {

@@ -1,14 +1,13 @@
 /**
- * Signs data scientists in to the data platform, from a notebook or a script.
+ * Logs data scientists in to a data platform's API, from a notebook or a script, and keeps the access
+ * token current. The session is saved in the `.env`, so a restarted kernel continues it. Importing this
+ * module does nothing.
  *
  * ```ts ignore
- * import { authFetch, login } from "./mod.ts";
+ * import { fetchJson, login } from "./mod.ts";
  * await login(); // settings and credentials from .env, the environment, or a prompt
- * const rows = await (await authFetch("/v1/stations")).json();
+ * const stations = await fetchJson("/v1/stations");
  * ```
- *
- * The session lives across cells and is kept in the `.env`, so the next process finds it again.
- * Importing this module does nothing: no file, no environment, no network, no prompt.
  *
  * @module
  */

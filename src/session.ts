@@ -20,65 +20,62 @@ import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
 
-/** Options of a refresh. */
+/** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
-  /** Ends this caller's wait; a refresh that others wait for goes on. */
+  /** Ends the wait of this caller. A refresh that others are waiting for continues. */
   signal?: AbortSignal;
 }
-
-/** Options of {@linkcode Session.accessToken}. */
+/** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * How long the token must still be good, in seconds; where the provider's live shorter, a fresh one
-   * is given. Default 0: good now.
+   * How long the token must remain valid, in seconds. If the provider's tokens have a shorter lifetime,
+   * a new one is returned. Default 0.
    */
   minValidSeconds?: number;
-  /** Ends this caller's wait; a refresh that others wait for goes on. */
+  /** Ends the wait of this caller. A refresh that others are waiting for continues. */
   signal?: AbortSignal;
 }
-
-/** Options of a logout. */
+/** Options of {@linkcode logout}. */
 export interface LogoutOptions {
   /** Sign the account out on all devices. Default `false`. */
   everywhere?: boolean;
-  /** Tell the provider to revoke the refresh token. Default `true`: if it can, within three seconds. */
+  /** Ask the provider to revoke the refresh token. Default `true`. */
   revoke?: boolean;
   /**
-   * Ends the wait for another process that is using the `.env`: nothing is changed then. After that it
-   * ends the wait for the provider.
+   * Cancels the logout while it waits for another process that uses the `.env`. After that, the tokens
+   * are deleted, and it only ends the wait for the provider.
    */
   signal?: AbortSignal;
 }
-
-/** One account's tokens and what can be done with them. The methods need no `this`. */
+/** The session of one account. Its methods can be used without it: `const { authFetch } = session`. */
 export interface Session {
-  /** Gets tokens. See {@linkcode login}. */
+  /** Logs in. See {@linkcode login}. */
   login(options?: LoginOptions): Promise<SessionStatus>;
-  /** Refreshes now. See {@linkcode refresh}. */
+  /** Refreshes the tokens now. See {@linkcode refresh}. */
   refresh(options?: RefreshOptions): Promise<SessionStatus>;
-  /** `fetch` with the token. See {@linkcode authFetch}. */
+  /** Calls the API with the token. See {@linkcode authFetch}. */
   authFetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** The parsed body of an answer. See {@linkcode fetchJson}. */
+  /** Calls the API and parses the response. See {@linkcode fetchJson}. */
   // deno-lint-ignore no-explicit-any
   fetchJson<T = any>(input: string | URL | Request, init?: FetchJsonInit): Promise<T>;
-  /** Saves an answer as a file. See {@linkcode download}. */
+  /** Downloads a file. See {@linkcode download}. */
   download(
     input: string | URL | Request,
     file: string | URL,
     options?: DownloadOptions,
   ): Promise<Download>;
-  /** Saves many files. See {@linkcode downloadAll}. */
+  /** Downloads many files. See {@linkcode downloadAll}. */
   downloadAll(
     items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
     options?: DownloadAllOptions,
   ): Promise<Downloads>;
-  /** A current bare token. See {@linkcode accessToken}. */
+  /** Returns a current access token. See {@linkcode accessToken}. */
   accessToken(options?: AccessTokenOptions): Promise<string>;
-  /** Who, until when. See {@linkcode status}. */
+  /** Returns who is logged in, and until when. See {@linkcode status}. */
   status(): SessionStatus;
-  /** Looks for what is wrong. See {@linkcode doctor}. */
+  /** Checks everything that a login and a call need. See {@linkcode doctor}. */
   doctor(options?: DoctorOptions): Promise<Diagnosis>;
-  /** Forgets the tokens. See {@linkcode logout}. */
+  /** Ends the session. See {@linkcode logout}. */
   logout(options?: LogoutOptions): Promise<SessionStatus>;
 }
 

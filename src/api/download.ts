@@ -21,49 +21,49 @@ import { bytesText } from "../errors/amounts.ts";
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
   /**
-   * What happens if the file is there already: `"error"` (default), `"keep"` sends nothing and says
-   * `kept` in the result, `"replace"` puts the new file in its place once it is whole.
+   * What to do if the file exists already.
+   *
+   * - `error` (default): throw `FILE_EXISTS`; nothing is sent.
+   * - `keep`: keep it and send nothing; the result has `kept: true`.
+   * - `replace`: replace it once the new file is complete.
    */
   ifExists?: "error" | "keep" | "replace";
   /**
-   * How long the API may send nothing, neither headers nor a byte, in milliseconds. Then it is asked
-   * for the rest. Default 60 000; 0: no end.
+   * Time limit for a stall, in which the API sends no data, in milliseconds; then the rest is requested
+   * again. Default 60 000; 0: none.
    */
   idleTimeoutMs?: number;
-  /** Whether to resume what an earlier call left. Default `true`. */
+  /** Whether to resume an interrupted download of an earlier call. Default `true`. */
   resume?: boolean;
-  /** Method, headers and body of the call, as for `fetch`. Only a GET is resumed. */
+  /** Method, headers and body of the request, as for `fetch`. Only a GET can be resumed. */
   init?: RequestInit;
-  /** Called about ten times a second and at the end. With it no progress line is shown. */
+  /** Called about ten times a second and at the end. Replaces the progress line. */
   onProgress?: (progress: DownloadProgress) => void;
-  /** Ends the download; the next call resumes what is there. */
+  /** Cancels the download; the next call resumes it. */
   signal?: AbortSignal;
 }
-
-/** How far a download is. */
+/** The progress of a download. */
 export interface DownloadProgress {
-  /** Bytes that are there, those of earlier calls included. */
+  /** Bytes on disk, including those of earlier calls. */
   bytes: number;
-  /** Length of the whole file in bytes, if the API told it. */
+  /** Length of the complete file in bytes, if known. */
   total?: number;
 }
-
-/** A file that was saved. */
+/** A downloaded file; shows as a card in a notebook. */
 export interface Download {
-  /** Where it is, as it was given. */
+  /** Path of the file, as given. */
   file: string;
-  /** Its length. */
+  /** Length in bytes. */
   bytes: number;
-  /** How many bytes were there from an earlier call; 0: it was fetched from the first byte. */
+  /** Bytes that an earlier call had downloaded; 0 if the whole file was downloaded now. */
   resumedFrom: number;
-  /** What the API says it is, such as `text/csv`. */
+  /** Media type according to the API, such as `text/csv`. */
   contentType?: string;
-  /** How long this call took. */
+  /** Duration of this call. */
   milliseconds: number;
-  /** The file was there already, and nothing was sent for it. */
+  /** Present if the file existed already and nothing was sent. */
   kept?: true;
 }
-
 /** How many requests in a row may bring nothing. */
 const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;

@@ -29,63 +29,65 @@ export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>
 
 /** Options of {@linkcode downloadAll}. */
 export interface DownloadAllOptions {
-  /** How many files to download at once. Default 4. */
+  /** How many files to download at the same time. Default 4. */
   concurrency?: number;
-  /** What happens where a file is there already. Default `"keep"`: nothing is sent for it. */
+  /**
+   * What to do with a file that exists already.
+   *
+   * - `keep` (default): keep it and send nothing.
+   * - `error`: list it in `failed`, with the code `FILE_EXISTS`.
+   * - `replace`: replace it once the new file is complete.
+   */
   ifExists?: "keep" | "error" | "replace";
-  /** Method, headers and body of each call, as for `fetch`. Only a GET is resumed. */
+  /** Method, headers and body of each request, as for `fetch`. Only a GET can be resumed. */
   init?: RequestInit;
-  /** How long the API may send nothing for one file, in milliseconds. Default 60 000; 0: no end. */
+  /** Time limit for a stall of one file, in milliseconds. Default 60 000; 0: none. */
   idleTimeoutMs?: number;
-  /** Called about ten times a second and at the end. With it no progress line is shown. */
+  /** Called about ten times a second and at the end. Replaces the progress line. */
   onProgress?: (progress: DownloadsProgress) => void;
-  /** Ends the downloads; the next call goes on with what is there. */
+  /** Cancels all downloads; the next call resumes them. */
   signal?: AbortSignal;
 }
-
-/** How far many downloads are. */
+/** The progress of {@linkcode downloadAll}. */
 export interface DownloadsProgress {
-  /** Files that are done: saved, kept or failed. */
+  /** Files that are finished: saved, kept or failed. */
   files: number;
-  /** How many files there are, where that is known: an array or another iterable was given. */
+  /** Number of all files, unless the items come from an async iterable. */
   total?: number;
-  /** How many of the files that are done were kept. */
+  /** Finished files that existed already. */
   kept: number;
-  /** How many of the files that are done failed. */
+  /** Finished files that failed. */
   failed: number;
-  /** Bytes that this call fetched so far, those of files that are not whole yet included. */
+  /** Bytes that this call has downloaded. */
   bytes: number;
 }
-
-/** A file that was not saved. */
+/** A file that could not be downloaded. */
 export interface FailedDownload {
-  /** What was asked for, without its query. */
+  /** The address, without its query. */
   input: string;
-  /** Where it was to be saved, as it was given. */
+  /** The path to save it as, as given. */
   file: string;
-  /** Why. */
+  /** Why it failed. */
   error: Error;
 }
-
 /**
- * What came of many downloads. Each list is in the order in which the files were done, and holds its
- * first 100 000.
+ * The result of {@linkcode downloadAll}; shows as a card in a notebook. Each list is in the order in
+ * which the files were finished, and ends after 100 000 files.
  */
 export interface Downloads {
-  /** The files that this call saved. */
+  /** Files that this call downloaded. */
   saved: Download[];
-  /** The files that were there already. */
+  /** Files that existed already. */
   kept: Download[];
-  /** The files that were not saved. */
+  /** Files that could not be downloaded. */
   failed: FailedDownload[];
-  /** How many there are of each, those that the lists leave out included. */
+  /** The numbers of files, even beyond the end of the lists. */
   counts: { saved: number; kept: number; failed: number };
-  /** Length of all files that this call saved, in bytes. */
+  /** Length of all downloaded files, in bytes. */
   bytes: number;
-  /** How long this call took. */
+  /** Duration of this call. */
   milliseconds: number;
 }
-
 const DEFAULT_CONCURRENCY = 4;
 /** How many files are open for each that is fetched: one waits for its turn, or for the disk. */
 const OPEN_FOR_EACH = 2;

@@ -8,22 +8,18 @@ import { type ApiError, typeError } from "../errors/errors.ts";
 import { Pauses } from "../platform/pauses.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Options of {@linkcode fetchJson}: those of `fetch`, and when to ask again. */
+/** Options of {@linkcode fetchJson}: those of `fetch`, and when to repeat a request. */
 export interface FetchJsonInit extends RequestInit {
-  /** How often a GET or HEAD that is answered 429 or 503, or brings nothing, is sent again. Default 3. */
+  /** How many times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
   /**
-   * How long after the first request it may be sent again, in milliseconds. Default 60 000. The time of
-   * a request that brought nothing does not count.
+   * Time limit for starting another request, in milliseconds after the first one. Default 60 000. Time
+   * spent in stalled requests is not included.
    */
   retryWithinMs?: number;
-  /**
-   * How long the API may send nothing, neither headers nor a byte, in milliseconds. Default 60 000; 0:
-   * no end.
-   */
+  /** Time limit for a stall, in which the API sends no data, in milliseconds. Default 60 000; 0: none. */
   idleTimeoutMs?: number;
 }
-
 /** The options whose names are checked for typing errors. */
 const OPTIONS = [
   "method",

@@ -21,17 +21,16 @@ import { checkApi, checkProvider, checkProxy, checkToken } from "./network_check
 import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
 import { checkEnvFile, checkStore, checkTokenCommand } from "./storage_checks.ts";
 
-/** Options of a diagnosis. */
+/** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
   /**
-   * Also log in with the user name and password that are set, refresh once and end that login at the
-   * provider. The session stays as it is. Default `false`.
+   * Also log in with the configured user name and password, refresh once, and end that login at the
+   * provider. The session itself does not change. Default `false`.
    */
   login?: boolean;
-  /** Ends the wait. */
+  /** Cancels the checks. */
   signal?: AbortSignal;
 }
-
 /** A session at the moment of a diagnosis. */
 export interface SessionSnapshot {
   readonly configuration: Configuration;

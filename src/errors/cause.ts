@@ -1,17 +1,13 @@
 /**
- * What is known of an error behind an {@linkcode AuthError}: no text of it, which may hold an address
- * or a secret.
+ * What an {@linkcode AuthError} keeps of the underlying error. Its message is left out, because it may
+ * contain an address or a secret.
  */
 export interface ErrorCause {
   /** The class, such as `ConnectionRefused` or `TypeError`. */
   readonly name: string;
-  /**
-   * The code of the system or the TLS library, such as `ECONNREFUSED`, `os error 28` or
-   * `UnknownIssuer`.
-   */
+  /** The system's or the TLS library's code, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
   readonly code?: string;
 }
-
 /** Deeper than any chain of causes that the runtime makes. */
 const MAX_DEPTH = 5;
 

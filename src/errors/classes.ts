@@ -59,6 +59,7 @@ export class AuthError extends Error {
  * message says so.
  */
 export class ConfigError extends AuthError {
+  /** The cause, for programs: see {@linkcode ConfigErrorCode}. */
   declare readonly code: ConfigErrorCode;
 
   private constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
@@ -74,6 +75,7 @@ export type ProviderErrorDetails = Partial<Fields<ProviderError>>;
 
 /** The identity provider refused, failed or could not be reached. */
 export class ProviderError extends AuthError {
+  /** The cause, for programs: see {@linkcode ProviderErrorCode}. */
   declare readonly code: ProviderErrorCode;
   /** HTTP status of the response; `undefined` without a response. */
   declare readonly status: number | undefined;
@@ -104,6 +106,7 @@ export type ApiErrorDetails =
 
 /** The API refused a call, its response cannot be used, or it broke off. */
 export class ApiError extends AuthError {
+  /** The cause, for programs: see {@linkcode ApiErrorCode}. */
   declare readonly code: ApiErrorCode;
   /** Method of the call, such as `GET`. */
   declare readonly method: string;
@@ -131,6 +134,7 @@ export class ApiError extends AuthError {
 
 /** There is no usable session: log in again. */
 export class SessionExpiredError extends AuthError {
+  /** The cause, for programs: see {@linkcode SessionExpiredErrorCode}. */
   declare readonly code: SessionExpiredErrorCode;
 
   private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {

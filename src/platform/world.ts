@@ -12,12 +12,14 @@ export interface ClocksAndChance extends Clocks {
   random(): number;
 }
 
-/** A question to the user. Resolves to `null` where nobody can be asked. */
+/**
+ * Prompts the user for a value. `secret`: the input must be hidden. Returns `null` if nobody can be
+ * prompted.
+ */
 export type Ask = (
   message: string,
   options: { secret: boolean },
 ) => string | null | Promise<string | null>;
-
 /** What lies outside this module: replaced as a whole in tests. */
 export interface World extends ClocksAndChance {
   /** `undefined`: the runtime's own `fetch`. */

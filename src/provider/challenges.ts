@@ -11,18 +11,17 @@ import type { Fix } from "../errors/advice.ts";
 import { closest } from "../errors/closest.ts";
 import { shortened } from "../errors/lines.ts";
 
-/** Something that the answer to a challenge must have. */
+/** A value that the answer to a challenge must contain. */
 export interface ChallengeAsk {
   /** Its name in the answer, such as `SMS_MFA_CODE` or `userAttributes.email`. */
   readonly name: string;
-  /** What to ask a person; says where a code was sent. */
+  /** The prompt for a person; says where a code was sent. */
   readonly prompt: string;
-  /** Whether it must not be shown while it is typed. */
+  /** Whether the input must be hidden. */
   readonly secret: boolean;
-  /** What it can be, where it is a choice. */
+  /** The possible values, if it is a choice. */
   readonly choices?: readonly string[];
 }
-
 /** A challenge, and what its answer must have. */
 export interface AskedChallenge {
   readonly name: string;

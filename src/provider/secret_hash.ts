@@ -1,10 +1,10 @@
 import { typeError } from "../errors/errors.ts";
 
 /**
- * Computes SECRET_HASH (section 5.3 of the API document): HMAC with SHA-256 over the user name
- * immediately followed by the app client id, keyed with the app client secret, base64-encoded.
+ * Computes the SECRET_HASH of a request to the provider: the HMAC-SHA-256 of the user name followed by
+ * the app client id, with the app client secret as the key, in base64.
  *
- * @param username The login name, or on a refresh the name that the provider knows.
+ * @param username The user name; for a refresh, the name in the access token.
  * @param clientId The app client id of the subscription.
  * @param clientSecret The app client secret of the subscription; must not be empty.
  * @throws {TypeError} If an argument is not a string, or the secret is empty.

@@ -36,31 +36,34 @@ import { displayPath } from "../platform/paths.ts";
 
 export type { LoginResult } from "./challenges/further_steps.ts";
 
-/** How to log in. */
+/** Options of {@linkcode login}. */
 export interface LoginOptions {
-  /** The login name. Default: the setting `USERNAME`. */
+  /** The user name. Default: the setting `USERNAME`. */
   username?: string;
   /** The password. Default: the setting `PASSWORD`. */
   password?: string;
-  /** What the portal's "Copy Token" put on the clipboard: `bearer eyJ…`. */
+  /** The string that "Copy Token" in the portal copies: `bearer eyJ…`. */
   portalToken?: string;
   /**
-   * `auto` (default): portalToken, else the settings, else ask. `portal` and `password` ask for what is
-   * missing, `environment` never asks.
+   * How to log in.
+   *
+   * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by prompting.
+   * - `portal`: with a string from the portal, prompting for it.
+   * - `password`: with user name and password, prompting for what is missing.
+   * - `environment`: with the settings only; never prompts.
    */
   strategy?: "auto" | "portal" | "password" | "environment";
-  /** Log in even if the session is good. Default `false`. */
+  /** Log in even if the session is valid. Default `false`. */
   force?: boolean;
-  /** Ends the wait, and nothing is changed then. Once its tokens are being written, the login counts. */
+  /** Cancels the login, unless its tokens are already being saved. */
   signal?: AbortSignal;
   /**
-   * Answers the further steps that the provider wants, such as a one-time code; again after a refusal,
-   * up to three times a step. Default: a notebook and a terminal ask; elsewhere `login()` throws a
-   * `ChallengeError`.
+   * Answers a further step that the provider requires, such as a one-time code. Called again if the
+   * answer is refused, up to three times per step. Default: a notebook or a terminal prompts; otherwise
+   * `login()` throws a `ChallengeError`.
    */
   onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;
 }
-
 const STRATEGIES = ["auto", "portal", "password", "environment"];
 
 /**

@@ -7,9 +7,8 @@ const MAX_LENGTH = 1_048_576;
 const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
 
 /**
- * Turns the string that the portal's "Copy Token" puts on the clipboard (section 2.3 of the API
- * document) into the bare access token. It removes the word `bearer`, quotes around the string, and
- * line breaks that a mail or a terminal put into it.
+ * Returns the access token in a string that "Copy Token" in the portal copied. Removes the word
+ * `bearer`, surrounding quotes, and line breaks that a mail program or a terminal added.
  *
  * @param text The portal string, with or without the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.

@@ -7,94 +7,103 @@ import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
 import { VISIBLE_ASCII } from "../platform/secret.ts";
 
-/**
- * A dialect: header names, content type and host parts, which differ between deployments of the same
- * protocol (section 4.1).
- */
+/** The names that a provider uses in its requests: they differ between deployments of the protocol. */
 export interface ProviderWords {
-  /** Name of the header that names the operation, such as `X-Vendor-Target`. */
+  /** The header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
-  /** What stands before `.InitiateAuth` in that header, such as `VendorIdentityProviderService`. */
+  /** The prefix of the operation in that header, such as `VendorIdentityProviderService`. */
   service: string;
-  /** The content type of request and answer, such as `application/x-vendor-json-1.1`. */
+  /** The content type of requests and responses, such as `application/x-vendor-json-1.1`. */
   contentType: string;
-  /** First part of the endpoint's host name, where only a region is set. */
+  /** First part of the provider's host name, used with `region`. */
   host?: string;
-  /** Last part of the endpoint's host name, where only a region is set. */
+  /** Last part of the provider's host name, used with `region`. */
   domain?: string;
 }
-
 /**
- * Settings of a session. An option wins over the environment variable named beside it, the variable
- * over the line of that name in the `.env`.
+ * The settings of a session. An option overrides the environment variable in parentheses, which overrides
+ * the line of the same name in the `.env`.
  */
 export interface SessionOptions {
   /**
-   * Path or file URL of the `.env`; `false`: memory only. Default: the nearest `.env` (`AUTH_ENV_FILE`,
-   * environment only).
+   * Path or file URL of the `.env`; `false`: memory only (`AUTH_ENV_FILE`, environment only). Default:
+   * the nearest `.env` from the working folder up to the project root.
    */
   envFile?: string | URL | false;
-  /** The token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */
+  /** Address of the token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */
   authUrl?: string;
-  /** Deployment region, where no `authUrl` is set (`AUTH_REGION`). */
+  /** Region of the provider, if there is no `authUrl` (`AUTH_REGION`). */
   region?: string;
-  /** First part of the endpoint's host name (`AUTH_PROVIDER_HOST`). */
+  /** First part of the provider's host name, used with `region` (`AUTH_PROVIDER_HOST`). */
   providerHost?: string;
-  /** Last part of the endpoint's host name (`AUTH_PROVIDER_DOMAIN`). */
+  /** Last part of the provider's host name, used with `region` (`AUTH_PROVIDER_DOMAIN`). */
   providerDomain?: string;
   /**
-   * Header names and content type of the requests (`AUTH_PROVIDER`). Default: `aws` on a host that ends
-   * in `.amazonaws.com` or `.amazonaws.com.cn`, else `vendor`.
+   * The header names and content type of requests to the provider (`AUTH_PROVIDER`).
+   *
+   * - `vendor`: as in the API document of the platform, such as `X-Vendor-Target`.
+   * - `aws`: those of Amazon Cognito, such as `X-Amz-Target`.
+   *
+   * Default: `aws` if the host ends in `.amazonaws.com` or `.amazonaws.com.cn`, otherwise `vendor`.
    */
   provider?: "vendor" | "aws" | ProviderWords;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
-  /** The app client secret (`APP_CLIENT_SECRET`); explicitly empty: a public client, no SECRET_HASH. */
+  /** The app client secret (`APP_CLIENT_SECRET`). An empty string: a public client, without a secret. */
   clientSecret?: string;
   /** The user pool id of the subscription (`USER_POOL_ID`). */
   userPoolId?: string;
-  /** The login name (`USERNAME`, from the environment only together with `PASSWORD`). */
+  /** The user name (`USERNAME`; from the environment only together with `PASSWORD`). */
   username?: string;
-  /** The password (`PASSWORD`, from the environment only together with `USERNAME`). */
+  /** The password (`PASSWORD`; from the environment only together with `USERNAME`). */
   password?: string;
-  /** Whether a refresh carries SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`). Default `auto`: find out. */
+  /**
+   * Whether a refresh sends SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`).
+   *
+   * - `auto` (default): finds out what the provider accepts, and remembers it.
+   * - `send`: always.
+   * - `omit`: never.
+   */
   refreshSecretHash?: "auto" | "send" | "omit";
   /**
-   * What relative `authFetch` paths are resolved against; its origin may receive the token
-   * (`API_BASE_URL`).
+   * Address of the API (`API_BASE_URL`). Relative paths are resolved against it, and its origin may
+   * receive the token.
    */
   apiBaseUrl?: string | URL;
-  /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, comma separated). */
+  /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, separated by commas). */
   allowedOrigins?: string | readonly string[];
   /**
-   * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). A question for the portal
-   * string and messages about one show it.
+   * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). Shown wherever a string from the
+   * portal is needed.
    */
   portalUrl?: string | URL;
   /**
-   * Which tokens the default session puts into the process environment. Default `access`; `none` also
-   * reads none from there.
+   * Which tokens the default session copies to the process environment.
+   *
+   * - `access` (default): the access token, as `ACCESS_TOKEN`.
+   * - `both`: also the refresh token, as `REFRESH_TOKEN`.
+   * - `none`: neither; and none is read from there.
    */
   exportEnv?: "access" | "both" | "none";
   /**
-   * Deadline of one login or refresh in milliseconds, retries included (`AUTH_TIMEOUT_MS`). Begins anew
-   * with each answer of a person to a further step. Default 30 000.
+   * Time limit for one login or refresh including its retries, in milliseconds (`AUTH_TIMEOUT_MS`). Each
+   * further step of a login has its own. Default 30 000.
    */
   timeoutMs?: number;
   /**
-   * A command that prints a token: bare, or JSON as `platform-auth token --json` prints
-   * (`AUTH_TOKEN_COMMAND`, never from a `.env`). A text is split at blanks, with quotes; an array is
-   * taken as it is. No shell. Such a session never logs in, refreshes or stores by itself.
+   * A command that prints an access token, bare or as the JSON of `platform-auth token --json`
+   * (`AUTH_TOKEN_COMMAND`, environment only). A string is split at blanks and quotes; no shell is used.
+   * Such a session never logs in, refreshes or stores tokens itself.
    */
   tokenCommand?: string | readonly string[];
   /**
-   * `redis://` or `rediss://`: the session is shared there in place of the `.env` (`AUTH_STORE`, never
-   * from a `.env`).
+   * Address of a Redis store that shares the session between machines, `redis://` or `rediss://`
+   * (`AUTH_STORE`, environment only). Replaces the `.env` as the place for tokens.
    */
   store?: string;
   /**
-   * What the tokens in the store are encrypted with, from `platform-auth store-key` (`AUTH_STORE_KEY`,
-   * never from a `.env`).
+   * The key that encrypts the tokens in the store, as printed by `platform-auth store-key`
+   * (`AUTH_STORE_KEY`, environment only).
    */
   storeKey?: string;
   /** Replaces `fetch`, for tests. */
@@ -103,15 +112,11 @@ export interface SessionOptions {
   now?: () => number;
   /** Replaces the monotonic clock, milliseconds, for tests. */
   monotonic?: () => number;
-  /** Replaces the way the user is asked, for tests and other front ends. */
+  /** Replaces the prompt, for tests and other front ends. */
   prompt?: Ask;
-  /**
-   * Replaces the pause between two attempts, milliseconds, for tests. Ends early when the signal
-   * aborts.
-   */
+  /** Replaces the pause between two requests, milliseconds, for tests. Ends early if the signal aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
-
 /** How the types of an option's value are called. */
 type TypeName<Value> = Value extends string ? "string"
   : Value extends number ? "number"

@@ -6,22 +6,27 @@ import type { Level, View } from "./view.ts";
 export interface Check {
   /** What was checked, unique in a diagnosis. */
   name: string;
-  /** `ok`; `warn`: works, with a risk; `fail`: does not work; `skip`: could not be checked. */
-  level: Level;
+  /**
+   * The result.
+   *
+   * - `ok`: works.
+   * - `warn`: works, with a risk that `fix` removes.
+   * - `fail`: does not work.
+   * - `skip`: could not be checked, or does not apply.
+   */
+  level: "ok" | "warn" | "fail" | "skip";
   /** What was found. */
   message: string;
   /** What to do about it. */
   fix?: string;
 }
-
-/** What `doctor()` found. */
+/** The result of {@linkcode doctor}; shows as a card in a notebook. */
 export interface Diagnosis {
   /** Whether no check failed. */
   ok: boolean;
-  /** One entry for each check. */
+  /** The checks, in the order in which they were made. */
   checks: Check[];
 }
-
 /** The diagnosis with these checks. Shows as a card in a notebook and as text in a terminal. */
 export function diagnosisOf(checks: Check[]): Diagnosis {
   const diagnosis = { ok: checks.every(({ level }) => level !== "fail"), checks };

@@ -11,7 +11,7 @@ import type { SessionStatus } from "../status.ts";
 import { printable } from "../../errors/escape.ts";
 
 /**
- * A further step that the provider wants at a login, such as a one-time code.
+ * A further step that the provider requires during a login, such as a one-time code.
  *
  * @example A code in a script
  * ```ts
@@ -22,7 +22,7 @@ import { printable } from "../../errors/escape.ts";
  * configure(sandbox.settings);
  * const status = await login({
  *   onChallenge: async ({ asks, refused }) => {
- *     if (refused) throw new Error(refused); // else it is called again, up to three times
+ *     if (refused) throw new Error(refused); // otherwise it is called again, up to three times
  *     console.log(asks[0]?.prompt); // Code from your authenticator app (Authenticator):
  *     return { SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp() };
  *   },
@@ -33,18 +33,15 @@ import { printable } from "../../errors/escape.ts";
 export interface Challenge {
   /** The provider's name of the step, such as `SOFTWARE_TOKEN_MFA`. */
   readonly name: string;
-  /** What the provider said about it; secrets are left out. */
+  /** The parameters that the provider sent, without secrets. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** What an answer must have; empty: the step cannot be answered here. */
+  /** The values that an answer must contain; empty if the step cannot be answered here. */
   readonly asks: readonly ChallengeAsk[];
-  /** 1, and after a refused answer 2 and 3. */
+  /** 1; after a refused answer 2, then 3. */
   readonly attempt: number;
-  /** The provider's reason, after a refused answer. */
+  /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
-  /**
-   * The key for the authenticator app, at `MFA_SETUP` only. Not enumerable, so that no output shows it
-   * by chance.
-   */
+  /** The key for the authenticator app, only in `MFA_SETUP`. Not enumerable, so logs do not show it. */
   readonly authenticator?: AuthenticatorKey;
 }
 
@@ -119,11 +116,11 @@ export function keyText(key: AuthenticatorKey): string {
 }
 
 /**
- * The provider asks for a further step, or refused the answer to one. `respond()` answers it and goes
- * on with the login, also in a later cell, while the provider's session of that login is alive
- * (typically 3 minutes).
+ * The login needs a further step, or the answer to one was refused. `respond()` answers the step and
+ * continues the login, even in a later cell, until the provider's time limit (typically 3 minutes).
  */
 export class ChallengeError extends AuthError {
+  /** The cause, for programs: see {@linkcode ChallengeErrorCode}. */
   declare readonly code: ChallengeErrorCode;
   /** The step, and what an answer must contain. */
   readonly challenge: Challenge;
@@ -142,15 +139,14 @@ export class ChallengeError extends AuthError {
   }
 
   /**
-   * Answers the step that this login is at, and keeps the tokens as `login()` does. A later login or
-   * logout wins.
+   * Answers the current step of this login, and saves the tokens as `login()` does, unless there was a
+   * later login or logout.
    *
-   * @param answers By the names in `challenge.asks`.
-   * @throws {ChallengeError} `CHALLENGE_REQUIRED` with the next step, `CODE_REJECTED` or
-   *   `NEW_PASSWORD_REJECTED` where another answer may be given, `CHALLENGE_EXPIRED` where the login
-   *   must start over.
-   * @throws {ProviderError} What else the provider said.
-   * @throws {TypeError} If the answers are not those that are asked for; nothing was sent.
+   * @param answers Values by the names in `challenge.asks`.
+   * @throws {ChallengeError} `CHALLENGE_REQUIRED`: there is another step; `CODE_REJECTED` or
+   *   `NEW_PASSWORD_REJECTED`: answer again; `CHALLENGE_EXPIRED`: start the login again.
+   * @throws {ProviderError} The provider refused for another reason or could not be reached.
+   * @throws {TypeError} If the answers do not match `challenge.asks`; nothing was sent.
    *
    * @example A code in the next cell
    * ```ts

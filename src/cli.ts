@@ -8,9 +8,9 @@
  *
  * @module
  */
-import { COMMAND_WORDS, report } from "./cli/output.ts";
+import { report, TERMINAL } from "./cli/output.ts";
 import { runArgs } from "./cli/run.ts";
-import { speakIn } from "./errors/advice.ts";
+import { setFrontEnd } from "./errors/advice.ts";
 
 /**
  * Runs a command.
@@ -26,7 +26,7 @@ import { speakIn } from "./errors/advice.ts";
  * ```
  */
 export async function runCli(args: readonly string[]): Promise<number> {
-  speakIn(COMMAND_WORDS);
+  setFrontEnd(TERMINAL);
   try {
     return await runArgs(args);
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Diagnosis } from "../show/diagnosis.ts";
 import type { Downloads } from "../api/download_all.ts";
 import { ApiError, AuthError, CODES } from "../errors/errors.ts";
-import type { Words } from "../errors/advice.ts";
+import type { FrontEnd } from "../errors/advice.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
@@ -109,7 +109,7 @@ const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
 
 /** The commands that do what the library says to call. */
-export const COMMAND_WORDS: Words = {
+export const TERMINAL: FrontEnd = {
   call(call) {
     const options = call.call === "login" ? call.options : undefined;
     if (options?.portalToken) return PIPED;

@@ -1,26 +1,23 @@
-/**
- * What a message tells its reader to call. The library and the command line put it into words of their
- * own.
- */
+/** A call that a fix names. A program, a notebook and the command line write it differently. */
 export type Call =
   | {
     readonly call: "login";
     readonly options?: {
       readonly force?: true;
       readonly strategy?: "portal";
-      /** With the string that the portal's "Copy Token" gives. */
+      /** With the string that "Copy Token" in the portal copies. */
       readonly portalToken?: true;
     };
   }
   | { readonly call: "logout" };
 
-/** A part of a fix that only a program can do; the command line leaves it out or says something else. */
+/** A part of a fix that only a program can follow, and what the command line says instead, if anything. */
 export interface InProgram {
   readonly inProgram: string;
   readonly inTerminal?: string;
 }
 
-/** What to do next: a text, or parts of which some depend on who reads it. */
+/** What to do next: a text, or parts of which some depend on the front end. */
 export type Fix = string | readonly (string | Call | InProgram)[];
 
 /** A problem and its fix, before they become an error or a notice. */
@@ -32,14 +29,13 @@ export interface Advice<Code extends string = string> {
   readonly fix?: Fix | undefined;
 }
 
-/** How a front end puts calls into words. */
-export interface Words {
+/** How a front end writes the parts of a fix. */
+export interface FrontEnd {
   call(call: Call): string;
   inProgram(part: InProgram): string;
 }
 
-/** The words of a program or a notebook. */
-const LIBRARY: Words = {
+const PROGRAM: FrontEnd = {
   call: (call) => {
     const options = call.call === "login" ? call.options : undefined;
     if (options?.portalToken) return "login({ portalToken }) with the string from the portal";
@@ -50,21 +46,18 @@ const LIBRARY: Words = {
   inProgram: (part) => part.inProgram,
 };
 
-let words: Words = LIBRARY;
+let frontEnd = PROGRAM;
 
-/**
- * Puts all that is said from now on into the words of another front end, as the command line does at
- * its start.
- */
-export function speakIn(others: Words): void {
-  words = others;
+/** Sets the front end of this process, as the command line does when it starts. */
+export function setFrontEnd(other: FrontEnd): void {
+  frontEnd = other;
 }
 
-/** A fix in the words of the front end of this process. */
+/** A fix as the front end of this process writes it. */
 export function fixText(fix: Fix): string {
   if (typeof fix === "string") return fix;
   return fix.map((part) => {
     if (typeof part === "string") return part;
-    return "call" in part ? words.call(part) : words.inProgram(part);
+    return "call" in part ? frontEnd.call(part) : frontEnd.inProgram(part);
   }).join("");
 }

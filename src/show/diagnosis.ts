@@ -1,6 +1,6 @@
 import { counted } from "../errors/amounts.ts";
 import { displayed } from "./displayable.ts";
-import type { Level, View } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** The result of one check. */
 export interface Check {

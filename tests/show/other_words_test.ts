@@ -8,8 +8,8 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
   inFolder(async (cwd) => {
     const script = `
       import { createSession } from ${JSON.stringify(MOD_PATH)};
-      import { speakIn } from ${JSON.stringify(FIX_PATH)};
-      speakIn({
+      import { setFrontEnd } from ${JSON.stringify(FIX_PATH)};
+      setFrontEnd({
         call: ({ call, options }) => ["<" + call, ...Object.keys(options ?? {})].join(" ") + ">",
         inProgram: ({ inTerminal = "" }) => inTerminal,
       });

@@ -75,14 +75,11 @@ function unresolved({ base, settings }: ApiAccess): Error {
   const unread = mayUseVariable("API_BASE_URL")
     ? ""
     : "; the environment could not be read, for that run with --allow-env";
-  const hints = settings.hintsOn(["apiBaseUrl"]);
-  const problems = hints.map(({ problem }) => `; ${problem}`).join("");
-  const steps = hints.map(({ fix }) => `${fix}; `).join("");
   const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
   return new ConfigError(
     "MISSING_SETTINGS",
-    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}${problems}`,
-    `${steps}set it ${file}in the environment or as an option`,
+    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}`,
+    `set it ${file}in the environment or as an option`,
   );
 }
 

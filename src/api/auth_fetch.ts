@@ -7,7 +7,7 @@ import {
   showsToken,
   withToken,
 } from "./headers.ts";
-import { followWithin, isRedirect } from "./redirects.ts";
+import { followWithin, isRedirect, MAX_REDIRECTS } from "./redirects.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import type { World } from "../platform/world.ts";
@@ -263,16 +263,36 @@ async function attempt(
   const access = accessOf(account.settings);
   addressOf(address, access);
   const { fetch: send = fetch } = account.world;
-  // Reading the settings found out whether there is a proxy: to do it here would slow every call.
-  const direct = access.proxied && send === fetch;
-  const client = direct ? directClient(new URL(address)) : undefined;
   try {
-    return await send(request, client ? { client, ...init } : init);
+    // Whether there is a proxy was found out with the settings: doing it here would slow every call.
+    return access.proxied && send === fetch
+      ? await sendPastProxy(request, init, new URL(address))
+      : await send(request, init);
   } catch (error) {
     throw explained(error, init, new URL(address), account);
-  } finally {
-    client?.close();
   }
+}
+
+/** A direct client reaches one address only, so each redirect gets its own. */
+async function sendPastProxy(
+  request: string | Request,
+  init: RequestInit,
+  url: URL,
+): Promise<Response> {
+  const given = init.redirect ?? (request instanceof Request ? request.redirect : "follow");
+  const follows = given === "follow";
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+    using client = directClient(url);
+    const redirect = follows ? "manual" : given;
+    const response = await fetch(request, { ...init, redirect, ...(client && { client }) });
+    if (!follows || !isRedirect(response)) return response;
+    await response.body?.cancel();
+    const target = new URL(response.headers.get("location") ?? "", url);
+    const headers = new Headers(init.headers);
+    if (target.origin !== url.origin) headers.delete("authorization");
+    [request, init, url] = [target.href, { ...init, headers }, target];
+  }
+  throw typeError(`Cannot reach ${url.origin}${url.pathname} (too many redirects)`);
 }
 
 /** What to do where no reason has advice of its own. */

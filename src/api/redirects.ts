@@ -1,6 +1,6 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-const MAX_REDIRECTS = 20;
+export const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that describe a body, and leave with it. */
 const BODY_HEADERS = [

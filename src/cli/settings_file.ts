@@ -8,8 +8,7 @@ import { ignoreInGit } from "../platform/git.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { worldOf } from "../platform/world.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
-import { doubtsAbout } from "../settings/doubts.ts";
-import { type SettingName, SETTINGS, VARIABLES } from "../settings/options.ts";
+import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../provider/tokens.ts";
 
@@ -105,11 +104,6 @@ export async function copySettings(from: string, to: string): Promise<void> {
   if (problem) throw problem;
   if (!source.exists) {
     throw new ConfigError("ENV_FILE", `Cannot read ${from}: it is not there`, "check its path");
-  }
-  const originOf = (name: SettingName) => source.values.get(VARIABLES[name]) ? "file" : undefined;
-  const doubt = doubtsAbout(source, originOf).find(({ stopsLogin }) => stopsLogin);
-  if (doubt) {
-    throw new ConfigError("INVALID_SETTING", `Cannot use ${from}: ${doubt.problem}`, doubt.fix);
   }
   const found = SHARED_SETTINGS.flatMap((name) => {
     const [value, before] = [source.values.get(name), target.values.get(name)];

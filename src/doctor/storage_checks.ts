@@ -8,7 +8,8 @@ import {
   mayRunGit,
   untrackCommand,
 } from "../platform/git.ts";
-import { lookAt, mayRead, ownUid, realPath } from "../platform/look.ts";
+import { ownUid } from "../settings/env_location.ts";
+import { lookAt, mayRead, realPath } from "../platform/look.ts";
 import { displayPath, folderOf } from "../platform/paths.ts";
 import type { SettingsFault } from "../provider/provider_settings.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -30,9 +31,11 @@ export async function checkEnvFile(
   const name = ".env";
   const { envFile, settings } = configuration;
   const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings.map((it) => it.name) : [];
-  const told = settings.hintsOn(missing);
-  const notes = [...settings.notes, ...settings.commentedSecrets]
-    .filter((note) => !told.includes(note))
+  const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
+  // The message about missing settings has these.
+  const told = suggestionsFor(settings, missing).map(({ problem }) => problem);
+  const notes = [...settings.notes, ...suggestionsOn(settings)]
+    .filter(({ problem }) => missing.length === 0 || !told.includes(problem))
     .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
   if (envFile === undefined) {
     return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
@@ -64,7 +67,7 @@ const ANOTHER_FILE = "make its folder writable, or name another file in AUTH_ENV
 function whyUnwritable(folder: string): string | undefined {
   if (!mayRead(folder)) return undefined;
   const info = lookAt(folder);
-  if (info === undefined) return "its folder is not there";
+  if (info === undefined) return "its folder does not exist";
   return isOnReadOnlyDisk(folder) ? "its disk is read-only" : whyForbidden(info, ownUid());
 }
 
@@ -115,7 +118,7 @@ function checkPrivacy(envFile: string, mode: number | null): Finding {
 async function checkGit(envFile: string): Promise<Finding[]> {
   const name = "version control";
   // Both at once: a git that hangs takes a second.
-  const [tracking, ignored] = await Promise.all([gitTracking(envFile, true), gitIgnores(envFile)]);
+  const [tracking, ignored] = await Promise.all([gitTracking(envFile), gitIgnores(envFile)]);
   if (tracking === "outside") return [];
   if (tracking === "tracked") {
     return [{

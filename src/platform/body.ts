@@ -1,13 +1,15 @@
+type Piece = ReadableStreamReadResult<Uint8Array>;
+
 /**
  * Reads a body or a program's output up to a limit, and cancels the rest.
  *
  * @param limit In bytes.
- * @param read Waits for the next piece; a caller may add a time limit here.
+ * @param read Waits for the next piece. A caller may add a time limit here, or end the stream early.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null | undefined,
   limit: number,
-  read: <T>(piece: Promise<T>) => Promise<T> = (piece) => piece,
+  read: (piece: Promise<Piece>) => Promise<Piece> = (piece) => piece,
 ): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly isWhole: boolean }> {
   const pieces: Uint8Array[] = [];
   let size = 0;

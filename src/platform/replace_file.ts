@@ -1,35 +1,20 @@
-import { nodeModule } from "./environment.ts";
 import { folderOf } from "./paths.ts";
 
-/** What a temporary file adds to the name of the file: always the same, or a random part. */
-const TEMPORARY = /^(\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\.tmp$/;
-
-/** A file that nobody wrote to for longer was left by a killed process. */
-const ABANDONED_MS = 24 * 60 * 60 * 1_000;
-
-/** How a file is replaced. */
-export interface Replacement {
-  /** The file as it is: the new one gets its owner. `undefined`: there is none yet. */
-  readonly info: Deno.FileInfo | undefined;
-  /** Whether the caller holds the lock. */
-  readonly locked: boolean;
-  /** Asked last: `false` leaves the file as it is. */
-  isWanted(): boolean;
-}
-
 /**
- * Replaces the text of a file atomically: whoever reads it, also after a crash, sees the old or the
- * new text, whole.
+ * Replaces the text of a file atomically: every reader, even after a crash, sees the old or the new
+ * text as a whole. The new file is private (0600).
  *
+ * @param locked Whether the caller holds the lock. It allows a temporary file with a fixed name, so that
+ *   the next holder finds and removes what a crash left.
+ * @param isWanted Asked last; `false` leaves the file as it is.
  * @returns Whether it was replaced.
  */
 export async function replaceFile(
   path: string,
   text: string,
-  { info, locked, isWanted }: Replacement,
+  locked: boolean,
+  isWanted: () => boolean,
 ): Promise<boolean> {
-  if (!locked) removeAbandoned(path, TEMPORARY);
-  // The lock allows a fixed name, so that the next holder of it finds and removes what a crash left.
   const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
   if (locked) remove(temporary);
   try {
@@ -39,7 +24,6 @@ export async function replaceFile(
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
       // Only waiting for the disk is asynchronous: the other calls are faster synchronous.
       await file.sync();
-      if (info) giveTo(info, temporary, file.statSync());
     }
     if (!await renameOver(temporary, path, isWanted)) {
       remove(temporary);
@@ -54,13 +38,13 @@ export async function replaceFile(
 }
 
 /**
- * Tries of a rename that meets a program which has the file open, and the pause between: one second.
- * The pause is short, as a program that reads again and again leaves short gaps.
+ * Attempts to rename while another program has the file open, and the pause between them: one second in
+ * all. The pause is short, because a program that reads in a loop leaves short gaps.
  */
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
-/** What a rename needs of the system; replaced in tests only. */
+/** The system calls of a rename; replaced in tests. */
 export interface RenameSystem {
   readonly windows: boolean;
   rename(from: string, to: string): void;
@@ -75,7 +59,7 @@ const SYSTEM: RenameSystem = {
 
 /**
  * Renames a file over another. Windows refuses while another program has that one open, as editors,
- * virus scanners and backups do for a moment: there it is tried again.
+ * virus scanners and backups do for a moment, so it is tried again there.
  *
  * @param isWanted Asked before each try; `false` leaves both files as they are.
  * @returns Whether it was renamed.
@@ -106,27 +90,8 @@ export function isInUse(error: unknown, windows: boolean = SYSTEM.windows): bool
   return windows && error instanceof Error && /\(os error (5|32|33)\)/.test(error.message);
 }
 
-/**
- * Gives a file that this process made to the owner of the file that it replaces or stands beside, so
- * that what root writes for a user stays theirs. Only root may do that, and Windows has no such owners:
- * elsewhere nothing happens.
- */
-export function giveTo(owner: Deno.FileInfo, path: string, made: Deno.FileInfo): void {
-  const { uid, gid } = owner;
-  if (uid === null || gid === null || (uid === made.uid && gid === made.gid)) return;
-  try {
-    // Unlike `Deno.chownSync` this follows no link that somebody put there in the meantime.
-    nodeModule("node:fs").lchownSync(path, uid, gid);
-  } catch {
-    // not permitted
-  }
-}
-
-/** Removes the temporary files that killed processes left beside a file; for the holder of its lock. */
-export function removeLeftovers(path: string): void {
-  remove(`${path}.tmp`);
-  removeAbandoned(path, TEMPORARY);
-}
+/** A file that nobody wrote to for longer was left by a killed process. */
+const ABANDONED_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Removes the files beside a file that are too old to be in use: killed processes left them, and they
@@ -180,21 +145,21 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Removes a file, if it is there and may be removed. */
+/** Removes a file, if possible. */
 export function remove(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // It is not there, or it must stay.
+    // It does not exist, or this user must not remove it.
   }
 }
 
-/** Makes the rename last through a power cut, on the systems where a folder can be opened. */
+/** Makes the rename survive a power failure, on systems where a folder can be opened. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     using handle = Deno.openSync(folder, { read: true });
     await handle.sync();
   } catch {
-    // Windows opens no folders; the file itself is on disk.
+    // Windows cannot open folders; the file itself is on disk.
   }
 }

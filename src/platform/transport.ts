@@ -1,8 +1,4 @@
-/**
- * Plain HTTP, whoever is asked: which transport is safe and how to get past a proxy (here), pauses
- * between tries (`backoff.ts`), and the end of a request that brings nothing (`idle.ts`). May import runtime, errors and values.
- */
-import { environment, mayUseVariable } from "./environment.ts";
+import { environment } from "./environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -12,28 +8,20 @@ export function namesProxy(): boolean {
 }
 
 /**
- * A client that reaches plain `http:`, which is this machine's loopback, without the proxy that
- * variables name: the runtime would show a token or a password to it. Close it after use.
+ * A client that connects straight to a plain `http:` address, which is on this machine's loopback: a
+ * proxy would see the token or the password. Close it after use.
  *
- * @returns `undefined` where no proxy is in the way.
+ * @returns `undefined` if no variable names a proxy.
  */
 export function directClient(
-  url: URL,
+  { protocol, hostname, port }: URL,
   options: Deno.CreateHttpClientOptions = {},
 ): Deno.HttpClient | undefined {
-  if (url.protocol !== "http:" || !namesProxy()) return undefined;
-  if (!mayUseVariable("NO_PROXY")) return undefined;
-  const before = Deno.env.get("NO_PROXY");
-  const others = before ?? environment("no_proxy");
-  const hosts = ["127.0.0.1", "localhost", "::1", url.hostname.replace(/^\[|\]$/g, "")];
-  // A client reads the variables once, when it is made.
-  Deno.env.set("NO_PROXY", [...(others ? [others] : []), ...hosts].join(","));
-  try {
-    return Deno.createHttpClient(options);
-  } finally {
-    if (before === undefined) Deno.env.delete("NO_PROXY");
-    else Deno.env.set("NO_PROXY", before);
-  }
+  if (protocol !== "http:" || !namesProxy()) return undefined;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  // This kind of "proxy" replaces those of the variables, and is the server itself.
+  const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
+  return Deno.createHttpClient({ ...options, proxy });
 }
 
 /**

@@ -123,7 +123,7 @@ async function check(
     if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
   }
   missing.push(...alsoMissing);
-  if (missing.length > 0) return { fault: missingSettings(missing, settings, command) };
+  if (missing.length > 0) return { fault: await missingSettings(missing, settings, command) };
 
   const checks = await importChecks();
   if (checks === undefined) return { fault: PACKAGE_UNAVAILABLE };
@@ -174,11 +174,11 @@ function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigEr
   return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
 }
 
-function missingSettings(
+async function missingSettings(
   missing: readonly SettingName[],
   settings: Settings,
   command: () => string,
-): SettingsFault {
+): Promise<SettingsFault> {
   const { problem: unreadable } = settings.file;
   const problems = missing.map((name) => ({ name, origin: undefined, problem: "is missing" }));
   if (unreadable?.code === "PERMISSION") {
@@ -189,7 +189,8 @@ function missingSettings(
       fix: `run: ${command()}`,
     };
   }
-  const names = missing.map((name) =>
+  // The half that the environment has would be used together with the other one.
+  const names = missing.filter((name) => name !== settings.unusedHalf).map((name) =>
     name === "authUrl"
       ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"
       : VARIABLES[name]
@@ -203,7 +204,8 @@ function missingSettings(
     told.push(unreadable.problem);
     if (unreadable.fix !== "") steps.push(unreadable.fix);
   }
-  for (const { problem, fix } of settings.hintsOn(missing)) {
+  const { suggestionsFor } = await import("../settings/suggestions.ts");
+  for (const { problem, fix } of suggestionsFor(settings, missing)) {
     told.push(problem);
     steps.push(fix);
   }

@@ -85,6 +85,8 @@ async function respond(
   const gone = new AbortController();
   answer.once("close", () => gone.abort(new ConnectionLost()));
   let response: Response;
+  // A client may send the whole URL (RFC 9112, section 3.2.2).
+  message.url = message.url?.replace(/^http:\/\/[^/]+/i, "");
   try {
     checkHead(message);
     const body = await readBody(message, bodyLimit);

@@ -535,8 +535,7 @@ export class Engine {
       ? sentenceOf(problem)
       : this.notices.text("STORED_IGNORED") ?? this.notices.text("ENVIRONMENT_IGNORED") ??
         this.notices.text("STORE_EMPTY");
-    const { overlooked, portalUrl } = this.settings;
-    return whyNot(now, this.world, note ?? (overlooked && sentenceOf(overlooked)), portalUrl);
+    return whyNot(now, this.world, note, this.settings.portalUrl);
   }
 
   // Transactions.

@@ -59,23 +59,21 @@ export class EnvStore implements SessionStore {
         "remove that file (.env.lock)",
       );
     } else this.#notices.clear("LOCK_DENIED");
-    let savedBy: "login" | "refresh" | undefined;
+    let isSaved = false;
     try {
       return await work({
         lock: lock.state,
         write: async (tokens, by) => {
           const isLogin = by === "change";
           const written = await this.#write(file, tokens, lock.state === "held", isLogin);
-          if (written.kind === "saved" && tokens !== undefined) {
-            savedBy = isLogin ? "login" : "refresh";
-          }
+          isSaved ||= written.kind === "saved" && tokens !== undefined;
           return written;
         },
       });
     } finally {
       lock.release();
       // Git may take its time, so others do not wait for it at the lock.
-      if (savedBy !== undefined) await this.#tellGit(savedBy === "login");
+      if (isSaved) await this.#tellGit();
     }
   }
 
@@ -167,12 +165,9 @@ export class EnvStore implements SessionStore {
     );
   }
 
-  /** Git is asked at a login, and else once a process: it takes longer than a refresh. */
-  async #tellGit(isLogin: boolean): Promise<void> {
-    const { gitTracking, ignoreAdvice, untrackCommand } = await import("../platform/git.ts");
-    if (await gitTracking(this.#path, isLogin) !== "tracked") {
-      return this.#notices.clear("FILE_IN_GIT");
-    }
+  async #tellGit(): Promise<void> {
+    const { ignoreAdvice, isTrackedAtSave, untrackCommand } = await import("../platform/git.ts");
+    if (!await isTrackedAtSave(this.#path)) return this.#notices.clear("FILE_IN_GIT");
     this.#notices.set(
       "FILE_IN_GIT",
       `git tracks ${this.#path}, so the next commit would publish your tokens`,

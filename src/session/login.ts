@@ -1,8 +1,7 @@
 import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../provider/tokens.ts";
 import { missingWritePermission } from "../settings/env_file.ts";
-import { ConfigError, sentenceOf, typeError } from "../errors/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import type { Outcome } from "../provider/protocol.ts";
 import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
@@ -126,7 +125,6 @@ export async function obtainTokens(
   const settings = named
     ? resolveSettings(given, isDefault, configuration.settings)
     : configuration.settings;
-  refuseDoubtful(settings);
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
@@ -146,18 +144,6 @@ export async function obtainTokens(
   const answerers = { questions, onChallenge, asksPerson, support };
   const login = passwordLogin(configuration, settings, answerers, signal);
   return await driveLogin(login, answerers, signal);
-}
-
-/**
- * @throws {ConfigError} `INVALID_SETTING` where a setting was probably meant otherwise: nothing is
- * asked or sent.
- */
-function refuseDoubtful({ doubts }: Settings): void {
-  const serious = doubts.filter(({ stopsLogin }) => stopsLogin);
-  if (serious.length === 0) return;
-  const problems = serious.map(({ problem }) => problem).join("; ");
-  const fixes = new Set(serious.map(({ fix }) => fix));
-  throw new ConfigError("INVALID_SETTING", `Cannot log in: ${problems}`, [...fixes].join("; "));
 }
 
 /** Masked, because what is typed openly is kept in the notebook. */
@@ -262,13 +248,12 @@ async function* passwordLogin(
     const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
       known === undefined;
     if (first && mistyped && !failures.nextLocks) continue;
-    const advice = [...cutSecrets(settings, outcome), failures.advice].filter((text) => text);
     throw deliveryError(
       "login",
       delivery,
       world.now(),
       undefined,
-      advice.join("; "),
+      failures.advice,
       origins,
     );
   }
@@ -293,17 +278,6 @@ async function refuseOtherName(configuration: Configuration, username: string): 
       { inProgram: ", or make a session for it with createSession()" },
     ],
   );
-}
-
-/** What is said of a secret that was refused and may be longer than it was read. */
-function cutSecrets(settings: Settings, outcome: Outcome): string[] {
-  const code = outcome.kind === "refused" ? outcome.code : undefined;
-  const refused = code === "INVALID_CREDENTIALS"
-    ? "password"
-    : code === "SECRET_HASH_REJECTED"
-    ? "clientSecret"
-    : undefined;
-  return settings.commentedSecrets.filter(({ about }) => about === refused).map(sentenceOf);
 }
 
 /** What to do with a password that is set somewhere, after the account got a new one. */

@@ -183,8 +183,6 @@ function noticesOf(
     ...settings.notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
     ...notices.all,
   ];
-  const overlooked = state.kind === "none" ? settings.overlooked : undefined;
-  if (overlooked) told.push(noticeOf("SETTING", overlooked.problem, overlooked.fix));
   if (isDefault && !mayUseVariable("AUTH_URL")) {
     told.push(
       noticeOf(

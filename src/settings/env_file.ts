@@ -1,19 +1,17 @@
-import { folderOf, workingFolder } from "../platform/paths.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
-import { mayRead, realPath } from "../platform/look.ts";
-import { isInUse, removeLeftovers, replaceFile } from "../platform/replace_file.ts";
-import { regularFile } from "./env_location.ts";
+import { realPath, unlessMissing } from "../platform/look.ts";
+import { folderOf, workingFolder } from "../platform/paths.ts";
+import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
 
-/** What a `.env` held when it was read. */
+/** The content of a `.env` when it was read. */
 export interface EnvSnapshot {
   readonly exists: boolean;
   readonly values: ReadonlyMap<string, string>;
   /** The whole text; `undefined`: it could not be read. */
   readonly text?: string;
-  /** Why it could not be read, with the way out. */
   readonly problem?: ConfigError;
 }
 
@@ -28,46 +26,30 @@ interface Current {
   readonly info: Deno.FileInfo | undefined;
 }
 
-/**
- * Reads a `.env`. A missing file counts as empty. A file that cannot be read is a `problem`; nothing is
- * thrown.
- */
+/** Reads a `.env`. A missing file is empty. A file that cannot be read is a `problem`, not an exception. */
 export function readEnvFile(path: string): EnvSnapshot {
-  if (!mayRead(path)) {
-    return {
-      exists: false,
-      values: NOTHING,
-      problem: missingPermission(`read ${path}`, { flags: `--allow-read=${flagPath(path)}` }),
-    };
-  }
   try {
     const { text, info } = readCurrent(path);
     return { exists: info !== undefined, values: parseEnvText(text), text };
   } catch (error) {
-    return { exists: true, values: NOTHING, problem: asConfigError("read", path, error) };
+    const problem = asConfigError("read", path, error);
+    return { exists: problem.code !== "PERMISSION", values: NOTHING, problem };
   }
 }
 
-/** A `.env` that may be written, judged once before anything of it is opened. */
+/** A `.env` that can be written, as far as a look at it tells. */
 export interface EnvFile {
   /** As it was named. */
   readonly path: string;
   /** The file behind any links. */
   readonly target: string;
-  /** The file as it is; `undefined`: there is none yet. */
-  readonly info: Deno.FileInfo | undefined;
 }
 
-/**
- * Judges a `.env` that is to be written: the permissions, whether it is a regular file, and where it is.
- *
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written.
- */
+/** @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. */
 function writableEnvFile(path: string): EnvFile {
-  const missing = missingWritePermission(path);
-  if (missing) throw missing;
   try {
-    return { path, info: regularFile(path), target: realPath(path) };
+    regularFile(path);
+    return { path, target: realPath(path) };
   } catch (error) {
     throw asConfigError("write", path, error);
   }
@@ -76,9 +58,9 @@ function writableEnvFile(path: string): EnvFile {
 /**
  * Takes the lock that processes on the same `.env` share, and removes what a killed holder left.
  *
- * Without the lock a save is still atomic, and an edit that an editor or another process saved before
- * it is kept. What does not hold: each process refreshes on its own, and of two saves at the same
- * moment the later one can undo the earlier one, also a logout.
+ * Without the lock a save is still atomic, and keeps what an editor or another process saved before it.
+ * But each process refreshes on its own, and of two saves at the same moment the later one can undo the
+ * earlier one, even a logout.
  *
  * @param waitMs How long to wait for another holder, in milliseconds.
  * @param signal Ends the wait; its reason is thrown.
@@ -97,20 +79,20 @@ export async function lockEnvFile(
     if (!(error instanceof ConfigError)) throw error;
     return { file: error, lock: { state: "impossible", release() {} } };
   }
-  const lock = await lockBeside(file.target, file.info, waitMs, world, signal);
-  if (lock.state === "held") removeLeftovers(file.target);
+  const lock = await lockBeside(file.target, waitMs, world, signal);
+  if (lock.state === "held") remove(`${file.target}.tmp`);
   return { file, lock };
 }
 
 /**
- * Sets or removes (`undefined`) keys in a `.env`, atomically: whoever reads it, also after a crash,
- * sees the old or the new file, whole. The file is 0600 afterwards.
+ * Sets or removes (`undefined`) keys in a `.env` atomically: every reader, even after a crash, sees the
+ * old or the new file as a whole. The file is 0600 afterwards.
  *
- * @param file The path, or the file that was judged already.
- * @param locked Whether the caller holds the lock. Without it the temporary file has a name of its own.
- * @param accept Is given what the file holds right before it is replaced, if there is one; `false`
+ * @param file The path, or the result of `lockEnvFile()`.
+ * @param locked Whether the caller holds the lock. Without it the temporary file has a random name.
+ * @param accept Receives the current values of an existing file right before it is replaced; `false`
  *   leaves it as it is.
- * @param template What a file that is empty or not there yet begins with.
+ * @param template The text of a new or empty file before the edit.
  * @returns The permission bits that the file had before; `undefined` if there was none.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
  */
@@ -128,20 +110,16 @@ export async function updateEnvFile(
       const mode = info?.mode ?? undefined;
       if (info !== undefined && accept?.(parseEnvText(text)) === false) return mode;
       const edited = editEnvText(text === "" ? template : text, changes);
-      if (edited === undefined) {
-        throw new ConfigError(
-          "ENV_FILE",
-          `Cannot write ${path}: no edit of it reads back as wanted`,
-          "check its quotes, or move it away",
-        );
+      if (typeof edited !== "string") {
+        throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
       if (edited === text) {
         if (grantsOthers(mode)) Deno.chmodSync(target, 0o600);
         return mode;
       }
-      // An editor knows no lock: what it saved meanwhile is edited anew, not overwritten.
+      // An editor does not take the lock: what it saved meanwhile is edited again, not overwritten.
       const isWanted = () => round === MAX_ROUNDS || readCurrent(target).text === text;
-      if (await replaceFile(target, edited, { info, locked, isWanted })) return mode;
+      if (await replaceFile(target, edited, locked, isWanted)) return mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);
@@ -156,40 +134,38 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-/** The folders that must be readable and writable for a file: where it is a link, two. */
+/** The folders that must be readable and writable for a file: two if it is a link to another one. */
 export function foldersOf(path: string): string[] {
-  const folder = folderOf(path);
-  return mayRead(folder) ? [...new Set([folder, folderBehind(path)])] : [folder];
+  return [...new Set([folderOf(path), folderBehind(path)])];
 }
 
 /**
- * The error that tells which permission is missing to write a file; `undefined` if none is.
+ * The error for a missing permission to write a file; `undefined` if Deno grants it. Deno may prompt, so
+ * that a password is not sent for a session that cannot be saved.
  *
- * @param command The command that grants all permissions. Default: the first missing flag is named.
+ * @param command The command that grants all permissions. Default: the missing flag is named.
  */
 export function missingWritePermission(
   path: string,
   command?: () => string,
 ): ConfigError | undefined {
-  const isGranted = (name: "read" | "write", folder: string) =>
-    Deno.permissions.querySync({ name, path: folder }).state === "granted";
   const missing = (name: "read" | "write", folder: string) => {
     const run = command ? { command: command() } : { flags: `--allow-${name}=${flagPath(folder)}` };
     const otherwise = "set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
     return missingPermission(`keep the session in ${path}`, { ...run, otherwise });
   };
-  const folder = folderOf(path);
-  // The system is not asked where a link leads if that needs a permission prompt.
-  if (!isGranted("read", folder)) return missing("read", folder);
-  const behind = folderBehind(path);
-  if (behind !== folder && !isGranted("read", behind)) return missing("read", behind);
-  for (const each of new Set([folder, behind])) {
-    if (!isGranted("write", each)) return missing("write", each);
+  let folder: string;
+  try {
+    folder = folderOf(realPath(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return missing("read", folderOf(path));
+    folder = folderOf(path);
   }
-  return undefined;
+  const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
+  return state === "granted" ? undefined : missing("write", folder);
 }
 
-/** The folder that a file is written in: where the file is a link, not the folder of the link. */
+/** The folder in which a file is written; if the file is a link, not the folder of the link. */
 function folderBehind(path: string): string {
   try {
     return folderOf(realPath(path));
@@ -198,13 +174,43 @@ function folderBehind(path: string): string {
   }
 }
 
+/** Size limit of a `.env` in bytes. Each start reads the whole file; no person writes such a long one. */
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Looks at a `.env` before it is opened: opening a pipe can block forever, and a save would replace a
+ * device by a file.
+ *
+ * @returns The file behind any links; `undefined` if it does not exist.
+ * @throws {ConfigError} `ENV_FILE` if it is not a regular file, or too large.
+ */
+function regularFile(path: string): Deno.FileInfo | undefined {
+  const info = unlessMissing(() => Deno.statSync(path));
+  if (info === undefined) return undefined;
+  if (info.isDirectory) throw unusable(path, "it is a folder");
+  if (!info.isFile) throw unusable(path, "it is a device, pipe or socket, not a regular file");
+  if (info.size > MAX_BYTES) {
+    throw unusable(path, `it is too large: ${info.size} bytes, with a limit of ${MAX_BYTES}`);
+  }
+  return info;
+}
+
+function unusable(path: string, why: string): ConfigError {
+  return new ConfigError(
+    "ENV_FILE",
+    `Cannot use ${path}: ${why}`,
+    "name another file in envFile (AUTH_ENV_FILE), or keep the session in memory only with " +
+      "envFile: false (AUTH_ENV_FILE=false)",
+  );
+}
+
 function readCurrent(path: string): Current {
   const info = regularFile(path);
   if (info === undefined) return { text: "", info };
   try {
     return { text: decode(path, Deno.readFileSync(path)), info };
   } catch (error) {
-    // Removed after it was looked at.
+    // It was removed after the look.
     if (error instanceof Deno.errors.NotFound) return { text: "", info: undefined };
     throw error;
   }
@@ -222,23 +228,27 @@ function decode(path: string, bytes: Uint8Array): string {
   }
 }
 
-function asConfigError(verb: string, path: string, error: unknown): ConfigError {
+function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
+  if (error instanceof Deno.errors.NotCapable) {
+    const flags = `--allow-${verb}=${flagPath(verb === "read" ? path : folderOf(path))}`;
+    return missingPermission(`${verb} ${path}`, { flags });
+  }
   const next = isInUse(error)
-    ? "close it there, or allow writing to it"
+    ? "close it there, or make it writable"
     : error instanceof Deno.errors.NotFound
-    ? "make that folder, or name another file"
+    ? "create that folder, or name another file"
     : "check the path and its owner, or name another file in AUTH_ENV_FILE";
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}`, next, error);
 }
 
 function reason(error: unknown): string {
   if (isInUse(error)) {
-    return "the system denies the access: another program has it open, or it is read-only";
+    return "the system denies access: another program has it open, or it is read-only";
   }
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
-  if (error instanceof Deno.errors.PermissionDenied) return "the system denies the access";
-  if (error instanceof Deno.errors.NotFound) return "its folder is not there";
+  if (error instanceof Deno.errors.PermissionDenied) return "the system denies access";
+  if (error instanceof Deno.errors.NotFound) return "its folder does not exist";
   // The system's own words, such as "No space left on device (os error 28)".
   const words = error instanceof Error ? error.message : String(error);
   return /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refuses it";

@@ -1,9 +1,8 @@
 import { nodeModule } from "../platform/environment.ts";
 
-// There are two ways to read a `.env`. Nearly all are plain text, which is read line by line: that also
-// tells where each assignment is, which an edit needs. For any other text `parseEnv` of `node:util`, the
-// runtime's own parser, decides what it means. It does not read the plain ones, too, because loading it
-// makes a start 10 to 13 ms longer.
+// Nearly all `.env` files consist of plain lines, which are read here one by one. What any other text
+// means is decided by `parseEnv` of `node:util`, the runtime's own parser. It does not read the plain
+// ones, too, because loading it makes a start 10 to 13 ms longer.
 
 /** The byte order mark that some editors put before a text. */
 export const BOM = "\ufeff";
@@ -13,12 +12,12 @@ const KEY =
   /(?<exported>export (?=\w+[ \t]*=[ \t]*[^\s#]))?(?<key>[A-Za-z_]\w*)[ \t]*=[ \t]*/.source;
 const QUOTED = /"(?<double>[^"\\\r\n]*)"|'(?<single>[^'\r\n]*)'/.source;
 const BARE = /(?<bare>[^\s"'`#\\](?:[^"'`#\\\r\n]*[^\s"'`#\\])?)/.source;
-// Other readers take a comment for part of the value if no blank is before it.
+// Without a blank before it, other readers take a comment for part of the value.
 const COMMENT = /(?:(?<=[ \t])(?<comment>#[^"'`\r\n]*)|#[^"'`\r\n]*)/.source;
 
 /**
  * A line that means the same whatever is above and below it: blank, a comment, or an assignment with
- * its value bare or in quotes, and perhaps a comment behind it.
+ * its value bare or in quotes, and perhaps a comment after it.
  */
 const PLAIN_LINE = new RegExp(
   `[ \\t]*(?:${KEY}(?:(?:${QUOTED}|${BARE})[ \\t]*)?)?${COMMENT}?(?:\\r?\\n|$)`,
@@ -28,38 +27,47 @@ const PLAIN_LINE = new RegExp(
 /** An assignment in the text of a `.env`. */
 export interface Assignment {
   readonly key: string;
-  /** Where its lines begin. */
+  /** `undefined`: only the runtime's parser can tell. */
+  readonly value: string | undefined;
+  /** Offset of its first line. */
   readonly start: number;
-  /** Where they end, the line break included. */
+  /** Offset after its last line break. */
   readonly end: number;
   readonly exported: boolean;
-  /** The comment behind the value, with its `#`; empty: none. */
+  /** The comment after the value, with its `#`; empty if there is none. */
   readonly comment: string;
+  readonly isMultiline?: boolean;
 }
 
-/** An assignment in a plain text, in which its value is certain. */
-export interface PlainAssignment extends Assignment {
-  readonly value: string;
+/** What a text consists of. */
+interface Scan {
+  readonly assignments: readonly Assignment[];
+  /** Whether all lines are plain, so that all values are certain. */
+  readonly isPlain: boolean;
+  /** Whether a value begins with a quote that is never closed. */
+  readonly isOpen: boolean;
 }
 
-/**
- * Finds the assignments of a text in which all lines are plain; `undefined` if one is not.
- *
- * @param keys Which ones to find. Default: all.
- */
-export function plainAssignments(
-  text: string,
-  keys?: readonly string[],
-): PlainAssignment[] | undefined {
-  const found: PlainAssignment[] = [];
+/** Finds the assignments of a text. */
+export function scanEnvText(text: string): Scan {
+  const assignments: Assignment[] = [];
+  let isPlain = true;
+  let isOpen = false;
   for (let start = text.startsWith(BOM) ? 1 : 0, end = start; start < text.length; start = end) {
     PLAIN_LINE.lastIndex = start;
     const groups = PLAIN_LINE.exec(text)?.groups;
-    if (groups === undefined) return undefined;
+    if (groups === undefined) {
+      const other = otherLine(text, start);
+      isPlain = false;
+      isOpen ||= other.isOpen;
+      end = other.end;
+      if (other.assignment) assignments.push(other.assignment);
+      continue;
+    }
     end = PLAIN_LINE.lastIndex;
     const { key, double, single, bare, exported, comment = "" } = groups;
-    if (key === undefined || (keys !== undefined && !keys.includes(key))) continue;
-    found.push({
+    if (key === undefined) continue;
+    assignments.push({
       key,
       value: double ?? single ?? bare ?? "",
       start,
@@ -68,17 +76,52 @@ export function plainAssignments(
       comment: comment.trimEnd(),
     });
   }
-  return found;
+  return { assignments, isPlain, isOpen };
 }
 
-/** Reads the text of a `.env` as the runtime does; of several lines with one key the last one counts. */
-export function parseEnvText(text: string): Map<string, string> {
-  const values = new Map<string, string>();
-  const plain = plainAssignments(text);
-  if (plain !== undefined) {
-    for (const { key, value } of plain) values.set(key, value);
-    return values;
+/** What `parseEnv` takes for a line: a value in quotes can span several. */
+function otherLine(
+  text: string,
+  start: number,
+): { end: number; isOpen: boolean; assignment?: Assignment } {
+  const line = text.slice(start, endOfLine(text, start));
+  const sign = line.indexOf("=");
+  const name = line.slice(0, sign).trim();
+  if (sign < 0 || name === "" || name.includes("#")) {
+    return { end: start + line.length + 1, isOpen: false };
   }
+  const key = name.replace(/^export[ \t]+/, "");
+  const value = start + sign + 1 + line.slice(sign + 1).search(/[^ \t]|$/);
+  const quote = text.charAt(value);
+  const isQuoted = quote === '"' || quote === "'" || quote === "`";
+  const closing = isQuoted ? text.indexOf(quote, value + 1) : -1;
+  const last = closing < 0 ? start + line.length : endOfLine(text, closing);
+  const after = text.slice(closing < 0 ? value : closing + 1, last);
+  return {
+    end: Math.min(last + 1, text.length),
+    isOpen: isQuoted && closing < 0,
+    assignment: {
+      key,
+      value: undefined,
+      start,
+      end: Math.min(last + 1, text.length),
+      exported: key !== name,
+      comment: /^[^#]*[ \t](#[^\r]*)/.exec(after)?.[1] ?? "",
+      isMultiline: last > start + line.length,
+    },
+  };
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+/** Reads the text of a `.env` as the runtime does; the last of several lines with one key wins. */
+export function parseEnvText(text: string): Map<string, string> {
+  const { assignments, isPlain } = scanEnvText(text);
+  if (isPlain) return new Map(assignments.map(({ key, value = "" }) => [key, value]));
+  const values = new Map<string, string>();
   for (const [key, value] of Object.entries(nodeModule("node:util").parseEnv(forParser(text)))) {
     if (value !== undefined) values.set(key.replace(/^export\s+/, ""), value);
   }
@@ -86,35 +129,7 @@ export function parseEnvText(text: string): Map<string, string> {
 }
 
 /**
- * Keys whose value is not in quotes and ends at a `#`: whoever wrote it may have meant a part of the
- * value.
- */
-export interface EndedByHash {
-  /** Nothing is before the `#`: most readers take the rest for a comment all the same. */
-  readonly cut: readonly string[];
-  /** A blank is before it, as before a comment. */
-  readonly commented: readonly string[];
-}
-
-/** Finds the values that end at a `#`. */
-export function endedByHash(text: string, values: ReadonlyMap<string, string>): EndedByHash {
-  const lines = text.matchAll(
-    /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(\S?)/gm,
-  );
-  const cut: string[] = [];
-  const commented: string[] = [];
-  for (const [, key = "", value = "", next = ""] of lines) {
-    // Where the line stands in another value, its key has another one or none.
-    if (values.get(key) !== value.trimEnd()) continue;
-    const isApart = /\s$/.test(value);
-    if (isApart && value.trim() !== "") commented.push(key);
-    if (!isApart && next !== "") cut.push(key);
-  }
-  return { cut, commented };
-}
-
-/**
- * Takes out what `parseEnv` misreads: blanks as the only value (it takes the next line for the value,
+ * Removes what `parseEnv` misreads: blanks as the only value (it takes the next line for the value,
  * so that a token could be read as a password), blanks before a comment (it takes the comment for an
  * assignment), and a comment without a line break at the end (it adds blanks to the value).
  */

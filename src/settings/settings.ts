@@ -1,14 +1,12 @@
 import {
-  type Advice,
   checkEnvFileName,
   type EnvLocation,
   namedEnvFile,
   nearestEnvFile,
 } from "./env_location.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
-import { envFilesNearby } from "./env_nearby.ts";
+import type { Advice } from "../errors/advice.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { commentedSecrets, type Doubt, doubtsAbout } from "./doubts.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   ENV_FILE_VARIABLE,
@@ -47,9 +45,6 @@ export class Settings {
   /** Where the `.env` is, and what the user should know about its place. */
   readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Found>;
-  #doubts: readonly Doubt[] | undefined;
-  #overlooked: { readonly advice: Advice | undefined } | undefined;
-
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
@@ -64,39 +59,10 @@ export class Settings {
   /** What the user should know about how they were found. */
   get notes(): readonly Advice[] {
     return [
-      ...this.location.notes,
+      ...foreignFiles(this.location),
       ...unusedLines(this.file),
       ...unusedStore(this.#found),
-      ...this.doubts,
     ];
-  }
-
-  /** What was probably meant as a setting. Looked for when it is asked for: a refresh needs none of it. */
-  get doubts(): readonly Doubt[] {
-    return this.#doubts ??= doubtsAbout(this.file, (name) => this.origin(name));
-  }
-
-  /** Secrets that a comment may have cut. */
-  get commentedSecrets(): readonly Doubt[] {
-    return commentedSecrets(this.file, (name) => this.origin(name));
-  }
-
-  /**
-   * A `.env` that was probably meant, where a login lacks settings: the one that is named and not there, or
-   * one nearby. Looked for when it is asked for.
-   */
-  get overlooked(): Advice | undefined {
-    const isEnough = SETTING_NAMES.every((name) =>
-      !SETTINGS[name].required || this.#found.has(name)
-    );
-    if (isEnough || this.#found.has("tokenCommand")) return undefined;
-    return (this.#overlooked ??= { advice: overlookedFile(this) }).advice;
-  }
-
-  /** What may be meant where these settings are missing. */
-  hintsOn(missing: readonly SettingName[]): Advice[] {
-    const doubts = this.doubts.filter(({ about }) => missing.includes(about));
-    return this.overlooked ? [...doubts, this.overlooked] : doubts;
   }
 
   /** The value as text; `undefined` if it is not set. */
@@ -123,29 +89,14 @@ export class Settings {
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
   }
-}
 
-/** Where settings may be that a login lacks. */
-function overlookedFile({ location, file }: Settings): Advice | undefined {
-  const { path, isNamed } = location;
-  if (path === undefined) return undefined;
-  if (isNamed) {
-    if (file.exists) return undefined;
-    return { problem: `${path}, the .env that is named, is not there`, fix: "check its path" };
+  /** The half of user name and password that only the environment has: it is not used alone. */
+  get unusedHalf(): "username" | "password" | undefined {
+    const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
+    if (Boolean(username) === Boolean(password)) return undefined;
+    const half = username ? "username" : "password";
+    return this.#found.has(half) ? undefined : half;
   }
-  if (hasSettings(file)) return undefined;
-  const other = envFilesNearby().find((each) => each !== path && hasSettings(readEnvFile(each)));
-  return other === undefined ? undefined : {
-    problem: `${other} has settings, and is not used here`,
-    fix: `to use it, name it in ${ENV_FILE_VARIABLE}`,
-  };
-}
-
-/** Whether a file has lines that another program's would not have. */
-function hasSettings({ values }: EnvSnapshot): boolean {
-  return SETTING_NAMES.some((name) =>
-    name !== "username" && name !== "password" && values.has(VARIABLES[name])
-  );
 }
 
 /**
@@ -209,6 +160,13 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
   const { blank } = SETTINGS[name];
   if (blank === "value if empty") return text === "";
   return blank === "value as an option" && origin === "option";
+}
+
+function foreignFiles({ foreign }: EnvLocation): Advice[] {
+  return foreign.map((path) => ({
+    problem: `${path} belongs to another user and is ignored`,
+    fix: `name the file to use in ${ENV_FILE_VARIABLE}`,
+  }));
 }
 
 /** Lines of the file that are not read, because a project that was copied brings them along. */

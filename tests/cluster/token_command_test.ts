@@ -115,7 +115,7 @@ Deno.test("a command that hangs is killed at the deadline, and a good token is u
     const session = world.another({ tokenCommand: hanging, timeoutMs: 1_500 });
     const error = await rejection(session.accessToken());
     assertEquals(error.code, "TIMEOUT");
-    assertMatch(error.message, /did not end in 1.5 seconds and was stopped; run the command/);
+    assertMatch(error.message, /did not end within 1.5 seconds and was stopped; run the command/);
     // On a busy machine the deadline may be over before it begins.
     const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
     // Windows takes its time to end a process.
@@ -154,10 +154,10 @@ for (const [what, timeoutMs, early, due] of deadlines) {
         world.clock.advance(1_790);
         assertEquals(await session.accessToken(), token);
         const warned = session.status().warnings.join();
-        assert(warned.includes(`did not end in ${early} seconds and was stopped`), warned);
+        assert(warned.includes(`did not end within ${early} seconds and was stopped`), warned);
         world.clock.advance(3_000);
         const { message } = await rejection(session.accessToken());
-        assert(message.includes(`did not end in ${due} seconds and was stopped`), message);
+        assert(message.includes(`did not end within ${due} seconds and was stopped`), message);
         assertEquals(limits, [due, early, due].map((seconds) => seconds * 1_000));
       } finally {
         globalThis.setTimeout = setTimeout;

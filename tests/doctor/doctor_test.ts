@@ -164,7 +164,13 @@ Deno.test(".env: a folder that is not there; and nothing is written, also not fo
   await inFolder(async (folder) => {
     const envFile = `${folder}/gone/.env`;
     const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-    assertCheck(diagnosis, ".env", "warn", /in memory only: its folder is not there$/, /AUTH_ENV/);
+    assertCheck(
+      diagnosis,
+      ".env",
+      "warn",
+      /in memory only: its folder does not exist$/,
+      /AUTH_ENV/,
+    );
     const look = () => [[...Deno.readDirSync(folder)].length, Deno.statSync(folder).mtime];
     const before = look();
     await diagnosisOf({ ...SETTINGS, envFile: `${folder}/.env` });

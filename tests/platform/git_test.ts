@@ -8,8 +8,7 @@ import {
 } from "../../src/platform/git.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
-import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { createSession } from "../../mod.ts";
 import { portless } from "../support/portless.ts";
 
@@ -26,9 +25,6 @@ async function git(cwd: string, ...args: string[]): Promise<boolean> {
   return await new Deno.Command("git", { args: [...who, ...args], cwd, env, ...quiet }).output()
     .then(({ success }) => success);
 }
-
-/** Asks git now, whatever this process was told before. */
-const ask = (path: string) => gitTracking(path, true);
 
 const noGit = await lackOf("git", "--version");
 
@@ -52,43 +48,19 @@ Deno.test(needing(noGit, "gitTracking() finds what git tracks, in any folder"), 
   await withRepository(async (root) => {
     const paths = [`${root}/.env`, `${root}/notebooks/.env`, `${root}/notebooks/week 1/ü*.env`];
     for (const path of paths) await Deno.writeTextFile(path, "A=1\n");
-    for (const path of paths) assertEquals(await ask(path), "untracked", path);
+    for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
     await git(root, "--literal-pathspecs", "add", "--", ...paths);
-    for (const path of paths) assertEquals(await ask(path), "tracked", path);
+    for (const path of paths) assertEquals(await gitTracking(path), "tracked", path);
     // Its name is no pattern.
-    assertEquals(await ask(`${root}/notebooks/week 1/?*.env`), "untracked");
+    assertEquals(await gitTracking(`${root}/notebooks/week 1/?*.env`), "untracked");
     await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
-    for (const path of paths) assertEquals(await ask(path), "untracked", path);
+    for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
   });
 });
 
-Deno.test(
-  needing(noGit, "gitTracking() finds a file in a second work tree and in a submodule"),
-  async () => {
-    await withRepository(async (root) => {
-      await Deno.writeTextFile(`${root}/.env`, "A=1\n");
-      await git(root, "add", ".env");
-      await git(root, "commit", "-q", "-m", "all");
-      const second = `${root}/../second`;
-      await git(root, "worktree", "add", "-q", second);
-      assertEquals(await ask(`${second}/.env`), "tracked");
-      assertEquals(await ask(`${second}/notebooks/.env`), "untracked");
-      const outer = `${root}/../outer`;
-      await Deno.mkdir(outer);
-      await git(outer, "init", "-q");
-      const local = ["-c", "protocol.file.allow=always"];
-      const added = await git(outer, ...local, "submodule", "add", "-q", root, "inner");
-      // That command of git is a script for a shell.
-      assert(added || NO_SHELL);
-      if (added) assertEquals(await ask(`${outer}/inner/.env`), "tracked");
-      assertEquals(await ask(`${outer}/.env`), "untracked");
-    });
-  },
-);
-
 Deno.test(needing(noGit, "gitTracking() says outside of what is"), async () => {
   await withRepository(async (root) => {
-    assertEquals(await ask(`${root}/../.env`), "outside");
+    assertEquals(await gitTracking(`${root}/../.env`), "outside");
   });
 });
 
@@ -97,51 +69,33 @@ Deno.test(needing(noGit, "gitTracking() finds a temporary file that git tracks")
     await Deno.writeTextFile(`${root}/.env`, "A=1\n");
     await Deno.writeTextFile(`${root}/.gitignore`, ".env\n");
     await Deno.writeTextFile(`${root}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
-    assertEquals(await ask(`${root}/.env`), "untracked");
+    assertEquals(await gitTracking(`${root}/.env`), "untracked");
     await git(root, "add", "-A");
-    assertEquals(await ask(`${root}/.env`), "tracked");
+    assertEquals(await gitTracking(`${root}/.env`), "tracked");
     const command = untrackCommand(`${root}/.env`).split(" ");
     assertEquals([command[0], await git(root, ...command.slice(1))], ["git", true]);
-    assertEquals(await ask(`${root}/.env`), "untracked");
+    assertEquals(await gitTracking(`${root}/.env`), "untracked");
   });
 });
 
-/** Places where patterns are kept, with what to write there so that a `.env` and its like are ignored. */
-const patterns: Record<string, (root: string, text: string) => Promise<unknown>> = {
-  "the .gitignore of its folder": (root, text) =>
-    Deno.writeTextFile(`${root}/notebooks/.gitignore`, text),
-  "the .gitignore at the root": (root, text) => Deno.writeTextFile(`${root}/.gitignore`, text),
-  "info/exclude": async (root, text) => {
-    await Deno.mkdir(`${root}/.git/info`, { recursive: true });
-    await Deno.writeTextFile(`${root}/.git/info/exclude`, text);
-  },
-  "the user's own patterns": async (root, text) => {
-    await Deno.mkdir(`${root}/../config/git`, { recursive: true });
-    await Deno.writeTextFile(`${root}/../config/git/ignore`, text);
-  },
-  "the file that core.excludesFile names": async (root, text) => {
-    await Deno.writeTextFile(`${root}/../ignored`, text);
-    await git(root, "config", "core.excludesFile", `${root}/../ignored`);
-  },
-};
-for (const [where, write] of Object.entries(patterns)) {
-  Deno.test(needing(noGit, `gitIgnores() knows ${where}`), async () => {
-    await withRepository(async (root) => {
-      const path = `${root}/notebooks/.env`;
-      assertEquals(await gitIgnores(path), false);
-      await write(root, ".env\n");
-      assertEquals(
-        await gitIgnores(path),
-        false,
-        "git add -A would stage what a killed process left",
-      );
-      await write(root, `${ignoredLines(path)}\n`);
-      assertEquals(await gitIgnores(path), true);
-      await Deno.writeTextFile(`${root}/notebooks/.env.example`, "x\n");
-      assertEquals(await git(root, "add", "notebooks/.env.example"), true);
-    });
+Deno.test(needing(noGit, "gitIgnores() wants the temporary file ignored, too"), async () => {
+  await withRepository(async (root) => {
+    const path = `${root}/notebooks/.env`;
+    const ignore = (text: string) => Deno.writeTextFile(`${root}/.gitignore`, text);
+    assertEquals(await gitIgnores(path), false);
+    await ignore(".env\n");
+    assertEquals(
+      await gitIgnores(path),
+      false,
+      "git add -A would stage what a killed process left",
+    );
+    await ignore(`${ignoredLines(path)}\n`);
+    assertEquals(await gitIgnores(path), true);
+    await Deno.writeTextFile(`${root}/notebooks/.env.example`, "x\n");
+    assertEquals(await git(root, "add", "notebooks/.env.example"), true);
+    assertEquals(await gitIgnores(`${root}/../.env`), undefined);
   });
-}
+});
 
 /** The lines that the advice names. */
 function ignoredLines(path: string): string {
@@ -157,11 +111,11 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
       await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
       await Deno.symlink("../secrets", `${root}/.env`);
       await git(root, "add", ".env");
-      assertEquals(await ask(`${root}/.env`), "outside");
+      assertEquals(await gitTracking(`${root}/.env`), "outside");
       await Deno.writeTextFile(`${root}/notebooks/real.env`, "A=1\n");
       await git(root, "add", "notebooks/real.env");
       await Deno.symlink("project/notebooks/real.env", `${root}/../.env`);
-      assertEquals(await ask(`${root}/../.env`), "tracked");
+      assertEquals(await gitTracking(`${root}/../.env`), "tracked");
     });
   });
 
@@ -176,7 +130,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
       await git(root, "config", "core.fsmonitor", planted);
       await git(root, "ls-files");
       await Deno.remove(`${root}/ran`);
-      assertEquals([await ask(`${root}/.env`), await gitIgnores(`${root}/.env`)], [
+      assertEquals([await gitTracking(`${root}/.env`), await gitIgnores(`${root}/.env`)], [
         "untracked",
         false,
       ]);
@@ -210,24 +164,23 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
       await Deno.mkdir(`${root}/notebooks`, { recursive: true });
       await git(root, "ls-files", "--", "notebooks/.env");
       await Deno.remove(`${root}/ran`);
-      await ask(`${root}/notebooks/.env`);
+      await gitTracking(`${root}/notebooks/.env`);
       assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "ran"), false);
     });
   });
 
-  test("a git that hangs is killed after a second, and its answer is unknown", async () => {
+  test("a git that hangs is killed after a second, and tracking is unknown", async () => {
     await withPlantedGit(`sleep 60 & echo $$ $! > "$RAN_IN/pids"; wait`, async (folder) => {
-      using timeouts = heldTimeouts();
+      using timers = heldTimers();
       assert((await new Deno.Command("mkfifo", { args: [`${folder}/pids`] }).output()).success);
-      const answer = ask(`${folder}/.env`);
+      const tracking = gitTracking(`${folder}/.env`);
       const [shell = 0, sleep = 0] = (await Deno.readTextFile(`${folder}/pids`)).split(" ")
         .map(Number);
       try {
-        timeouts.pass(999);
-        assertEquals(await Promise.race([answer, Promise.resolve("still asked")]), "still asked");
-        timeouts.pass(1);
-        // What it started holds the pipe open.
-        assertEquals(await answer, "unknown");
+        assertEquals(timers.delays, [1_000]);
+        timers.run();
+        // The program that it started keeps the pipe open.
+        assertEquals(await tracking, "unknown");
         assertThrows(() => Deno.kill(shell, "SIGCONT"), Deno.errors.NotFound);
       } finally {
         Deno.kill(sleep, "SIGKILL");
@@ -235,7 +188,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test("a process asks git once, and again at a login", async () => {
+  test("a process asks git at its first save only", async () => {
     await withPlantedGit(`echo "$@" >> "$RAN_IN/log"`, async (folder) => {
       const envFile = `${folder}/.env`;
       const runs = () => Deno.readTextFileSync(`${folder}/log`).trim().split("\n").length;
@@ -246,10 +199,27 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
       await world.another({ envFile }).refresh();
       assertEquals([world.refreshes(), runs()], [4, 1]);
       await world.session.login({ force: true });
-      assertEquals(runs(), 2);
+      assertEquals(runs(), 1);
     });
   });
 });
+
+/** Holds the timers that are set from now on, until `run()`. */
+function heldTimers(): { delays: number[]; run(): void } & Disposable {
+  const { setTimeout } = globalThis;
+  const held: (() => void)[] = [];
+  const delays: number[] = [];
+  Reflect.set(globalThis, "setTimeout", (callback: () => void, ms: number) => {
+    held.push(callback);
+    delays.push(ms);
+    return 0;
+  });
+  return {
+    delays,
+    run: () => held.forEach((callback) => callback()),
+    [Symbol.dispose]: () => Reflect.set(globalThis, "setTimeout", setTimeout),
+  };
+}
 
 async function writeProgram(path: string, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -278,7 +248,7 @@ Deno.test(needing(noGit, "variables of a hook do not lead git to another reposit
     await git(other, "init", "-q");
     const env = { GIT_DIR: `${other}/.git`, GIT_INDEX_FILE: `${other}/.git/index` };
     await withEnvironment(env, async () => {
-      assertEquals(await ask(`${root}/.env`), "tracked");
+      assertEquals(await gitTracking(`${root}/.env`), "tracked");
     });
   });
 });
@@ -291,35 +261,16 @@ Deno.test(needing(noGit, "the advice covers a file of another name"), async () =
   });
 });
 
-for (const takesBack of ["!.env", "!.env*", "!*", "!/.env.tmp"]) {
-  Deno.test(
-    needing(
-      noGit,
-      `lines that ${takesBack} takes back are not told as missing, and are added behind it`,
-    ),
-    async () => {
-      await withRepository(async (root) => {
-        const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
-        const text = `.env*\n!.env.example\n${takesBack}`;
-        await Deno.writeTextFile(ignoreFile, text);
-        assertEquals(
-          [await gitIgnores(path), ignoreAdvice(path)],
-          [
-            false,
-            `add the lines .env* and !.env.example to .gitignore, behind its line ${takesBack}`,
-          ],
-        );
-        assertEquals(await ignoreInGit(path), [".env*", "!.env.example"]);
-        assertEquals(await Deno.readTextFile(ignoreFile), `${text}\n.env*\n!.env.example\n`);
-        assertEquals([await gitIgnores(path), await gitIgnores(`${root}/.env.example`)], [
-          true,
-          false,
-        ]);
-        assertEquals(await ignoreInGit(path), []);
-      });
-    },
-  );
-}
+Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"), async () => {
+  await withRepository(async (root) => {
+    const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
+    await Deno.writeTextFile(ignoreFile, "data");
+    assertEquals(await ignoreInGit(path), [".env*", "!.env.example"]);
+    assertEquals(await ignoreInGit(path), []);
+    assertEquals(await Deno.readTextFile(ignoreFile), "data\n.env*\n!.env.example\n");
+    assertEquals(await gitIgnores(path), true);
+  });
+});
 
 Deno.test(
   needing(noGit, "doctor() does not advise lines for a tracked .env that git ignores"),
@@ -342,13 +293,7 @@ Deno.test(
   },
 );
 
-Deno.test(needing(noGit, "gitIgnores() says nothing outside a work tree"), async () => {
-  await withRepository(async (root) => {
-    assertEquals(await gitIgnores(`${root}/../.env`), undefined);
-  });
-});
-
-Deno.test(needing(noGit, "without the permission to run git nobody is asked"), async () => {
+Deno.test(needing(noGit, "without the permission to run git there is no prompt"), async () => {
   await withRepository(async (root) => {
     const module = JSON.stringify(MOD_PATH.replace("mod.ts", "src/platform/git.ts"));
     const path = JSON.stringify(`${root}/.env`);
@@ -385,14 +330,14 @@ Deno.test(
 Deno.test(needing(noGit, "git that cannot read its index says unknown"), async () => {
   await withRepository(async (root) => {
     await Deno.writeTextFile(`${root}/.git/index`, "no index");
-    assertEquals(await ask(`${root}/.env`), "unknown");
+    assertEquals(await gitTracking(`${root}/.env`), "unknown");
   });
 });
 
 Deno.test(
   needing(
     noGit,
-    "a .env that git tracks is said once, with the fix, until a login finds it fixed",
+    "a .env that git tracks is a warning, until a save finds it fixed",
   ),
   async () => {
     await withRepository(async (root) => {

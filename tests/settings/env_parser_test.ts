@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { parseEnv } from "node:util";
-import { parseEnvText, plainAssignments } from "../../src/settings/env_parser.ts";
+import { parseEnvText, scanEnvText } from "../../src/settings/env_parser.ts";
 import { benignEnvText, hostileEnvText } from "../support/env_texts.ts";
 
 /** How many texts are tried, many more with SOAK set. */
@@ -14,7 +14,7 @@ for (const [name, texts] of [["strange", hostileEnvText()], ["benign", benignEnv
     const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
     fc.assert(
       fc.property(texts.filter((text) => !quirk.test(text)), (text) => {
-        if (plainAssignments(text) === undefined) return;
+        if (!scanEnvText(text).isPlain) return;
         plain++;
         const runtime = parseEnv(`${text.replace(/^\ufeff/, "")}\n`);
         assertEquals(Object.fromEntries(parseEnvText(text)), { ...runtime });
@@ -46,7 +46,7 @@ for (const [what, text, wanted] of cases) {
 Deno.test("parseEnvText() passes lines of many thousand blanks in one go", () => {
   const blanks = " \t".repeat(100_000);
   for (const line of [blanks, `A=${blanks}`, `A=x${blanks}`, `A${blanks}=x`, `A=x${blanks}# `]) {
-    assertEquals(plainAssignments(`${line}"\n`), undefined);
-    assert(plainAssignments(`${line}\n`) !== undefined);
+    assertEquals(scanEnvText(`${line}"\n`).isPlain, false);
+    assert(scanEnvText(`${line}\n`).isPlain);
   }
 });

@@ -123,7 +123,7 @@ Deno.test("editEnvText() reads back as wanted, whatever the text, or refuses", (
   fc.assert(
     fc.property(hostileEnvText(), changes(), (text, wanted) => {
       const edited = editEnvText(text, wanted);
-      if (edited === undefined) {
+      if (typeof edited !== "string") {
         refused++;
         return;
       }
@@ -137,7 +137,7 @@ Deno.test("editEnvText() reads back as wanted, whatever the text, or refuses", (
     }),
     { numRuns: RUNS },
   );
-  assert(refused < RUNS / 20, `${refused} of ${RUNS} texts were refused`);
+  assert(refused < RUNS * 0.4, `${refused} of ${RUNS} texts were refused`);
 });
 
 Deno.test("editEnvText() leaves no token behind when it removes its keys, or refuses", () => {
@@ -148,13 +148,13 @@ Deno.test("editEnvText() leaves no token behind when it removes its keys, or ref
   fc.assert(
     fc.property(benignEnvText(), (text) => {
       const signedIn = editEnvText(text, tokens);
-      const signedOut = signedIn === undefined ? undefined : editEnvText(signedIn, NONE);
-      if (signedOut === undefined) refused++;
+      const signedOut = typeof signedIn === "string" ? editEnvText(signedIn, NONE) : undefined;
+      if (typeof signedOut !== "string") refused++;
       else assert(!signedOut.includes(token));
     }),
     { numRuns: runs },
   );
-  assert(refused < runs / 20, `${refused} of ${runs} texts were refused`);
+  assert(refused < runs * 0.4, `${refused} of ${runs} texts were refused`);
 });
 
 /** Texts with tokens in them. Some readers stumble over lines that begin with blanks, whoever wrote them. */
@@ -163,7 +163,7 @@ function editedTexts(): string[] {
   const other = Deno.build.os === "windows" ? /access_token/ : /^(?!)/;
   const text = benignEnvText().filter((it) => !/^[ \t]+(#|$)/m.test(it) && !other.test(it));
   const edited = fc.sample(text, { numRuns: 120, seed: 7 }).map((it) => editEnvText(it, TOKENS));
-  return edited.filter((it) => it !== undefined);
+  return edited.filter((it) => typeof it === "string");
 }
 
 const [lacking, lack] = await lackOnWindows();
@@ -188,7 +188,7 @@ function readerTest(test: typeof Deno.test, reader: EnvReader, missing?: Lack): 
 
   test(needing(missing, `${reader} finds the tokens that editEnvText() wrote`), async () => {
     const texts = editedTexts();
-    assert(texts.length > 110, `${texts.length} were edited`);
+    assert(texts.length > 90, `${texts.length} were edited`);
     await inFolder(async (folder) => {
       const paths = texts.map((_, at) => `${folder}/${at}.env`);
       for (const [at, path] of paths.entries()) await Deno.writeTextFile(path, texts[at] ?? "");

@@ -1,5 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
-import process from "node:process";
+import { assertEquals, assertMatch } from "@std/assert";
 import { parseEnvText } from "../../src/settings/env_parser.ts";
 import { editEnvText } from "../../src/settings/env_text.ts";
 import { OWN_KEYS } from "../support/env_texts.ts";
@@ -12,7 +11,7 @@ const TOKENS: Changes = new Map([["ACCESS_TOKEN", "new.a-b_c=="], [
 ]]);
 const NONE: Changes = new Map(OWN_KEYS.map((key) => [key, undefined]));
 
-const cases: [string, string, Changes, string | undefined][] = [
+const cases: [string, string, Changes, string | RegExp][] = [
   ["adds to an empty text", "", TOKENS, "ACCESS_TOKEN=new.a-b_c==\nREFRESH_TOKEN=new/refresh+1\n"],
   [
     "adds behind a missing final line end",
@@ -72,22 +71,16 @@ const cases: [string, string, Changes, string | undefined][] = [
   ],
   ["keeps the comment of a key that goes", "A=1\nACCESS_TOKEN=old # note\n", NONE, "A=1\n# note\n"],
   [
-    "replaces a value of several lines",
+    "refuses to replace a value of several lines",
     'ACCESS_TOKEN="one\ntwo\nthree"\nA=1\n',
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "ACCESS_TOKEN=new\nA=1\n",
+    NONE,
+    /the value of ACCESS_TOKEN in it spans several lines/,
   ],
   [
-    "keeps the comment behind a value of several lines",
-    'ACCESS_TOKEN="one\ntwo" # note\nA=1\n',
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "# note\nACCESS_TOKEN=new\nA=1\n",
-  ],
-  [
-    "collapses a value of several lines and further lines of its key",
-    'ACCESS_TOKEN="one\ntwo"\nACCESS_TOKEN=last\nA=1\n',
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "ACCESS_TOKEN=new\nA=1\n",
+    "refuses a text with an open quote",
+    'A="x\nACCESS_TOKEN=old\n',
+    NONE,
+    /a quote in it is not closed/,
   ],
   [
     "leaves a foreign value alone that holds a line like its own",
@@ -100,12 +93,6 @@ const cases: [string, string, Changes, string | undefined][] = [
     "A='x\nACCESS_TOKEN=decoy\ny'\n",
     new Map([["ACCESS_TOKEN", "new"]]),
     "A='x\nACCESS_TOKEN=decoy\ny'\nACCESS_TOKEN=new\n",
-  ],
-  [
-    "sees its own line between two quotes that close nothing",
-    `a: "#="\na="\nACCESS_TOKEN=old\n  # it's "quoted`,
-    new Map([["ACCESS_TOKEN", "new"]]),
-    `a: "#="\na="\nACCESS_TOKEN=new\n  # it's "quoted`,
   ],
   [
     "leaves comments alone",
@@ -156,13 +143,26 @@ const cases: [string, string, Changes, string | undefined][] = [
     new Map([["A", 'say "hi" #1 $x']]),
     "A='say \"hi\" #1 $x'\n",
   ],
-  ["refuses a value with a line break", "A=1\n", new Map([["B", "1\nC=2"]]), undefined],
-  ["refuses a value with a single quote", "A=1\n", new Map([["B", "it's"]]), undefined],
+  [
+    "refuses a value with a line break",
+    "A=1\n",
+    new Map([["B", "1\nC=2"]]),
+    /the value of B has a character/,
+  ],
+  [
+    "refuses a value with a single quote",
+    "A=1\n",
+    new Map([["B", "it's"]]),
+    /the value of B has a character/,
+  ],
 ];
 for (const [what, text, changes, wanted] of cases) {
   Deno.test(`editEnvText() ${what}`, () => {
-    assertEquals(editEnvText(text, changes), wanted);
-    if (wanted !== undefined) assertEquals(editEnvText(wanted, changes), wanted, "a second time");
+    const edited = editEnvText(text, changes);
+    if (typeof wanted === "string") {
+      assertEquals(edited, wanted);
+      assertEquals(editEnvText(wanted, changes), wanted, "a second time");
+    } else assertMatch(typeof edited === "string" ? edited : edited.problem, wanted);
   });
 }
 
@@ -192,32 +192,11 @@ const hostile: Record<string, string> = {
 for (const [what, text] of Object.entries(hostile)) {
   Deno.test(`editEnvText() passes ${long} of these in one go, or refuses: ${what}`, () => {
     const edited = editEnvText(text, new Map([["ACCESS_TOKEN", "new"]]));
-    if (edited !== undefined) assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new");
-    assertEquals(edited === undefined, /lines of its own./.test(what));
+    if (typeof edited === "string") {
+      assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new");
+    }
   });
 }
-
-Deno.test("editEnvText() reads a long text a few times only, however many lines of ours it has", () => {
-  const util = process.getBuiltinModule("node:util");
-  const { parseEnv } = util;
-  const lines = (count: number) => "ACCESS_TOKEN=a-token-of-another-time\n".repeat(count);
-  const others = Array.from({ length: 25_000 }, (_, at) => `NAME_${at}=value-${at}\n`).join("");
-  try {
-    for (const count of [1, 40, 49, 3_000]) {
-      const text = `A=\`\n${others}${lines(count)}`;
-      let read = 0;
-      util.parseEnv = (given) => {
-        read += given.length;
-        return parseEnv(given);
-      };
-      const edited = editEnvText(text, new Map([["ACCESS_TOKEN", "new"]]));
-      assertEquals(edited === undefined, count > 1, `${count} lines`);
-      assert(read < 10 * text.length, `${count} lines: ${read} of ${text.length} characters`);
-    }
-  } finally {
-    util.parseEnv = parseEnv;
-  }
-});
 
 Deno.test("editEnvText() writes tokens bare, other text in quotes, and refuses what no reader agrees on", () => {
   const written = (value: string) => editEnvText("", new Map([["A", value]]));
@@ -225,6 +204,6 @@ Deno.test("editEnvText() writes tokens bare, other text in quotes, and refuses w
   assertEquals(written("2030-01-01T00:00:00.000Z"), "A=2030-01-01T00:00:00.000Z\n");
   assertEquals(written("a b"), "A='a b'\n");
   for (const odd of ["a'b", "a\nb", "a\rb", "a\u2028b", "a\\\\b", "a${b}", "a\\"]) {
-    assertEquals(written(odd), undefined, odd);
+    assertEquals(typeof written(odd), "object", odd);
   }
 });

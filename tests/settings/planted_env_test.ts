@@ -4,7 +4,6 @@ import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, subject } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
-import { linkOf } from "../support/disks.ts";
 
 /** Logs in and calls the API with what is set, and tells how that went. */
 const SCRIPT = `
@@ -22,10 +21,8 @@ interface Place {
   readonly work: string;
   readonly marker?: string;
   readonly owner?: number;
-  /** Whether the file is behind a link, and whether the link belongs to the stranger, too. */
-  readonly link?: "mine" | "theirs";
-  /** Whether the user names it in AUTH_ENV_FILE. */
-  readonly named?: boolean;
+  /** Whether the file is behind a link. */
+  readonly link?: true;
 }
 
 const places: Record<string, Place> = {
@@ -43,13 +40,11 @@ const places: Record<string, Place> = {
     work: "notebooks",
     marker: ".git",
     owner: STRANGER,
-    link: "mine",
+    link: true,
   },
-  "behind another user's link": { planted: "", work: "", link: "theirs" },
-  "behind another user's link, and named": { planted: "", work: "", link: "theirs", named: true },
 };
 
-const isForeign = (place: Place) => place.owner !== undefined || place.link === "theirs";
+const isForeign = (place: Place) => place.owner !== undefined;
 const { owned = [], foreign = [] } = Object.groupBy(
   Object.entries(places),
   ([, place]) => isForeign(place) ? "foreign" : "owned",
@@ -71,17 +66,11 @@ function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
       const path = `${folder}/${place.planted}.env`;
       const file = place.link ? `${folder}/theirs` : path;
       await Deno.writeTextFile(file, text);
-      if (place.link === "mine") await Deno.symlink(file, path);
-      if (place.link === "theirs") await linkOf(STRANGER, file, path);
+      if (place.link) await Deno.symlink(file, path);
       if (place.owner !== undefined) await Deno.chown(file, place.owner, place.owner);
       const { AUTH_URL, API_BASE_URL, ...account } = variablesOf(sandbox.settings);
       const run = async (env: Record<string, string>) => {
-        const named = place.named ? { AUTH_ENV_FILE: path } : {};
-        const options = {
-          cwd: `${folder}/${place.work}`,
-          flags: ["-A"],
-          env: { ...env, ...named },
-        };
+        const options = { cwd: `${folder}/${place.work}`, flags: ["-A"], env };
         return (await runScript(SCRIPT, options)).stdout;
       };
       // Without an address of one's own there is none; with it the stranger's does not count.

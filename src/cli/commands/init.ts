@@ -183,7 +183,7 @@ function settingsIn(
     return text ? [[name, { text: new Secret(text), origin: "file" }] as const] : [];
   });
   return new Settings(
-    { path: undefined, notes: [], isNamed: false },
+    { path: undefined, foreign: [], isNamed: false },
     { exists: false, values: lines },
     new Map(found),
   );

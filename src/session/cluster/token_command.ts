@@ -9,11 +9,12 @@ import { parsePortalToken } from "../portal_token.ts";
 import { redact, Secret } from "../../platform/secret.ts";
 import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../provider/tokens.ts";
 import { spanText } from "../../errors/amounts.ts";
-import { splitCommand } from "../../settings/options.ts";
+import { splitCommand, VARIABLES } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import { runCommand } from "./run_command.ts";
+import { environment } from "../../platform/environment.ts";
+import { type Ended, MAX_OUTPUT, runProgram } from "../../platform/run_program.ts";
 
 const PRINT_NOTHING_ELSE =
   "let it print a token and nothing else, as platform-auth token --json does";
@@ -39,42 +40,35 @@ export async function tokensByCommand(
     );
   }
   const [program] = command;
-  if (Deno.permissions.querySync({ name: "run", command: program }).state !== "granted") {
-    const command = scriptCommand(settings, endpointText(options, settings));
-    throw missingPermission("get a token", { command }, `run ${program}`);
-  }
-  const ended = await runCommand(command, limitMs, signal);
+  const ended = await run(configuration, command, limitMs, signal);
   switch (ended.kind) {
     case "absent":
-      throw failed(`the program ${program} was not found or may not be run`, "correct the command");
-    case "nested":
       throw failed(
-        `it runs itself: ${program} is under way already, around this process`,
-        "set AUTH_TOKEN_COMMAND= for what runs in it, as in ssh login-node AUTH_TOKEN_COMMAND= " +
-          "platform-auth token --json",
+        `the program ${program} was not found or cannot be executed`,
+        "correct the command",
       );
     case "late":
       throw new ProviderError(
         "TIMEOUT",
-        `Cannot get a token: ${program} of AUTH_TOKEN_COMMAND did not end in ` +
+        `Cannot get a token: ${program} of AUTH_TOKEN_COMMAND did not end within ` +
           `${limitMs / 1_000} seconds and was stopped`,
         "run the command in a terminal to see what it waits for, such as a password, or raise " +
           "AUTH_TIMEOUT_MS",
       );
     case "long":
-      throw failed(`${program} printed more than 256 KiB`, PRINT_NOTHING_ELSE);
-    case "failed": {
-      const { status, errors } = ended;
-      const known = [settings.secret("password"), settings.secret("clientSecret")];
-      const said = quoted(errors, [...known.filter((it) => it !== undefined), ended.output]);
-      throw failed(
-        `${program} ended with status ${status}${said}`,
-        "run the command in a terminal to see all that it says, and log in where it runs if that " +
-          "is what it asks for",
-      );
-    }
+      throw failed(`${program} printed more than ${MAX_OUTPUT / 1_024} KiB`, PRINT_NOTHING_ELSE);
     case "done": {
-      const read = readOutput(ended.output.reveal());
+      const output = new Secret(ended.output);
+      if (ended.status !== 0) {
+        const known = [settings.secret("password"), settings.secret("clientSecret"), output];
+        const said = quoted(ended.errors, known.filter((it) => it !== undefined));
+        throw failed(
+          `${program} ended with status ${ended.status}${said}`,
+          "run the command in a terminal to see its whole output, and log in on the machine where it " +
+            "runs if it asks for that",
+        );
+      }
+      const read = readOutput(output.reveal());
       if (typeof read === "string") {
         throw failed(`${program} printed ${read}`, PRINT_NOTHING_ELSE);
       }
@@ -96,7 +90,42 @@ export async function tokensByCommand(
   }
 }
 
-/** What a command printed, understood. */
+/**
+ * Counts the token commands around this process. The profile of a login shell may set the command again,
+ * so an empty `AUTH_TOKEN_COMMAND` does not end a circle. `LC_`: on most systems `ssh` passes on only
+ * these variables.
+ */
+const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
+/** A command may lead over two machines to a third that has a command of its own. */
+const MAX_DEPTH = 3;
+
+async function run(
+  { options, settings }: Configuration,
+  command: readonly [string, ...string[]],
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Ended> {
+  const [program] = command;
+  const depth = Number(/^\d+$/.exec(environment(DEPTH_VARIABLE) ?? "")?.[0] ?? 0);
+  if (depth >= MAX_DEPTH) {
+    throw failed(
+      `it runs itself: ${program} is already running around this process`,
+      "set AUTH_TOKEN_COMMAND= for the program that it runs, as in ssh login-node " +
+        "AUTH_TOKEN_COMMAND= platform-auth token --json",
+    );
+  }
+  // A platform-auth that the command runs on this machine must not run the command again.
+  const env = { [VARIABLES.tokenCommand]: "", [DEPTH_VARIABLE]: `${depth + 1}` };
+  try {
+    return await runProgram(command, { limitMs, signal, env });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    const script = scriptCommand(settings, endpointText(options, settings));
+    throw missingPermission("get a token", { command: script }, `run ${program}`);
+  }
+}
+
+/** The token that a command printed. */
 interface Printed {
   readonly accessToken: Secret;
   readonly expiresAt?: number;

@@ -1,0 +1,85 @@
+import { onAbort } from "./abort.ts";
+import { readUpTo } from "./body.ts";
+
+/** How a program ended. */
+export type Ended =
+  | { readonly kind: "done"; readonly status: number; output: string; errors: string }
+  /**
+   * `absent`: not found, or not executable. `late`: the time limit was over. `long`: it printed more
+   * than {@linkcode MAX_OUTPUT}. In the last two cases it was killed.
+   */
+  | { readonly kind: "absent" | "late" | "long" };
+
+/** Limit of what a program may print on each of its two streams, in bytes. */
+export const MAX_OUTPUT = 262_144;
+
+/** Time for the rest of the output. A process left in the background can keep the pipe open forever. */
+const REST_OF_OUTPUT_MS = 1_000;
+
+interface RunOptions extends Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv"> {
+  /** After this time the program is killed. */
+  readonly limitMs: number;
+  /** Kills the program, too; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs a program without a shell and without input.
+ *
+ * @throws {Deno.errors.NotCapable} If the permission to run it is missing.
+ */
+export async function runProgram(
+  [program, ...args]: readonly [string, ...string[]],
+  { limitMs, signal, ...options }: RunOptions,
+): Promise<Ended> {
+  signal?.throwIfAborted();
+  let child: Deno.ChildProcess;
+  try {
+    const pipes = { stdin: "null", stdout: "piped", stderr: "piped" } as const;
+    child = new Deno.Command(program, { ...options, args, ...pipes }).spawn();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof Deno.errors.NotCapable) throw error;
+    return { kind: "absent" };
+  }
+  const closed = Promise.withResolvers<ReadableStreamReadResult<Uint8Array>>();
+  const close = () => closed.resolve({ done: true });
+  let stopped: "late" | "long" | "aborted" | undefined;
+  const stop = (why: NonNullable<typeof stopped>) => {
+    stopped ??= why;
+    kill(child);
+    close();
+  };
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const piece = (next: Promise<ReadableStreamReadResult<Uint8Array>>) =>
+      Promise.race([next, closed.promise]);
+    const { bytes, isWhole } = await readUpTo(stream, MAX_OUTPUT, piece);
+    if (!isWhole) stop("long");
+    return new TextDecoder().decode(bytes);
+  };
+  const timers = [setTimeout(() => stop("late"), limitMs)];
+  const stopListening = onAbort(signal, () => stop("aborted"));
+  try {
+    const [printed, complained] = [read(child.stdout), read(child.stderr)];
+    const { code } = await child.status;
+    timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
+    const output = await printed;
+    // After a success nobody needs them, and a connection left open by ssh holds this stream only.
+    if (code === 0) close();
+    const errors = await complained;
+    if (stopped === "aborted") signal?.throwIfAborted();
+    return stopped === "late" || stopped === "long"
+      ? { kind: stopped }
+      : { kind: "done", status: code, output, errors };
+  } finally {
+    timers.forEach(clearTimeout);
+    stopListening();
+  }
+}
+
+function kill(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * What was probably meant where a setting is missing or odd. Loaded by `doctor()` and by the error for
+ * missing settings only, because a login has no use for it.
+ */
+import type { Advice } from "../errors/advice.ts";
+import { editsBetween } from "../errors/closest.ts";
+import { allVariables } from "../platform/environment.ts";
+import { lookAt, mayRead } from "../platform/look.ts";
+import { filePath, fileUrl, folderOf, workingFolder } from "../platform/paths.ts";
+import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
+import { isOfAnotherUser } from "./env_location.ts";
+import {
+  ENV_FILE_VARIABLE,
+  SETTING_NAMES,
+  type SettingName,
+  SETTINGS,
+  VARIABLES,
+} from "./options.ts";
+import type { Settings } from "./settings.ts";
+
+/** What was probably meant with a setting. */
+export interface Suggestion extends Advice {
+  /** `undefined`: with all of them. */
+  readonly about?: SettingName;
+  readonly fix: string;
+}
+
+/** All suggestions, for the doctor. */
+export function suggestionsOn(settings: Settings): Suggestion[] {
+  const { unusedHalf } = settings;
+  return [
+    ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf)]),
+    ...cutValues(settings),
+    ...nearNames(settings),
+    ...overlookedFile(settings),
+  ];
+}
+
+/** The suggestions that can explain why these settings are missing. */
+export function suggestionsFor(
+  settings: Settings,
+  missing: readonly SettingName[],
+): Suggestion[] {
+  return suggestionsOn(settings).filter(({ about }) =>
+    about === undefined || missing.includes(about)
+  );
+}
+
+function halfPair(set: "username" | "password"): Suggestion {
+  const about = set === "username" ? "password" : "username";
+  return {
+    about,
+    problem: `the environment has ${VARIABLES[set]}, which is used only together with ` +
+      VARIABLES[about],
+    fix: `set ${VARIABLES[about]} there, too`,
+  };
+}
+
+/** An unquoted value that ends at a `#`, which can be part of a secret or begin a comment. */
+const ENDS_AT_HASH =
+  /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(\S?)/gm;
+
+function cutValues(settings: Settings): Suggestion[] {
+  const { file } = settings;
+  const found = new Map<string, Suggestion>();
+  for (const [, key = "", value = "", next = ""] of (file.text ?? "").matchAll(ENDS_AT_HASH)) {
+    const about = SETTING_NAMES.find((name) => VARIABLES[name] === key);
+    // Inside another key's value, the line is not an assignment.
+    if (about === undefined || file.values.get(key) !== value.trimEnd()) continue;
+    if (![undefined, "file"].includes(settings.origin(about))) continue;
+    const isApart = /\s$/.test(value) && value.trim() !== "";
+    // After a blank it is a comment in nearly all cases, but a secret cut short is hard to notice.
+    if (isApart ? !SETTINGS[about].secret : next === "" || /\s$/.test(value)) continue;
+    found.set(key, {
+      about,
+      problem: `${key} in the .env ends before a #`,
+      fix: "if the # belongs to the value, put the value in single quotes",
+    });
+  }
+  return [...found.values()];
+}
+
+/**
+ * Names that differ from that of an unset setting by an underscore, by case or, in the `.env`, by one
+ * letter. The environment has many other names.
+ */
+function nearNames(settings: Settings): Suggestion[] {
+  const known: readonly string[] = Object.values(VARIABLES);
+  const unset = SETTING_NAMES.filter((name) => settings.origin(name) === undefined)
+    .map((name) => ({ name, plain: plainName(VARIABLES[name]) }));
+  const places = [
+    { place: "the .env", names: [...settings.file.values.keys()], most: 1 },
+    { place: "the environment", names: allVariables(), most: 0 },
+  ];
+  const found = new Map<SettingName, Suggestion>();
+  for (const { place, names, most } of places) {
+    for (const given of names) {
+      if (known.includes(given)) continue;
+      const plain = plainName(given);
+      const about = unset.find((each) =>
+        plain === each.plain || (most > 0 && editsBetween(plain, each.plain) <= most)
+      )?.name;
+      if (about === undefined || found.has(about)) continue;
+      found.set(about, {
+        about,
+        problem: `${place} has ${given}, which is not a setting (did you mean ${
+          VARIABLES[about]
+        }?)`,
+        fix: "correct the name",
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+function plainName(name: string): string {
+  return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
+}
+
+/** A `.env` that was probably meant if a login lacks settings: the named one, or one nearby. */
+function overlookedFile(settings: Settings): Suggestion[] {
+  const { file, location: { path, isNamed } } = settings;
+  const isComplete = SETTING_NAMES.every((name) =>
+    !SETTINGS[name].required || settings.origin(name)
+  );
+  if (path === undefined || isComplete || settings.origin("tokenCommand")) return [];
+  if (isNamed) {
+    if (file.exists) return [];
+    return [{ problem: `${path}, named as the .env, does not exist`, fix: "check its path" }];
+  }
+  if (hasSettings(file)) return [];
+  const other = envFilesNearby().find((each) => each !== path && hasSettings(readEnvFile(each)));
+  return other === undefined ? [] : [{
+    problem: `${other} has settings, but is not used here`,
+    fix: `to use it, name it in ${ENV_FILE_VARIABLE}`,
+  }];
+}
+
+/** Whether a file has settings that other programs do not have. */
+function hasSettings({ values }: EnvSnapshot): boolean {
+  return SETTING_NAMES.some((name) =>
+    name !== "username" && name !== "password" && values.has(VARIABLES[name])
+  );
+}
+
+/** With more folders than this, the working folder is not a project. */
+const MAX_FOLDERS = 100;
+
+/**
+ * The `.env` files in the folder of the script, in the folders above the working folder, also beyond
+ * the project root, and in those directly below it.
+ */
+function* envFilesNearby(): Generator<string> {
+  const here = workingFolder();
+  const around = here === undefined ? [] : [...foldersAbove(here), ...foldersBelow(here)];
+  for (const folder of [...scriptFolder(), ...around]) {
+    // A suggestion is not worth a permission prompt.
+    if (!mayRead(folder)) continue;
+    const info = lookAt(`${folder}.env`);
+    if (info?.isFile && !isOfAnotherUser(info)) yield `${folder}.env`;
+  }
+}
+
+function scriptFolder(): string[] {
+  const { mainModule } = Deno;
+  return mainModule.startsWith("file:") ? [folderOf(filePath(new URL(mainModule)))] : [];
+}
+
+function foldersAbove(folder: string): string[] {
+  const above = filePath(new URL("..", fileUrl(folder)));
+  return above === folder ? [] : [above, ...foldersAbove(above)];
+}
+
+function foldersBelow(here: string): string[] {
+  if (!mayRead(here)) return [];
+  try {
+    return [...Deno.readDirSync(here)]
+      .filter(({ name, isDirectory }) => isDirectory && name !== "node_modules")
+      .slice(0, MAX_FOLDERS)
+      .map(({ name }) => folderOf(`${here}${name}/.env`));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,159 @@
+/** What a missing or odd setting was probably meant as: said by the doctor and by MISSING_SETTINGS. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type Session } from "../../mod.ts";
+import { VARIABLES } from "../../src/settings/options.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+const UNSET = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, undefined]));
+
+type World = ReturnType<typeof portless>;
+
+/** A session whose settings are these lines, and the number of its prompts. */
+function sessionWith(world: World, lines: Record<string, string>) {
+  const { fetch, now, monotonic, sleep } = world.options;
+  Deno.writeTextFileSync(
+    world.envFile,
+    Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join(""),
+  );
+  let questions = 0;
+  const session = createSession({
+    ...(fetch && now && monotonic && sleep && { fetch, now, monotonic, sleep }),
+    envFile: world.envFile,
+    prompt: () => {
+      questions++;
+      return "";
+    },
+  });
+  return { session, asked: () => questions };
+}
+
+function linesOf({ options }: World): Record<string, string> {
+  return {
+    AUTH_URL: options.authUrl ?? "",
+    APP_CLIENT_ID: options.clientId ?? "",
+    APP_CLIENT_SECRET: options.clientSecret ?? "",
+    USER_POOL_ID: options.userPoolId ?? "",
+    USERNAME: options.username ?? "",
+    PASSWORD: options.password ?? "",
+    API_BASE_URL: String(options.apiBaseUrl),
+  };
+}
+
+function renamed(lines: Record<string, string>, from: string, to: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(lines).map(([name, value]) => [name === from ? to : name, value]),
+  );
+}
+
+const near: [right: string, given: string][] = [
+  ["USER_POOL_ID", "USER_POOLID"],
+  ["API_BASE_URL", "API_BASEURL"],
+  ["APP_CLIENT_SECRET", "APP_CLIENT_SECRT"],
+  ["AUTH_URL", "auth_url"],
+  ["APP_CLIENT_ID", "APPCLIENTID"],
+];
+/** The warnings of the doctor that name this setting. */
+async function warnings(session: Session, name: string): Promise<string[]> {
+  const { checks } = await session.doctor();
+  return checks.filter(({ level, message }) => level === "warn" && message.includes(name))
+    .map(({ message, fix }) => `${message}; ${fix}`);
+}
+
+for (const [right, given] of near) {
+  Deno.test(`${given} in the .env: did you mean ${right}?`, async () => {
+    await using world = portless({ file: true });
+    await withEnvironment(UNSET, async () => {
+      const { session, asked } = sessionWith(world, renamed(linesOf(world), right, given));
+      const meant = `the .env has ${given}, which is not a setting (did you mean ${right}?)`;
+      if (right === "API_BASE_URL") {
+        // A login does not need it.
+        assertEquals(await warnings(session, given), [`${meant}; correct the name`]);
+        assertEquals((await session.login()).warnings, []);
+        return;
+      }
+      const error = await rejection(session.login({ strategy: "environment" }));
+      assertEquals([error.code, asked(), world.sent.length], ["MISSING_SETTINGS", 0, 0]);
+      assert(error.message.includes(`; ${meant}; correct the name; set it in`), error.message);
+      const { checks } = await session.doctor();
+      assertEquals(checks.filter(({ message }) => message.includes(meant)).length, 1);
+    });
+  });
+}
+
+Deno.test("a variable of the environment that is nearly a setting is named", async () => {
+  await using world = portless({ file: true });
+  const { APP_CLIENT_ID = "", ...lines } = linesOf(world);
+  await withEnvironment({ ...UNSET, APP_CLIENTID: APP_CLIENT_ID }, async () => {
+    const { message } = await rejection(sessionWith(world, lines).session.login());
+    assertMatch(message, /the environment has APP_CLIENTID, .*did you mean APP_CLIENT_ID\?/);
+  });
+});
+
+Deno.test("half of user name and password in the environment: the other half is missing", async () => {
+  await using world = portless({ file: true });
+  const { USERNAME: _, PASSWORD: __, ...lines } = linesOf(world);
+  for (const [half, other] of [["USERNAME", "PASSWORD"], ["PASSWORD", "USERNAME"]] as const) {
+    await withEnvironment({ ...UNSET, [half]: "of-the-machine" }, async () => {
+      const { session } = sessionWith(world, lines);
+      const { code, message } = await rejection(session.login({ strategy: "environment" }));
+      assertEquals(code, "MISSING_SETTINGS");
+      const together = `the environment has ${half}, which is used only together with ${other}`;
+      assertMatch(message, new RegExp(`: missing ${other}; ${together}; set ${other} there, too`));
+      assertEquals(await warnings(session, half), [`${together}; set ${other} there, too`]);
+    });
+  }
+});
+
+Deno.test("lines of other programs, and names similar to a setting that is set, are no suggestions", async () => {
+  await using world = portless({ file: true });
+  const others = {
+    USER_NAME: "db",
+    EDITOR: "vi",
+    USER_POOLID: "old",
+    DATABASE_URL: "x",
+    AUTH: "1",
+    NOTE: `"\nUSERNAME=a#b\n"`,
+    OTHER: "a#b",
+  };
+  world.sandbox.addUser({ username: "grace", password: "pass#word" });
+  await withEnvironment({ ...UNSET, USER_NAME: "db", API_URL: "x" }, async () => {
+    const { APP_CLIENT_ID } = linesOf(world);
+    const { session } = sessionWith(world, {
+      ...linesOf(world),
+      ...others,
+      APP_CLIENT_ID: `${APP_CLIENT_ID} # of the sandbox`,
+      USERNAME: "grace # me",
+      PASSWORD: "'pass#word'#comment",
+    });
+    const { state, warnings } = await session.login();
+    assertEquals([state, warnings], ["valid", []]);
+    const { checks } = await session.doctor();
+    assertEquals(checks.filter(({ level, name }) => name === ".env" && level === "warn"), []);
+  });
+});
+
+const cut: [what: string, name: string, value: string][] = [
+  ["a password", "PASSWORD", "secret#1"],
+  ["a password with a blank before it", "PASSWORD", "Sandbox-Entry #1"],
+  ["a password that begins with it", "PASSWORD", "#secret1"],
+  ["a client secret", "APP_CLIENT_SECRET", "ab'c#d"],
+  ["an address", "API_BASE_URL", "https://api.example.com#v1"],
+];
+for (const [what, name, value] of cut) {
+  Deno.test(`${what} with a # that is not in quotes is a warning of the doctor only`, async () => {
+    await using world = portless({ file: true });
+    await withEnvironment(UNSET, async () => {
+      const { session } = sessionWith(world, { ...linesOf(world), [name]: value });
+      assertEquals(session.status().warnings, []);
+      assertEquals(await warnings(session, name), [
+        `${name} in the .env ends before a #; ` +
+        "if the # belongs to the value, put the value in single quotes",
+      ]);
+      if (value.startsWith("#")) {
+        const { message } = await rejection(session.login({ strategy: "environment" }));
+        assertMatch(message, /missing PASSWORD; PASSWORD in the \.env ends before a #;/);
+      }
+    });
+  });
+}

@@ -31,7 +31,7 @@ Deno.test("another account logs in with the settings of the first, and its own f
   }));
 
 Deno.test("settings are copied neither over others nor from a file that is not there", () =>
-  inCliWorld(async ({ run, folder, sandbox, envFile }) => {
+  inCliWorld(async ({ run, folder, sandbox }) => {
     const theirs = "AUTH_URL=https://provider.example\nAPP_CLIENT_ID=theirs\n";
     await Deno.writeTextFile(`${folder}/.env.ben`, theirs);
     const over = await run(["login", "--env-file", ".env.ben", "--like", ".env"]);

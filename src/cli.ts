@@ -8,15 +8,17 @@
  *
  * @module
  */
-import { report, TERMINAL } from "./cli/output.ts";
-import { runArgs } from "./cli/run.ts";
+import { printAnswer } from "./cli/output.ts";
+import { report } from "./cli/report.ts";
+import { answerTo } from "./cli/run.ts";
+import { TERMINAL } from "./cli/terminal.ts";
 import { setFrontEnd } from "./errors/advice.ts";
 
 /**
  * Runs a command.
  *
- * @param args The words behind the program's name.
- * @returns The exit status: 0 ok, 1 failed, 2 wrong usage, 3 a login is needed.
+ * @param args The arguments after the program name.
+ * @returns The exit status: 0 success, 1 failure, 2 wrong usage, 3 login required.
  *
  * @example
  * ```ts
@@ -27,10 +29,11 @@ import { setFrontEnd } from "./errors/advice.ts";
  */
 export async function runCli(args: readonly string[]): Promise<number> {
   setFrontEnd(TERMINAL);
+  const json = args.includes("--json");
   try {
-    return await runArgs(args);
+    return await printAnswer(await answerTo(args, import.meta.url), json);
   } catch (error) {
-    return report(error, args.includes("--json"));
+    return report(error, json);
   }
 }
 

@@ -1,80 +1,102 @@
 /**
- * What a command is. Each has a file in `commands/` and a line in `commands.ts`: help, "did you mean"
- * and the tests follow from these two. May import all but the sandbox, which one command starts.
+ * What a command is. `commands.ts` describes all of them in one table, from which parsing, help, "did you
+ * mean" and completion follow; what a command does is in its file in `commands/`. May import everything
+ * but the sandbox, which one command starts.
  */
 
 /** An option of a command. */
 export interface Option {
-  readonly type: "string" | "boolean";
   /** Its letter, as in `-o`. */
   readonly short?: string;
+  /** What its value is, for the help, such as `<file>`. Without it the option takes no value. */
+  readonly value?: string;
+  /** The only values that it takes. */
+  readonly choices?: readonly string[];
   /** May be given several times. */
   readonly multiple?: true;
-  /** Whether an empty text is a value. An unset variable of a shell gives one, and names no file. */
+  /** Whether an empty text is a value. Elsewhere it comes from an unset variable of the shell. */
   readonly mayBeEmpty?: true;
-  /** What its value is, for the help, such as `<file>`. */
-  readonly value?: string;
-  /** What it does, for the help. A further line stands below the first. */
+  /** For the help. Further lines are printed below the first. */
   readonly help: string;
 }
 
 /** Options by their names. */
 export type Options = Readonly<Record<string, Option>>;
 
-type Value<It extends Option> = It extends { type: "boolean" } ? boolean
-  : It extends { multiple: true } ? readonly string[]
-  : string;
+/** The positional argument of a command. */
+export interface Word {
+  readonly name: string;
+  readonly choices?: readonly string[];
+}
 
-/** What was typed behind the name of a command. */
-export interface Given<Own extends Options = Options> {
+/** The parsed arguments of a command. */
+export interface Given<Values = Readonly<Record<string, unknown>>> {
   /** The command's own options. */
-  readonly options: { readonly [Name in keyof Own]?: Value<Own[Name]> };
-  /** The word beside the options. */
+  readonly options: { readonly [Name in keyof Values]: Values[Name] | undefined };
+  /** The positional argument. */
   readonly word: string | undefined;
-  /** The option of all commands: print JSON. */
   readonly json: boolean;
-  /** The option of all commands: the `.env` to use. It counts already. */
+  /** The `.env` that the command line names. It is in effect already. */
   readonly envFile: string | undefined;
 }
 
+/** The result of a command. */
+export interface Answer {
+  /** What `--json` prints. */
+  readonly value?: unknown;
+  /** What is printed otherwise, and where there is no value. */
+  readonly text?: string;
+  /** The exit status. Default: 0. */
+  readonly status?: number;
+}
+
 /** A command of the command line. */
-export interface Command<Own extends Options = Options> {
+export interface Command {
   /** Its line in the list of all commands. */
   readonly summary: string;
-  /** What other programs call it, in lower case without hyphens: "did you mean" names this command. */
-  readonly synonyms?: readonly string[];
-  /** What it does, for its own help. */
+  /** For its own help. */
   readonly description: string;
-  /** What its word beside the options is. Default: it takes none. */
-  readonly word?: { readonly name: string; readonly required?: true };
-  readonly options: Own;
+  /** Without it the command takes no positional argument. */
+  readonly word?: Word;
+  readonly options: Options;
   /** Options that exclude each other. */
   readonly either?: readonly (readonly [one: string, other: string])[];
   readonly examples: readonly string[];
-  /** Does it. @returns The exit status. */
-  run(given: Given<Own>): Promise<number>;
+  /** Loads the file of the command. */
+  load(): Promise<{ run(given: Given): Promise<Answer> }>;
 }
 
-/** A command that reads its own options and prints its own help. */
+/** A command that parses its own options and prints its own help. */
 export interface Program {
   readonly summary: string;
-  readonly synonyms?: readonly string[];
-  /** Runs it with the words behind its name. @returns The exit status. */
-  start(args: readonly string[]): Promise<number>;
+  /** The names of its options, for completion. */
+  optionNames(): Promise<readonly string[]>;
+  load(): Promise<{ start(args: readonly string[]): Promise<number> }>;
 }
 
-/** Options that all commands take. */
-export const COMMON = {
+/** Options that all commands take, before or after the command. */
+export const GLOBAL = {
   "env-file": {
-    type: "string",
     value: "<path>",
     help: 'the .env to use instead of the nearest one ("false":\nmemory only)',
   },
-  json: { type: "boolean", help: "print JSON, where there is something to read" },
-  help: { type: "boolean", short: "h", help: "print this text" },
+  json: { help: "print JSON, if the command has something to read" },
+  help: { short: "h", help: "print this text" },
+  version: { short: "V", help: "print the version, and where it runs from" },
 } as const satisfies Options;
 
-/** Gives a command the types of its own options. */
-export function defineCommand<const Own extends Options>(command: Command<Own>): Command<Own> {
-  return command;
+type Text<It extends Option> = It extends { choices: readonly (infer Choice)[] } ? Choice : string;
+type Value<It extends Option> = It extends { value: string }
+  ? It extends { multiple: true } ? readonly string[] : Text<It>
+  : boolean;
+type Values<Own extends Options> = { readonly [Name in keyof Own]: Value<Own[Name]> };
+
+/** Checks that the file of a command takes the options that the table describes. */
+export function command<const Own extends Options>(
+  described: Omit<Command, "options" | "load"> & {
+    readonly options: Own;
+    readonly load: () => Promise<{ readonly run: (given: Given<Values<Own>>) => Promise<Answer> }>;
+  },
+): Command {
+  return described;
 }

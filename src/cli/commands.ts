@@ -1,30 +1,204 @@
-import type { Command, Program } from "./command.ts";
+import { type Command, command, type Program } from "./command.ts";
 
 /** All commands, in the order of the help. Only the file of the one that runs is loaded. */
-export const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command | Program }>>> = {
-  "init": () => import("./commands/init.ts"),
-  "login": () => import("./commands/login.ts"),
-  "status": () => import("./commands/status.ts"),
-  "token": () => import("./commands/token.ts"),
-  "fetch": () => import("./commands/fetch.ts"),
-  "refresh": () => import("./commands/refresh.ts"),
-  "logout": () => import("./commands/logout.ts"),
-  "doctor": () => import("./commands/doctor.ts"),
-  "notebook": () => import("./commands/notebook.ts"),
-  "explain": () => import("./commands/explain.ts"),
-  "store-key": () => import("./commands/store_key.ts"),
-  "sandbox": () => import("./commands/sandbox.ts"),
+export const COMMANDS: Readonly<Record<string, Command | Program>> = {
+  "init": command({
+    summary: "write the settings of your account into a .env",
+    description: `Writes the settings of your account into the .env, and checks them. It reads
+them from the reply of your subscription's support channel, written as
+KEY=value, "Client id: ..." or JSON, and prompts for those that are missing. It
+prints no value of the reply except the hosts that will receive the password or
+the token, and replaces an existing value only if you confirm it. In a git work
+tree it adds the lines to .gitignore that keep the .env out.`,
+    options: {
+      from: {
+        value: "<file>",
+        help: "a text file with the reply; - is standard input.\nDefault: you paste it",
+      },
+    },
+    examples: ["platform-auth init", "platform-auth init --from reply.txt"],
+    load: () => import("./commands/init.ts"),
+  }),
+  "login": command({
+    summary: "get tokens: portal string, or user name and password",
+    description: `Gets tokens and saves them in the .env. A session that is still valid is kept.
+In a terminal it prompts for whatever else the provider asks for: a code, a new
+password.`,
+    options: {
+      portal: { help: 'with the string from the portal\'s "Copy Token"' },
+      username: { value: "<name>", help: "with this user name instead of USERNAME" },
+      stdin: { help: "read the portal string or the password from standard input" },
+      force: { help: "log in even if the session is still valid" },
+    },
+    either: [["portal", "username"]],
+    examples: [
+      "platform-auth login",
+      "platform-auth login --portal",
+      "platform-auth login --username ada --stdin < password.txt",
+    ],
+    load: () => import("./commands/login.ts"),
+  }),
+  "status": command({
+    summary: "who is signed in, until when, and where the session is kept",
+    description: `Shows who is signed in, until when, and where the session is kept. Sends no
+request, except to a store (AUTH_STORE); a session there whose token has expired
+is refreshed.`,
+    options: {},
+    examples: ["platform-auth status", "platform-auth status --json"],
+    load: () => import("./commands/status.ts"),
+  }),
+  "token": command({
+    summary: "print a current access token and nothing else",
+    description: `Prints a current access token and nothing else, refreshed if needed. Treat it as
+a password. Without a session it logs in by itself if user name and password are
+set, in the .env or in the environment; not if AUTH_STORE is set, which keeps
+the session of all machines.
+
+With --json it prints { "access_token", "expires_at" }, as AUTH_TOKEN_COMMAND
+takes it.`,
+    options: {
+      "min-valid": {
+        value: "<seconds>",
+        help: "refresh first if the token expires sooner than this",
+      },
+    },
+    examples: [
+      "platform-auth token | sed 's/^/authorization: bearer /' | curl -H @- URL",
+      "platform-auth token --min-valid 600",
+    ],
+    load: () => import("./commands/token.ts"),
+  }),
+  "fetch": command({
+    summary: "call the API with the token",
+    description: `Calls the API with the token and prints the response or saves it. With --list it
+saves many. Without a session it logs in by itself if user name and password are
+set, in the .env or in the environment, but never into a shared store.
+
+A list has one path or URL per line, optionally followed by the file to save it
+as; the default is the last part of the path. A name may contain spaces; quotes
+around it are removed. Lines that start with # are ignored. Existing files are
+kept. Run the same command again to resume.
+
+With --json it prints status, headers and body.`,
+    word: { name: "path or URL" },
+    options: {
+      method: { short: "X", value: "<method>", help: "default GET, or POST with --data" },
+      header: {
+        short: "H",
+        multiple: true,
+        value: "<header>",
+        help: '"name: value"; may be given several times',
+      },
+      data: {
+        short: "d",
+        mayBeEmpty: true,
+        value: "<text>",
+        help: "the body; @file reads a file, - standard input",
+      },
+      output: {
+        short: "o",
+        value: "<file>",
+        help: "save the response there once it is complete; after an\n" +
+          "interruption the same command resumes. - is standard\noutput",
+      },
+      "if-exists": {
+        value: "<what>",
+        choices: ["error", "keep", "replace"],
+        help: "if the file exists already: error (default), keep,\n" +
+          "which sends nothing (default of --list), or replace",
+      },
+      list: { value: "<file>", help: "save everything listed there; - is standard input" },
+      "output-dir": {
+        value: "<folder>",
+        help: "where --list saves; default: the working folder",
+      },
+      concurrency: { value: "<count>", help: "how many of --list at once; default 4" },
+    },
+    either: [["json", "output"], ["list", "output"], ["list", "data"], ["list", "method"]],
+    examples: [
+      "platform-auth fetch /v1/stations",
+      "platform-auth fetch /v1/stations/gull-harbor/observations.csv -o wind.csv",
+      `platform-auth fetch /v1/annotations -d '{"text":"calm"}' \\
+    -H "content-type: application/json"`,
+      `ACCESS_TOKEN=… API_BASE_URL=https://api.example.com \\
+    platform-auth fetch /v1/stations`,
+      "platform-auth fetch --list urls.txt --output-dir data",
+    ],
+    load: () => import("./commands/fetch.ts"),
+  }),
+  "refresh": command({
+    summary: "refresh now (rarely needed)",
+    description: "Refreshes the session now, regardless of the time left.",
+    options: {},
+    examples: ["platform-auth refresh"],
+    load: () => import("./commands/refresh.ts"),
+  }),
+  "logout": command({
+    summary: "delete the tokens, and revoke the refresh token",
+    description: `Deletes the tokens: removes them from the .env, and has the provider revoke the
+refresh token.`,
+    options: {
+      everywhere: { help: "sign the account out on all devices" },
+      "keep-remote": { help: "delete the tokens here only, and send nothing to the provider" },
+    },
+    either: [["everywhere", "keep-remote"]],
+    examples: ["platform-auth logout", "platform-auth logout --everywhere"],
+    load: () => import("./commands/logout.ts"),
+  }),
+  "doctor": command({
+    summary: "check settings, file, clock, provider, API and token",
+    description: `Checks settings, file, clock, provider, API and token: one line per check, with
+its fix. Changes nothing. With --json it prints a report without secrets, which
+you can send along with a question.`,
+    options: {
+      login: { help: "also log in, refresh once and end that login, to see if it works" },
+    },
+    examples: ["platform-auth doctor", "platform-auth doctor --login"],
+    load: () => import("./commands/doctor.ts"),
+  }),
+  "notebook": command({
+    summary: "write a notebook that signs in and calls the API",
+    description: `Writes a notebook that signs in and calls the API, with the import that fits its
+folder. A missing folder is created; an existing file is left unchanged.`,
+    word: { name: "file" },
+    options: {},
+    examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
+    load: () => import("./commands/notebook.ts"),
+  }),
+  "explain": command({
+    summary: "what a code means, and what to do",
+    description: `Explains the code of an error or a notice, or an HTTP status of the API. Works
+offline. Without a code it lists them all.`,
+    word: { name: "code" },
+    options: {},
+    examples: ["platform-auth explain INVALID_CREDENTIALS", "platform-auth explain 404"],
+    load: () => import("./commands/explain.ts"),
+  }),
+  "store-key": command({
+    summary: "make a key for a store that many machines share",
+    description: `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it. Set
+the same key on all machines. Treat it as a password.`,
+    options: {},
+    examples: ['export AUTH_STORE_KEY="$(platform-auth store-key)"'],
+    load: () => import("./commands/store_key.ts"),
+  }),
+  "completion": command({
+    summary: "print a script that completes commands in your shell",
+    description: `Prints a script with which the Tab key completes commands and options in your
+shell: bash (default), zsh, fish or powershell.`,
+    word: { name: "shell", choices: ["bash", "zsh", "fish", "powershell"] },
+    options: {},
+    examples: [
+      `eval "$(platform-auth completion bash)"      # in ~/.bashrc`,
+      `eval "$(platform-auth completion zsh)"       # in ~/.zshrc, after compinit`,
+      "platform-auth completion fish > ~/.config/fish/completions/platform-auth.fish",
+      "platform-auth completion powershell | Out-String | Invoke-Expression",
+    ],
+    load: () => import("./commands/completion.ts"),
+  }),
+  "sandbox": {
+    summary: "run an identity provider, portal and API on this computer",
+    optionNames: async () => Object.keys((await import("../sandbox/main.ts")).OPTIONS),
+    load: () => import("./commands/sandbox.ts"),
+  },
 };
-
-/** A command by its name; `undefined` if there is none. */
-export async function commandNamed(name: string): Promise<Command | Program | undefined> {
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  return (await load?.())?.command;
-}
-
-/** All commands by their names. */
-export async function allCommands(): Promise<Map<string, Command | Program>> {
-  const all = Object.entries(COMMANDS)
-    .map(async ([name, load]) => [name, (await load()).command] as const);
-  return new Map(await Promise.all(all));
-}

@@ -1,19 +1,18 @@
-import { UsageError } from "./output.ts";
+import { UsageError } from "./failure.ts";
+import { readInputText } from "./input.ts";
 import type { DownloadItem } from "../api/download_all.ts";
-import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Reads what to save: one path or URL a line, and behind it, if it is wanted, the file in the folder.
- * Without it the file is named as the last part of the path. Quotes around either are taken off. Lines
- * that begin with `#` are left out.
+ * Reads what to save: one path or URL per line, optionally followed by the file in the folder. The default
+ * is the last part of the path. Quotes around either are removed. Lines that start with `#` are ignored.
  *
  * @param list Path of the list; `-`: standard input.
  * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden
- *   file, and two for one file.
+ *   file, and two lines with the same file.
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
-  const text = textOf(await read(list));
+  const text = await readInputText("--list", list);
   const lineOf = new Map<string, number>();
   const items: DownloadItem[] = [];
   for (const [index, line] of text.split("\n").entries()) {
@@ -26,15 +25,15 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
       throw new UsageError(
         given === ""
           ? `Line ${number} of ${where} names no file, or a hidden one`
-          : `Line ${number} of ${where} is saved outside of ${folder}, or as a hidden file`,
-        "write the file behind the address, such as /v1/stations stations.json",
+          : `Line ${number} of ${where} would be saved outside of ${folder}, or as a hidden file`,
+        "add the file after the address, such as /v1/stations stations.json",
       );
     }
     const first = lineOf.get(file);
     if (first !== undefined) {
       throw new UsageError(
-        `Lines ${first} and ${number} of ${where} are both saved as ${folder}/${file}`,
-        "write another file behind one of the addresses",
+        `Lines ${first} and ${number} of ${where} would both be saved as ${folder}/${file}`,
+        "add another file after one of the addresses",
       );
     }
     lineOf.set(file, number);
@@ -45,28 +44,12 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
 
 const LINE = /^\s*((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*?)\s*$/;
 
-/** Names with blanks stand in quotes elsewhere, here they need none. */
+/** Other programs need quotes around names with spaces. */
 function unquoted(text: string): string {
   return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
 
-/** Windows PowerShell writes UTF-16 to a file, with a BOM; anything else is taken as UTF-8. */
-function textOf(bytes: Uint8Array<ArrayBuffer>): string {
-  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
-  return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
-}
-
-async function read(list: string): Promise<Uint8Array<ArrayBuffer>> {
-  if (list === "-") return new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
-  try {
-    return await Deno.readFile(list);
-  } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? ": there is no such file" : "";
-    throw new ConfigError("INVALID_SETTING", `Cannot read ${list}${why}`, "check the path", error);
-  }
-}
-
-/** What no file can be called on one of the systems. */
+/** Characters that no file name may contain on one of the systems. */
 // deno-lint-ignore no-control-regex -- control characters are among them
 const UNUSABLE = /[\\/:*?"<>|\u0000-\u001f]/g;
 
@@ -83,8 +66,8 @@ function nameIn(input: string): string | undefined {
 }
 
 /**
- * A file in the folder, with `/` between its parts; `undefined` if it leads out of it, or if a part of it
- * is hidden: a list may come from somebody else, who is to write no `.env` and nothing of `.git`.
+ * A file in the folder, with `/` between its parts; `undefined` if it leads out of the folder, or if a part
+ * of it is hidden: a list from someone else must not write a `.env` or into `.git`.
  */
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");

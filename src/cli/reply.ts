@@ -1,110 +1,99 @@
-import { parseEnvText } from "../settings/env_parser.ts";
+import { ACCOUNT_SETTINGS, type AccountSetting, problemOf } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
-import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
+import { Secret } from "../platform/secret.ts";
+import { parseEnvText } from "../settings/env_parser.ts";
 
-const ADDRESS = /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i;
-
-/**
- * What each setting is called in a reply, in English and in German, in lower case and without what
- * stands between the words; and what its value looks like.
- */
-const EXPECTED: Readonly<Record<string, { readonly label: RegExp; readonly shape: RegExp }>> = {
-  AUTH_URL: {
-    label:
-      /^(?:(?:auth|token)(?:url|address|endpoint(?:url)?)|addressofthetokenendpoint|(?:adressedes)?tokenendpunkts?|initiateauth|identityprovider)$/,
-    shape: ADDRESS,
-  },
-  APP_CLIENT_ID: {
-    label: /^(?:app(?:lication)?)?clientid(?:entifier)?$/,
-    shape: /^(?=.*\d)[\w.:+-]{4,}$/,
-  },
-  APP_CLIENT_SECRET: {
-    label: /^(?:(?:app(?:lication)?)?client)?(?:secret|geheimnis)$/,
-    // Dates, ticket numbers and words, which may stand in its place, are shorter or hold no digit.
-    // No word is as long as one that holds none.
-    shape: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
-  },
-  USER_POOL_ID: {
-    label: /^(?:user|benutzer)?pool(?:id)?$/,
-    shape: /^(?=.*\d)[\w-]{4,}$/,
-  },
-  API_BASE_URL: {
-    label:
-      /^(?:dataplatform)?api(?:base)?(?:url|address|endpoint)?$|^(?:base(?:url|address)|basisadresse)(?:(?:of|der)(?:the)?(?:dataplatform)?api)?$/,
-    shape: ADDRESS,
-  },
-};
-
-/**
- * Finds the settings in a reply of the support channel: a table, lines such as `Client id: …`, lines of a
- * `.env`, or JSON, with or without the quote marks of e-mail. Sentences are not read: a guess must not
- * decide which host gets a password. What is named twice with different values is left out, and so is
- * what does not look like a value: a question is better than a wrong setting.
- *
- * @returns The values by the name of their variable. An empty secret: the client has none.
- */
-export function readReply(reply: string): Map<string, Secret> {
-  const found = new Map<string, Set<string>>();
-  const take = (name: string, value: string) => {
-    if (VISIBLE_ASCII.test(value) || value === "") {
-      found.set(name, (found.get(name) ?? new Set()).add(value));
-    }
-  };
-  const env = withoutEnvLines(plainText(reply));
-  for (const [name, value] of env.lines) take(name, value);
-  const json = withoutJson(env.rest);
-  for (const [labels, text] of [...json.pairs, ...rowsOf(json.rest), ...linesOf(json.rest)]) {
-    const [name, value] = settingOf(labels, text) ?? [];
-    if (name !== undefined && value !== undefined) take(name, value);
-  }
-  const values = new Map<string, Secret>();
-  for (const [name, [value = "", ...others]] of found) {
-    if (others.length === 0) values.set(name, new Secret(value));
-  }
-  return values;
+/** The settings in a reply, by the names of their variables. */
+export interface Reply {
+  /** An empty secret: the client has none. */
+  readonly values: ReadonlyMap<string, Secret>;
+  /** Why the value of a setting cannot be used, without the value. */
+  readonly rejected: ReadonlyMap<string, string>;
 }
 
-/** What a value may be called, the whole name first, and the value. */
-type Pair = readonly [labels: readonly string[], value: string];
+interface Finding {
+  readonly name: string;
+  readonly value: string;
+  readonly problem?: string | undefined;
+}
 
-/** The setting that a label names, and its value; `undefined` if one of them is something else. */
-function settingOf(labels: readonly string[], text: string): [string, string] | undefined {
+/**
+ * Finds the settings in a reply of the support channel: lines of a `.env`, lines such as `Client id: …`, or
+ * JSON, with or without the quote marks of e-mail. Sentences are not read: a guess must not decide which
+ * host receives a password.
+ */
+export function readReply(reply: string): Reply {
+  const env = withoutEnvLines(plainText(reply));
+  const json = withoutJson(env.rest);
+  const pairs = [...json.pairs, ...linesOf(json.rest)];
+  const findings = [...env.findings, ...pairs.flatMap(findingOf)];
+  const values = new Map<string, Secret>();
+  const rejected = new Map<string, string>();
+  for (const [name, all] of Map.groupBy(findings, ({ name }) => name)) {
+    const usable = all.filter(({ problem }) => problem === undefined).map(({ value }) => value);
+    const [value, ...others] = new Set(usable);
+    if (value === undefined) rejected.set(name, all[0]?.problem ?? "");
+    else if (others.length > 0) rejected.set(name, "it has more than one value");
+    else values.set(name, new Secret(value));
+  }
+  return { values, rejected };
+}
+
+/** A text with its label, or with several: the whole label comes first. */
+interface Pair {
+  readonly labels: readonly string[];
+  readonly text: string;
+  /** The text may belong to something else. */
+  readonly isGuess?: boolean;
+}
+
+function findingOf({ labels, text, isGuess = false }: Pair): Finding[] {
+  const setting = settingCalled(labels);
+  if (setting === undefined) return [];
+  const { name, shape, expected } = setting;
+  const word = bare(text.replace(/ \([^()]*\)$/, ""));
+  if (name === "APP_CLIENT_SECRET" && word.toLowerCase() === "none") return [{ name, value: "" }];
+  if (!shape.test(word)) {
+    const problem = `it is not ${expected}`;
+    return isGuess || text.trim() === "" ? [] : [{ name, value: word, problem }];
+  }
+  const value = name.endsWith("_URL") ? addressOf(word) : word;
+  return [{ name, value, problem: problemOf(name, value) }];
+}
+
+function settingCalled(labels: readonly string[]): AccountSetting | undefined {
   for (const label of labels) {
-    const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^\p{L}]/gu, "");
+    const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^a-z]/g, "");
     const exact = /\(([A-Z_]+)\)/.exec(label)?.[1] ?? bare(label);
-    const [name, expected] = Object.entries(EXPECTED)
-      .find(([name, it]) => name === exact || it.label.test(plain)) ?? [];
-    if (name === undefined || expected === undefined) continue;
-    const value = bare(text.replace(/ \([^()]*\)$/, ""));
-    if (name === "APP_CLIENT_SECRET" && value.toLowerCase() === "none") return [name, ""];
-    if (!expected.shape.test(value)) return undefined;
-    return name.endsWith("_URL") ? addressOf(name, value) : [name, value];
+    const setting = ACCOUNT_SETTINGS.find((it) => it.name === exact || it.label.test(plain));
+    if (setting) return setting;
   }
   return undefined;
 }
 
-function addressOf(name: string, value: string): [string, string] | undefined {
-  const url = URL.parse(/^https?:/i.test(value) ? value : `https://${value}`);
-  return url === null ? undefined : [name, `${url.origin}${url.pathname}`.replace(/\/+$/, "")];
+function addressOf(value: string): string {
+  const whole = /^https?:/i.test(value) ? value : `https://${value}`;
+  const url = URL.parse(whole);
+  return url === null ? whole : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Without quote marks, invisible characters and typographic quotes, which programs for mail put in. */
+/** Without the quote marks, invisible characters and typographic quotes that mail programs add. */
 function plainText(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(/\p{Cf}/gu, "").replace(/[\t│┃]/g, "|")
+  return text.replace(/\r\n?/g, "\n").replace(/\p{Cf}/gu, "")
     .replace(/[^\S\n]/g, " ").replace(/^ *(?:> ?)+/gm, "")
-    .replace(/[“”„«»]/g, '"').replace(/[‘’‚]/g, "'");
+    .replace(/[“”]/g, '"').replace(/[‘’]/g, "'");
 }
 
-/** What has the form of a line of a `.env` is taken as it is, but for empty values and placeholders. */
-function withoutEnvLines(text: string): { lines: Map<string, string>; rest: string } {
-  const lines = new Map<string, string>();
+/** Lines of a `.env` are read as such. Those without a value are left in the text. */
+function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
+  const findings: Finding[] = [];
   const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
     const value = SHARED_SETTINGS.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
     if (value === "" || /^<.*>$/.test(value)) return whole;
-    lines.set(name, value);
+    findings.push({ name, value, problem: problemOf(name, value) });
     return "";
   });
-  return { lines, rest };
+  return { findings, rest };
 }
 
 function withoutJson(text: string): { pairs: Pair[]; rest: string } {
@@ -118,45 +107,28 @@ function withoutJson(text: string): { pairs: Pair[]; rest: string } {
   }
 }
 
-/** A member may be called by its own key, or by those around it as well, as in `{ client: { id } }`. */
+/** A member may be named by its own key, or together with those around it, as in `{ client: { id } }`. */
 function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
-  if (typeof value === "string") return [[keys.map((_, at) => keys.slice(at).join("")), value]];
+  if (typeof value === "string") {
+    return [{ labels: keys.map((_, at) => keys.slice(at).join("")), text: value }];
+  }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => jsonPairs(member, [...keys, key]));
 }
 
-/** A table with a label and its value in each row, or with the labels in its first row. */
-function rowsOf(text: string): Pair[] {
-  const rows = text.split("\n").map(cells);
-  const tables = rows.filter((row) =>
-    row.length > 1 && row.some((cell) => /[\p{L}\d]/u.test(cell))
-  );
-  return tables.flatMap((row, at): Pair[] => {
-    const [label = "", value = ""] = row;
-    const next = tables[at + 1] ?? [];
-    const under = row.length === next.length ? next : [];
-    return [[[label], value], ...under.map((cell, column): Pair => [[row[column] ?? ""], cell])];
-  });
-}
-
-function cells(line: string): string[] {
-  return line.replace(/^ *\||\| *$/g, "").split(/ *\| *| {2,}/).map((cell) => cell.trim());
-}
-
-/**
- * Lines with a label, a colon or an equals sign, and a value, which programs for mail put on the next
- * line.
- */
+/** Lines with a label, a colon or an equals sign, and a value, which mail programs put on the next line. */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at): Pair[] => {
     const [, label = "", rest = ""] = /^([^:=|]+)[:=](.*)$/.exec(line) ?? [];
-    const value = rest.trim() === "" ? lines[at + 1] ?? "" : rest;
-    return label === "" ? [] : [[[label], value]];
+    if (label === "") return [];
+    return rest.trim() === ""
+      ? [{ labels: [label], text: lines[at + 1] ?? "", isGuess: true }]
+      : [{ labels: [label], text: rest }];
   });
 }
 
-/** A text without the marks around it. A placeholder such as `<APP_CLIENT_ID>` is none. */
+/** A text without the punctuation around it; empty for a placeholder such as `<APP_CLIENT_ID>`. */
 function bare(text: string): string {
   const word = text.replace(/^[\s*]+/, "");
   if (/^<[^:]*>/.test(word)) return "";

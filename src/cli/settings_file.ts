@@ -12,27 +12,24 @@ import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 import { readClaims } from "../provider/tokens.ts";
 
-/**
- * What the accounts of a subscription share. User name and password are the user's own. Settings that are
- * never read from a `.env`, such as a command that gives tokens, are left out.
- */
+/** The settings of a `.env` that the accounts of a subscription share: all but user name and password. */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .filter(({ readFrom }) => readFrom === "environment and file")
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** Longer than most logins and refreshes take; one with many tries takes up to its deadline. */
+/** Most logins and refreshes are shorter; one with retries may take up to its deadline. */
 const LOCK_MS = 5_000;
 
 /**
- * Sets or removes (`undefined`) settings in a `.env`. One that is not there yet gets the comments of
- * `.env.example`, and its folder is made. In a work tree, `.gitignore` gets the lines that keep it out
- * of version control.
+ * Sets or removes (`undefined`) settings in a `.env`. A new one gets the comments of `.env.example`. A
+ * missing folder is created. In a work tree, the lines that keep the file out of git are added to
+ * `.gitignore`.
  *
- * @param seen What the file held when the caller decided on the changes.
- * @returns The lines that `.gitignore` got.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written, or if another program changed
- *   one of these settings since.
+ * @param seen The values in the file when the caller decided on the changes.
+ * @returns The lines that were added to `.gitignore`.
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written, or if another program has
+ *   changed one of these settings since.
  */
 export async function saveSettings(
   path: string,
@@ -42,17 +39,17 @@ export async function saveSettings(
   refuseWithoutPermission(path);
   makeFolder(path);
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // An edit keeps the place of a line that is there: these are filled in where the comments explain them.
+  // An edit keeps the place of an existing line, so each setting is filled in below its comment.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
-  // Before it is written: else another program could take it into a commit in between.
+  // First, because another program could otherwise commit the file in between.
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
     if (file instanceof ConfigError) throw file;
-    // What the holder is about to save would stand beside these settings, and belong to another account.
+    // The tokens that the holder is about to save belong to another account than these settings.
     if (lock.state === "busy") {
       const problem = `Cannot write ${path}: another process is about to save a session in it`;
       throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
@@ -85,50 +82,20 @@ function makeFolder(path: string): void {
   } catch (error) {
     throw new ConfigError(
       "ENV_FILE",
-      `Cannot write ${path}: its folder cannot be made`,
+      `Cannot write ${path}: its folder cannot be created`,
       "name another one",
       error,
     );
   }
 }
 
-/**
- * Copies the settings of a `.env` into another one, for another account of the same subscription. User
- * name, password and tokens stay behind: they are the account's own.
- *
- * @throws {ConfigError} `ENV_FILE`, `PERMISSION`; `INVALID_SETTING` if the other file has other settings.
- */
-export async function copySettings(from: string, to: string): Promise<void> {
-  const [source, target] = [readEnvFile(from), readEnvFile(to)];
-  const problem = source.problem ?? target.problem;
-  if (problem) throw problem;
-  if (!source.exists) {
-    throw new ConfigError("ENV_FILE", `Cannot read ${from}: it is not there`, "check its path");
-  }
-  const found = SHARED_SETTINGS.flatMap((name) => {
-    const [value, before] = [source.values.get(name), target.values.get(name)];
-    return value === undefined || value === before ? [] : [{ name, value, before }];
-  });
-  const others = found.filter(({ before }) => before).map(({ name }) => name);
-  if (others.length > 0) {
-    throw new ConfigError(
-      "INVALID_SETTING",
-      `Cannot copy settings to ${to}: it has others (${others.join(", ")})`,
-      "name another file",
-    );
-  }
-  if (found.length > 0) {
-    await saveSettings(to, target.values, new Map(found.map(({ name, value }) => [name, value])));
-  }
-}
-
-/** Settings that no sandbox writes, and that lead to an account as those do that it writes. */
+/** Settings that no sandbox writes, and that name an endpoint. */
 const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
 
 /**
- * Writes the settings of a sandbox into the `.env` of a folder. What an earlier sandbox wrote there is
- * replaced, its tokens are taken out. A file with a line of anybody else is left alone: a real account
- * behind a tunnel has its endpoint on loopback, too.
+ * Writes the settings of a sandbox into the `.env` of a folder. Replaces those of an earlier sandbox and
+ * removes its tokens. A file with any other setting is left unchanged: a real account behind a tunnel has
+ * its endpoint on loopback, too.
  *
  * @param couldBe Whether a sandbox could have written this line.
  * @returns The path of the file.
@@ -143,7 +110,7 @@ export async function saveSandboxSettings(
   try {
     return await replaceSandboxSettings(path, settings, couldBe);
   } catch (error) {
-    // A folder was named, so what to do about a file does not fit.
+    // The user named a folder, so the advice about a file does not fit.
     if (!(error instanceof ConfigError && error.code === "ENV_FILE")) throw error;
     throw new ConfigError("ENV_FILE", error.problem, "name another folder", error);
   }
@@ -174,11 +141,8 @@ async function replaceSandboxSettings(
       "name another folder",
     );
   }
-  const over = TOKEN_KEYS.map((key) => [key, undefined] as const);
-  await saveSettings(
-    path,
-    values,
-    new Map<string, string | undefined>([...Object.entries(settings), ...over]),
-  );
+  const changes = new Map<string, string | undefined>(Object.entries(settings));
+  for (const key of TOKEN_KEYS) changes.set(key, undefined);
+  await saveSettings(path, values, changes);
   return path;
 }

@@ -1,14 +1,13 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { logsInUnasked } from "../session/status.ts";
+import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
-import { needsLogin } from "./output.ts";
 
 /**
- * Logs in where there is no session, or one that has ended, and the settings have all that a login needs:
- * in CI, cron and containers. The tokens are kept beside the password that is in a file, or in the file
- * that is named, and else in memory: a command that was not asked for a file makes none.
+ * Logs in if there is no session, or an expired one, and the settings have everything that a login needs:
+ * in CI, cron and containers. The tokens are saved next to a password that is in a file, or in the file
+ * that is named, otherwise in memory: a command creates no file that was not asked for.
  *
  * @param envFile The file that the command line names.
  */
@@ -22,7 +21,12 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/** Whether the provider refuses to refresh a session, if that is due. */
+/** Whether only a login helps. */
+export function needsLogin({ canRefresh, state }: SessionStatus): boolean {
+  return !canRefresh && ["none", "expired", "rejected"].includes(state);
+}
+
+/** Whether the provider refuses a refresh that is due. */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

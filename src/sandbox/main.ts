@@ -47,7 +47,8 @@ Ctrl+C stops it.
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
-const OPTIONS = {
+/** The options of its command line. */
+export const OPTIONS = {
   "port": text,
   "access-token-seconds": text,
   "refresh-days": text,

@@ -89,17 +89,20 @@ Deno.test("status says what fetch and token do without a session", () =>
     const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
     assertMatch(
       bare.stdout,
-      / · fetch and token log in by themselves\n {2}nothing is kept · as of/,
+      /next: fetch and token log in by themselves\n {2}session: nothing is kept\n/,
     );
     const unnamed = await run(["status"], { env });
-    assertMatch(unnamed.stdout, /themselves\n {2}nothing is kept unless a file is named · as of/);
+    assertMatch(
+      unnamed.stdout,
+      /themselves\n {2}session: nothing is kept unless a file is named\n/,
+    );
     await writeEnv(folder, variables);
     const own = await run(["status"]);
-    assertMatch(own.stdout, / · fetch and token log in by themselves\n.* keeps it in \.env/);
+    assertMatch(own.stdout, /next: fetch and token log in by themselves\n.* keeps it in \.env/);
     assertEquals([bare.code, own.code], [3, 3]);
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
-    assertMatch((await run(["status"])).stdout, / · run platform-auth login\n/);
+    assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
   }));
 
 Deno.test("login says where nothing is kept, and where it is not needed", () =>
@@ -108,7 +111,7 @@ Deno.test("login says where nothing is kept, and where it is not needed", () =>
     assertEquals(bare.code, 0);
     assertMatch(
       bare.stderr,
-      /nothing is kept, and this login is not needed: fetch and token log in/,
+      /nothing is saved, and this login is not needed: fetch and token log in/,
     );
     const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     await Deno.writeTextFile(envFile, lines.join("\n"));
@@ -131,7 +134,7 @@ Deno.test("a password without a name is told to be half of a pair", () =>
     assertMatch(login.stderr, /missing USERNAME, PASSWORD.*PASSWORD .*the pair is incomplete/);
     assertMatch(
       (await run(["status"], { env: half })).stdout,
-      /! .*the pair is incomplete.*; set USERNAME/,
+      /! .*the pair is incomplete\n  → set USERNAME/,
     );
     assertMatch((await run(["doctor"], { env: half })).stdout, /! .*the pair is incomplete/);
     const whole = await run(["status"], { env: { ...half, USERNAME: "student" } });
@@ -153,7 +156,7 @@ testNeeding(
       assertEquals(code, 1);
       assertMatch(
         new TextDecoder().decode(stdout),
-        /^platform-auth: The session was not saved.*\n● /,
+        /^platform-auth: The session was not saved.*\n◐ /,
       );
     }),
 );

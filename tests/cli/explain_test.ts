@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CODES } from "../../src/errors/errors.ts";
+import { NOTICE_LEVELS } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
-import { documentText } from "../support/documented_flags.ts";
-
-const CODES = [...documentText("docs/troubleshooting.md").matchAll(/^## ([A-Z_]+)$/gm)]
-  .map(([, code = ""]) => code);
+import { answerOf } from "./answer_of.ts";
 
 Deno.test("explain prints the section of a code, in either case, without any permission", () =>
   inCliWorld(async ({ run }) => {
@@ -14,37 +13,38 @@ Deno.test("explain prints the section of a code, in either case, without any per
       /^LOCKED_OUT\n\nToo many .*\n\n- Symptom\. [^]*- Cause\. [^]*- Fix\. [^]*\n$/,
     );
     assert(!/SECRET_HASH_REJECTED|\*\*|\]\(/.test(stdout), stdout);
-    assertEquals((await run(["explain", "locked_out"], { flags: [] })).stdout, stdout);
-    assertEquals((await run(["explain", "Locked-Out"], { flags: [] })).stdout, stdout);
-  }));
-
-Deno.test("explain answers the statuses that people meet", () =>
-  inCliWorld(async ({ run }) => {
-    const list = (await run(["explain"], { flags: [] })).stdout;
-    const [, statuses = ""] = /HTTP statuses of the API:\n +(.*)/.exec(list) ?? [];
-    for (const status of ["400", "401", "403", "404", "429", "500", "503"]) {
-      assertStringIncludes(statuses, status);
-      const { code, stdout } = await run(["explain", status], { flags: [] });
-      assertEquals(code, 0);
-      assertMatch(stdout, new RegExp(`^${status}\\n\\n[A-Z][^]*- Fix\\. `));
+    for (const other of ["locked_out", "Locked-Out"]) {
+      assertEquals(`${(await answerOf("explain", other)).text}\n`, stdout);
     }
   }));
 
-Deno.test("explain without a code lists them with a phrase, and explains each", () =>
-  inCliWorld(async ({ run }) => {
-    assert(CODES.length > 20);
-    const { stdout } = await run(["explain"], { flags: [] });
-    for (const code of CODES) assertMatch(stdout, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
-    const listed = JSON.parse((await run(["explain", "--json"])).stdout);
-    assertEquals([listed.codes, Object.keys(listed.meanings)], [CODES, CODES]);
-    // The first and the last of a class: the section ends where the next one begins.
-    for (const code of ["MISSING_SETTINGS", "PROMPT_UNAVAILABLE", "INTERRUPTED"]) {
-      const json = JSON.parse((await run(["explain", code, "--json"])).stdout);
-      assertEquals(json.code, code);
-      const { stdout } = await run(["explain", code], { flags: [] });
-      assertEquals(stdout.split("\n").filter((line) => [...line].length > 80), []);
-      assertEquals(stdout.split(/\s+/).slice(1), `${json.text}\n`.split(/\s+/));
-      assertStringIncludes(json.text, "- Fix. ");
-      assert(!/^#/m.test(json.text), json.text);
-    }
-  }));
+Deno.test("explain has the HTTP statuses that people meet", async () => {
+  const { text = "" } = await answerOf("explain");
+  const [, statuses = ""] = /HTTP statuses of the API:\n +(.*)/.exec(text) ?? [];
+  for (const status of ["400", "401", "403", "404", "429", "500", "503"]) {
+    assertStringIncludes(statuses, status);
+    const { text = "" } = await answerOf("explain", status);
+    assertMatch(text, new RegExp(`^${status}\\n\\n[A-Z][^]*- Fix\\. `));
+  }
+});
+
+Deno.test("explain without a code lists all of them, and explains each", async () => {
+  const { text = "", value } = await answerOf("explain");
+  const { codes, meanings, notices } = value as {
+    codes: string[];
+    meanings: Record<string, string>;
+    notices: Record<string, string>;
+  };
+  assertEquals([codes, Object.keys(meanings)], [Object.keys(CODES), Object.keys(CODES)]);
+  assertEquals(Object.keys(notices).sort(), Object.keys(NOTICE_LEVELS).sort());
+  for (const code of codes) assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
+  for (const code of [...codes, ...Object.keys(notices)]) {
+    const { text = "", value } = await answerOf("explain", code);
+    const explained = value as { code: string; text: string };
+    assertEquals(explained.code, code);
+    assertEquals(text.split("\n").filter((line) => [...line].length > 80), []);
+    assertEquals(text.split(/\s+/).slice(1), explained.text.split(/\s+/));
+    assertEquals(explained.text.includes("- Fix. "), codes.includes(code), code);
+    assert(explained.text.length > 40 && !/^#|\]\(/m.test(explained.text), explained.text);
+  }
+});

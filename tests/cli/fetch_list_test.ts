@@ -42,7 +42,7 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
       const files = ["data/by name/all stations.json", "data/observations.csv", "urls.txt"];
       assertEquals(filesBelow(folder), files);
 
-      const again = await fetch("--json", "--at", "1");
+      const again = await fetch("--json", "--concurrency", "1");
       const found = JSON.parse(again.stdout);
       assertEquals([again.code, again.stderr], [1, ""]);
       assertEquals(found.counts, { saved: 0, kept: 2, failed: 1 });
@@ -62,21 +62,11 @@ Deno.test("fetch --list - reads standard input, and is ok where nothing failed",
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
-Deno.test("a list may be in UTF-16, as Windows PowerShell writes it", () =>
-  inListWorld("", async ({ folder, fetch }) => {
-    const text = `\ufeff${CSV} wind.csv\r\n/v1/stations größen.json\r\n`;
-    const units = Uint16Array.from(text, (letter) => letter.charCodeAt(0));
-    await Deno.writeFile(`${folder}/urls.txt`, new Uint8Array(units.buffer));
-    const { code, stderr } = await fetch();
-    assertEquals([code, stderr], [0, ""]);
-    assertEquals(filesBelow(folder), ["data/größen.json", "data/wind.csv", "urls.txt"]);
-  }));
-
 Deno.test("quotes around an address or a name of a list are no part of it", () =>
   inListWorld(
     `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,
     async ({ fetch }) => {
-      const { saved, failed } = JSON.parse((await fetch("--json", "--at", "1")).stdout);
+      const { saved, failed } = JSON.parse((await fetch("--json", "--concurrency", "1")).stdout);
       const files = [...saved, ...failed].map(({ file }: { file: string }) => file);
       const named = ["data/a b.csv", "data/c/d e.json", `data/it's "so"`, "data/whoami"];
       assertEquals(files.sort(), named);
@@ -87,19 +77,31 @@ const wrong: [string, string, RegExp][] = [
   [
     "two lines for one file",
     `/v1/stations?day=1\n# other\n/v1/stations?day=2\n`,
-    /Lines 1 and 3 of urls\.txt are both saved as data\/stations; write another file behind/,
+    /Lines 1 and 3 of urls\.txt would both be saved as data\/stations; add another file after/,
   ],
   [
     "a line without a name",
     "/v1/stations/\n",
-    /Line 1 of urls\.txt names no file, or a hidden one; write the file/,
+    /Line 1 of urls\.txt names no file, or a hidden one; add the file/,
   ],
-  ["a file outside", "/v1/stations ../x\n", /Line 1 of urls\.txt is saved outside of data/],
-  ["a hidden file in quotes", '/v1/stations ".env"\n', /Line 1 of urls\.txt is saved .* hidden/],
-  ["a hidden file", "/v1/stations .env\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
-  ["a hidden folder", "/v1/x .git/x\n", /Line 1 of urls\.txt is saved .* as a hidden file/],
+  ["a file outside", "/v1/stations ../x\n", /Line 1 of urls\.txt would be saved outside of data/],
+  [
+    "a hidden file in quotes",
+    '/v1/stations ".env"\n',
+    /Line 1 of urls\.txt would be saved .* hidden/,
+  ],
+  [
+    "a hidden file",
+    "/v1/stations .env\n",
+    /Line 1 of urls\.txt would be saved .* as a hidden file/,
+  ],
+  ["a hidden folder", "/v1/x .git/x\n", /Line 1 of urls\.txt would be saved .* as a hidden file/],
   ["a hidden file's address", "/v1/%2eenv\n", /Line 1 of urls\.txt names no file, or a hidden one/],
-  ["a file at the root", "/v1/stations /etc/x\n", /Line 1 of urls\.txt is saved outside of data/],
+  [
+    "a file at the root",
+    "/v1/stations /etc/x\n",
+    /Line 1 of urls\.txt would be saved outside of data/,
+  ],
 ];
 for (const [what, list, message] of wrong) {
   Deno.test(`fetch --list tells ${what} before anything is sent`, () =>

@@ -37,57 +37,86 @@ function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
   return parseEnv(Deno.readTextFileSync(envFile));
 }
 
-const FORMS = ["a table", "lines", "JSON", "an e-mail with quote marks"];
+Deno.test("init --from - makes the .env out of a reply, and a login takes it", () =>
+  atDesk(async (desk) => {
+    const init = await desk.run(["init", "--from", "-"], { stdin: desk.replies.lines ?? "" });
+    assertEquals(init.code, 0, init.stdout);
+    assertHides(init);
+    assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
+    const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
+    assertMatch(init.stderr, new RegExp(`: The password will be sent to ${host}: check that`));
+    assertMatch(init.stdout, /✓ settings: from the \.env: AUTH_URL/);
+    assertEquals(settingsIn(desk), desk.settings);
+    const text = await Deno.readTextFile(desk.envFile);
+    assertMatch(text, /^# Keep secret\. .*\n# .*\nAPP_CLIENT_SECRET=/m);
+    const login = ["login", "--username", "student", "--stdin"];
+    assertEquals((await desk.run(login, { stdin: desk.variables.PASSWORD ?? "" })).code, 0);
+  }));
 
-for (const form of FORMS) {
-  Deno.test(`init --from - makes the .env out of ${form}, and a login takes it`, () =>
-    atDesk(async (desk) => {
-      const init = await desk.run(["init", "--from", "-"], { stdin: desk.replies[form] ?? "" });
-      assertEquals([init.code, init.stderr], [0, ""], init.stdout);
-      assertHides(init);
-      assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
-      const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
-      assertMatch(init.stdout, new RegExp(`^The password will go to ${host}: make sure`, "m"));
-      assertMatch(init.stdout, /✓ settings: from the \.env: AUTH_URL/);
-      assertEquals(settingsIn(desk), desk.settings);
-      const text = await Deno.readTextFile(desk.envFile);
-      assertMatch(text, /^# Keep secret\. .*\n# .*\nAPP_CLIENT_SECRET=/m);
-      const login = ["login", "--username", "student", "--stdin"];
-      assertEquals((await desk.run(login, { stdin: desk.variables.PASSWORD ?? "" })).code, 0);
-    }));
-}
+Deno.test("init --from says which values cannot be right, and why, and fails", () =>
+  atDesk(async (desk) => {
+    const lines = Object.entries(desk.settings).map(([name, value]) => `${name}=${value}\n`);
+    await Deno.writeTextFile(desk.envFile, lines.join(""));
+    const before = await Deno.readTextFile(desk.envFile);
+    const stdin =
+      `Client secret: ${SECRET} or so\nAUTH_URL=http://provider.example\nUser pool: ?\n` +
+      "Client id: ada-1\nClient id: ben-2\n";
+    const { code, stdout } = await desk.run(["init", "--from", "-"], { stdin });
+    assertEquals([code, repeatedPart(stdout, [SECRET])], [1, undefined]);
+    const [unchanged, ...why] = stdout.split("\n");
+    assertEquals(unchanged, ".env is unchanged");
+    assertEquals(why.slice(0, 4).sort(), [
+      "! APP_CLIENT_ID in the reply is not used: it has more than one value",
+      "! APP_CLIENT_SECRET in the reply is not used: it is not a secret of 16 characters or more",
+      "! AUTH_URL in the reply is not used: it must begin with https:",
+      "! USER_POOL_ID in the reply is not used: it is not an id of letters and digits",
+    ]);
+    const json = await desk.run(["init", "--from", "-", "--json"], { stdin });
+    assertEquals([json.code, Object.keys(JSON.parse(json.stdout).rejected).length], [1, 4]);
+    assertEquals(await Deno.readTextFile(desk.envFile), before);
+    await Deno.remove(desk.envFile);
+    const missing = await desk.run(["init", "--from", "-"], { stdin });
+    assertEquals(missing.code, 1);
+    assertMatch(missing.stderr, /; AUTH_URL in the reply is not used: it must begin with https:; /);
+  }));
 
-Deno.test("init names what the reply lacks where nobody can be asked, and writes nothing", () =>
+Deno.test("init without a terminal names what the reply lacks, and writes nothing", () =>
   atDesk(async (desk) => {
     const stdin = desk.replies["one without the secret"] ?? "";
     const init = await desk.run(["init", "--from", "-"], { stdin });
     assertEquals([init.code, init.stdout], [1, ""]);
-    assertMatch(init.stderr, /: APP_CLIENT_SECRET was not found, and nobody can be asked here; /);
+    assertMatch(
+      init.stderr,
+      /: missing APP_CLIENT_SECRET, and a prompt is not possible; APP_CLIENT_SECRET in the reply is/,
+    );
     assertEquals([...Deno.readDirSync(desk.folder)], []);
     const all = await desk.run(["init"]);
-    assertMatch(all.stderr, /AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID were not/);
+    assertMatch(
+      all.stderr,
+      /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and/,
+    );
     assertEquals((await desk.run(["init", "--from", "nowhere.txt"])).code, 1);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
-Deno.test("init adds to a .env and leaves what is there byte for byte", () =>
+Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
   atDesk(async (desk) => {
     const own = `# mine\r\nexport USER_POOL_ID="another-1_Pool" # old\r\nEDITOR=vi\r\n`;
     await Deno.writeTextFile(desk.envFile, own);
-    await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies["a table"] ?? "");
+    await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies.lines ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
-    assertMatch(init.stdout, /^! USER_POOL_ID is kept, the reply has another; /m);
+    assertMatch(init.stdout, /^! USER_POOL_ID keeps its value, the reply has another; /m);
     const text = await Deno.readTextFile(desk.envFile);
     assert(text.startsWith(own));
     assertEquals(text.slice(own.length).split("\n").map((line) => line.split("=")[0]).sort(), [
       ...["", "API_BASE_URL", "APP_CLIENT_ID", "APP_CLIENT_SECRET", "AUTH_URL"],
     ]);
     // A second time there is nothing to do.
-    assertMatch((await desk.run(["init"])).stdout, /^\.env is as it was\n/);
+    assertMatch((await desk.run(["init"])).stdout, /^\.env is unchanged\n/);
     assertEquals(await Deno.readTextFile(desk.envFile), text);
   }));
 
-Deno.test("init --json tells names, and no value", () =>
+Deno.test("init --json prints names, and no value", () =>
   atDesk(async (desk) => {
     const stdin = desk.replies["JSON"] ?? "";
     const { code, stdout } = await desk.run(["init", "--from", "-", "--json"], { stdin });
@@ -112,8 +141,7 @@ Deno.test("init names every host that gets the password or the token before it w
     const asLines = (lines: Record<string, string>) =>
       Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join("");
     const init = await desk.run(["init", "--from", "-"], { stdin: asLines(settings) });
-    const [head = ""] = init.stdout.split("Wrote .env");
-    const hosts = [...head.matchAll(/^The (\w+) will go to (\S+): make sure that it is right$/gm)]
+    const hosts = [...init.stderr.matchAll(/The (\w+) will be sent to (\S+): check that this is/g)]
       .map(([, what, host]) => `${what} ${host}`);
     const api = URL.parse(desk.settings.API_BASE_URL ?? "")?.host;
     assertEquals(hosts, [
@@ -133,10 +161,10 @@ Deno.test("init names every host that gets the password or the token before it w
     assertEquals([passwordHost, tokenHost, tokenHosts], [
       ...["idp.us-2.localhost:9", "three.localhost", ["three.localhost"]],
     ]);
-    assertMatch(again.stderr, /: The password will go to idp\.us-2\.localhost:9: make sure/);
+    assertMatch(again.stderr, /: The password will be sent to idp\.us-2\.localhost:9: check/);
   }));
 
-Deno.test("init takes no setting out of a reply that a .env must not hold", () =>
+Deno.test("init takes only settings from a reply that belong in a .env", () =>
   atDesk(async (desk) => {
     const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
       "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve-eve-eve\n";
@@ -145,12 +173,12 @@ Deno.test("init takes no setting out of a reply that a .env must not hold", () =
     assertEquals([init.code, settingsIn(desk)], [0, desk.settings]);
   }));
 
-Deno.test("init quotes no reply, and no address, that stands where its file is named", () =>
+Deno.test("init quotes neither a reply nor an address that is given as its file", () =>
   atDesk(async (desk) => {
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(stderr, /Cannot read what --from names; check the path/);
+      assertMatch(stderr, /Cannot read the file of --from; check the path/);
     }
   }));
 
@@ -176,7 +204,7 @@ testNeeding(
     }),
 );
 
-const PASTE = "asked for each setting):";
+const PASTE = "prompted for each setting:";
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 
@@ -193,14 +221,14 @@ for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plai
     () =>
       atDesk(async (desk) => {
         // Terminals send a carriage return for each end of a line.
-        const reply = (desk.replies["a table"] ?? "").replaceAll("\n", "\r");
+        const reply = (desk.replies.lines ?? "").replaceAll(/\r?\n/g, "\r");
         const seen = await type(desk, [[PASTE, `${before}${reply}${after}`], ["*", "\r\r"]]);
         assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
         const { clientId, userPoolId } = desk.sandbox.settings;
         const [head = ""] = seen.screen.split("Wrote .env");
         const question = head.slice(0, head.indexOf(PASTE) + PASTE.length).split("\r\n");
         assertEquals(question.filter((line) => line.length > 60), []);
-        assertEquals(repeatedPart(head, [clientId, userPoolId, "Hello Ada"]), undefined);
+        assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
         assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
         assertEquals(settingsIn(desk), desk.settings);
       }),
@@ -209,7 +237,7 @@ for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plai
 
 if (!ON_WINDOWS) {
   terminalTest(
-    "init does not ask where its question would go into a file",
+    "init does not prompt if standard output is a file",
     () =>
       atDesk(async (desk) => {
         const command = desk.commandLine(["init", "--from", "-", "--json"]);
@@ -218,26 +246,29 @@ if (!ON_WINDOWS) {
           env: childEnvironment({ USERNAME: "", PASSWORD: "" }),
         });
         assertEquals(seen.code, 2, seen.screen);
-        assertMatch(seen.screen, /cannot ask: standard output is no terminal/);
+        assertMatch(seen.screen, /cannot prompt: standard output is not a terminal/);
         assertEquals(await Deno.readTextFile(`${desk.folder}/out.json`), "");
       }),
   );
 }
 
-terminalTest("init asks for the secret that the reply lacks, masked", () =>
-  atDesk(async (desk) => {
-    const reply = desk.replies["one without the secret"] ?? "";
-    const seen = await type(desk, [
-      [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}\r\r`],
-      ["App client secret (masked", `${SECRET}\r`],
-    ]);
-    assertEquals([seen.code, seen.left], [0, 0], seen.screen);
-    assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
-    assertEquals(settingsIn(desk), desk.settings);
-  }));
+terminalTest(
+  "init prompts for the secret that the reply lacks, hidden",
+  () =>
+    atDesk(async (desk) => {
+      const reply = desk.replies["one without the secret"] ?? "";
+      const seen = await type(desk, [
+        [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}\r\r`],
+        ["App client secret (hidden", `${SECRET}\r`],
+      ]);
+      assertEquals([seen.code, seen.left], [0, 0], seen.screen);
+      assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
+      assertEquals(settingsIn(desk), desk.settings);
+    }),
+);
 
 terminalTest(
-  "init asks for each setting, and again for one that cannot be used",
+  "init prompts for each setting, and again for one that cannot be used",
   () =>
     atDesk(async (desk) => {
       const { AUTH_URL = "", APP_CLIENT_ID = "", USER_POOL_ID = "" } = desk.settings;
@@ -246,7 +277,7 @@ terminalTest(
         ["token endpoint", "http://provider.example\r"],
         ["must begin with https:", `${AUTH_URL}\r`],
         ["App client id:", `${APP_CLIENT_ID}\r`],
-        ["App client secret (masked", "none\r"],
+        ["App client secret (hidden", "none\r"],
         ["User pool id:", `${USER_POOL_ID}\r`],
         ["Base address", "\r"],
       ]);
@@ -272,7 +303,7 @@ terminalTest("init replaces a value only if the user says so", () =>
     }
   }));
 
-/** The lock is there or not: nothing waits. */
+/** Without a wait for the lock. */
 const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
 
 Deno.test("settings that another program saved meanwhile are not replaced", () =>

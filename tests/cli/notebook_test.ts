@@ -1,7 +1,9 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
-import { inCliWorld } from "../support/cli_world.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { rejection } from "../support/portless.ts";
+import { answerOf } from "./answer_of.ts";
 
 const places: [where: string, here: string, module: string, toolkit: string][] = [
   [
@@ -56,35 +58,32 @@ for (const [where, here, module, toolkit] of places) {
   });
 }
 
-Deno.test("notebook writes a file once, and never over another one", () =>
-  inCliWorld(async ({ run, folder }) => {
-    const first = await run(["notebook"]);
-    assertEquals([first.code, first.stderr], [0, ""]);
-    assertMatch(first.stdout, /^Wrote notebook\.ipynb, which imports \.\.\/\S+\/mod\.ts\n/);
-    const text = await Deno.readTextFile(`${folder}/notebook.ipynb`);
-    const { nbformat, cells } = JSON.parse(text);
+Deno.test("notebook writes a file once, and replaces no other", () =>
+  inFolder(async (folder) => {
+    const notebook = (name: string) => answerOf("notebook", `${folder}/${name}`);
+    const { value, text } = await notebook("new/folder/wind.ipynb");
+    const file = join(folder, "new/folder/wind.ipynb");
+    const specifier = (value as { import: string }).import;
+    assertEquals(value, { file, import: specifier });
+    assertMatch(specifier, /^(\.\.\/){3}\S+\/mod\.ts$/);
+    assertStringIncludes(text ?? "", `wind.ipynb, which imports ${specifier}\n`);
+    const written = await Deno.readTextFile(file);
+    const { nbformat, cells } = JSON.parse(written);
     const kinds = cells.map((cell: { cell_type: string }) => cell.cell_type);
     assertEquals([nbformat, kinds], [4, ["markdown", "code", "markdown", "code"]]);
-    assertMatch(
-      cells[1].source,
-      /^import \{ .*login \} from "\.\.\/\S+\/mod\.ts";\nimport \{ .*table \} from ".*\/notebook\/mod\.ts";\n\nawait login/,
-    );
+    const toolkit = specifier.replace("/mod.ts", "/src/notebook/mod.ts");
+    assertStringIncludes(cells[1].source, `login } from "${specifier}";\n`);
+    assertStringIncludes(cells[1].source, `table } from "${toolkit}";\n\nawait login();`);
     assertMatch(cells[3].source, /\nawait table\(rows\);$/);
-    const { code, stderr } = await run(["notebook"]);
-    assertEquals(code, 1);
-    assertMatch(stderr, /Cannot write notebook\.ipynb: it is there already, .*give another name/);
-    assertEquals(await Deno.readTextFile(`${folder}/notebook.ipynb`), text);
-    const json = await run(["notebook", "other.ipynb", "--json"]);
-    const { file, import: specifier } = JSON.parse(json.stdout);
-    assertEquals([file, specifier.endsWith("/mod.ts")], [join(folder, "other.ipynb"), true]);
-    assertEquals((await run(["notebook", "new/folder/a.ipynb"])).code, 0);
-    const { cells: [, deeper] } = JSON.parse(
-      await Deno.readTextFile(`${folder}/new/folder/a.ipynb`),
-    );
-    assertMatch(deeper.source, /from "\.\.\/\.\.\/\.\.\/\S+\/mod\.ts"/);
-    assertMatch(
-      (await run(["notebook", "notebook.ipynb/a.ipynb"])).stderr,
-      /a\.ipynb: its folder cannot be made; name another one/,
-    );
-    assertEquals((await run(["notebook", "notes.txt"])).code, 2);
+    for (
+      const [name, code, message] of [
+        ["new/folder/wind.ipynb", "FILE_EXISTS", /it exists already, .*; give another name/],
+        ["new/folder/wind.ipynb/a.ipynb", "FILE", /its folder cannot be created; name another one/],
+      ] as const
+    ) {
+      const error = await rejection(notebook(name));
+      assertEquals(error.code, code);
+      assertMatch(error.message, message);
+    }
+    assertEquals(await Deno.readTextFile(file), written);
   }));

@@ -1,7 +1,7 @@
 /** Made-up replies of support channels: the same settings, in the forms that people send them in. */
 
-/** What a reply tells. */
-export interface Told {
+/** The settings in a reply. */
+export interface AccountSettings {
   readonly authUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -10,22 +10,20 @@ export interface Told {
 }
 
 /** The replies by their form. The last one lacks the secret. */
-export function repliesWith(told: Told): Readonly<Record<string, string>> {
-  const { authUrl, clientId, clientSecret, userPoolId, apiBaseUrl } = told;
+export function repliesWith(settings: AccountSettings): Readonly<Record<string, string>> {
+  const { authUrl, clientId, clientSecret, userPoolId, apiBaseUrl } = settings;
   return {
-    "a table": `Hello Ada,
+    "lines of a .env": `Hello Ada,
 
-here is what you asked for in REQ-2026-0000123456.
+please copy these lines:
 
-| What                            | Value                    |
-|---------------------------------|--------------------------|
-| App client id (APP_CLIENT_ID)   | \`${clientId}\` |
-| App client secret               | \`${clientSecret}\` |
-| User pool id                    | ${userPoolId} |
-| Token endpoint (InitiateAuth)   | ${authUrl}/ |
-| API base URL                    | ${apiBaseUrl} |
-| API documentation               | https://docs.example.com/v1 |
-| Flow USER_PASSWORD_AUTH allowed | yes, tokens can be refreshed for 30 days |
+APP_CLIENT_ID=${clientId}
+export APP_CLIENT_SECRET='${clientSecret}'
+USER_POOL_ID = ${userPoolId}
+AUTH_URL=${authUrl}
+API_BASE_URL="${apiBaseUrl}"
+
+API documentation: https://docs.example.com/v1
 `,
     "lines": `Dear Ada,\r
 \r

@@ -65,12 +65,12 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
   assertEquals(repeatedPart(screen, secrets), undefined);
 }
 
-deskTest("on a terminal the prompt stands behind the end of what fetch prints", async (desk) => {
+deskTest("fetch indents JSON in a terminal, and ends with a line break there", async (desk) => {
   await desk.run(["login"], { env: { USERNAME: "ada", PASSWORD: desk.password } });
   const { screen } = await desk.type(["fetch", "/v1/whoami"], []);
-  assertMatch(screen, /^\{.*"username":"ada".*\}\r\n$/);
+  assertMatch(screen, /^\{\r\n {2}"username": "ada",[^]*\r\n\}\r\n$/);
   const piped = await desk.run(["fetch", "/v1/whoami"]);
-  assertMatch(piped.stdout, /\}$/);
+  assertMatch(piped.stdout, /^\{"username":"ada".*\}$/);
 });
 
 deskTest("login asks for user name and password, the latter masked", async (desk) => {
@@ -157,7 +157,7 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a question, and questions of Deno'
   test("Ctrl-C at the paste of init leaves the terminal sane and writes nothing", () =>
     atDesk(async (desk) => {
       await Deno.remove(desk.envFile);
-      const paste = "asked for each setting):";
+      const paste = "prompted for each setting:";
       const seen = await desk.type(["init"], [[paste, "Client secret: abc\r\x03"]]);
       assertEquals([seen.left, seen.sane], [0, true]);
       assertEquals([...Deno.readDirSync(desk.folder)], []);

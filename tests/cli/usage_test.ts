@@ -1,112 +1,114 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { inFolder, runScript } from "../support/child_deno.ts";
-import { inCliWorld } from "../support/cli_world.ts";
+import { UsageError } from "../../src/cli/failure.ts";
 import { jwt } from "../support/answers.ts";
-import { writeEnv } from "../support/sandbox_env.ts";
+import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
+import { writeEnv } from "../support/sandbox_env.ts";
+import { answerOf, ENTRY } from "./answer_of.ts";
 
-const misuse: [string[], RegExp][] = [
-  [["nothing"], /There is no such command; see: platform-auth --help$/m],
-  [["hunter2-hunter2"], /no such command;/],
-  [["__proto__"], /no such command;/],
-  [["lgoin"], /no such command \(did you mean login\?\)/],
-  [["note"], /no such command \(did you mean notebook\?\)/],
-  [["download", "/v1/a.csv"], /fetch saves a file with --output; as in: platform-auth fetch \/v1/],
-  [["config"], /did you mean init\?/],
-  [["whoami"], /did you mean status\?/],
-  [["renew"], /did you mean refresh\?/],
-  [["demo"], /did you mean sandbox\?/],
-  [["jupyter"], /did you mean notebook\?/],
-  [["test"], /did you mean doctor\?/],
-  [["errors"], /did you mean explain\?/],
-  [["Sign-In"], /no such command \(did you mean login\?\)/],
-  [["--json", "status"], /Put options after the command, as in: platform-auth status --json/],
-  [["--hunter2-hunter2"], /Put options after the command/],
-  [["status", "more"], /status takes no words/],
-  [["login", "--password=hunter2-hunter2"], /login has no such option; it takes .*--portal, /],
-  [["login", "--hunter2-hunter2"], /login has no such option/],
-  [["status", "-hunter2"], /status has no such option/],
-  [["login", "--usernme", "x"], /login has no option --usernme \(did you mean --username\?\)/],
-  [["login", "--user", "x"], /login has no option --user \(did you mean --username\?\)/],
-  [["doctor", "--JSON"], /doctor has no option --JSON \(did you mean --json\?\)/],
-  [["init", "--form", "x"], /init has no option --form \(did you mean --from\?\)/],
-  [["init", "hunter2-hunter2"], /init takes no words/],
-  [["notebook", "a", "b"], /notebook takes one file/],
-  [["notebook", "hunter2"], /notebook takes a file that ends in \.ipynb/],
-  [["login", "hunter2-hunter2"], /login takes no words/],
-  [["status", "--json=hunter2"], /--json takes no value/],
-  [["init", "--from"], /--from takes a value; see: platform-auth init --help$/m],
-  [["init", "--from", "--json"], /--from takes a value/],
-  [["fetch", "/v1/a", "--output="], /--output takes a value; see: platform-auth fetch --help$/m],
-  [["fetch", "--list", "urls.txt", "--output-dir", ""], /--output-dir takes a value/],
-  [["status", "--env-file", ""], /--env-file takes a value/],
-  [["fetch", "/v1/a", "--if-exists", "keep"], /--if-exists belongs to --output or --list/],
-  [["token", "--min-valid", "soon"], /--min-valid takes a number/],
-  [["token", "--min-valid", "-1"], /--min-valid/],
-  [["fetch"], /fetch takes one path/],
-  [["fetch", "/a", "/b"], /fetch takes one path/],
-  [["fetch", "/a", "--header", "hunter2-hunter2"], /--header takes "name: value"/],
-  [["fetch", "/a", "--json", "--output", "file"], /either --json or --output/],
-  [["fetch", "/a", "--list", "urls.txt"], /fetch takes one path or URL, or --list/],
-  [["fetch", "/a", "--output-dir", "data"], /--output-dir and --at belong to --list/],
-  [["fetch", "--list", "urls.txt", "-o", "file"], /either --list or --output/],
-  [["logout", "--everywhere", "--keep-remote"], /either --everywhere or --keep-remote/],
-  [["login", "--portal", "--username", "ada"], /either --portal or --username/],
-  [["help", "nothing"], /no such command/],
-  [["--versoin"], /no such option \(did you mean --version\?\)/],
-  [["explain", "hunter2-hunter2"], /no such code; all codes: platform-auth explain$/m],
+const HELP = "; see: platform-auth --help";
+const misuse: [args: string, message: RegExp | string][] = [
+  ["nothing", `There is no command nothing${HELP}`],
+  ["hunter2-hunter2", `There is no such command${HELP}`],
+  ["__proto__", /no such command;/],
+  ["lgoin", `There is no command lgoin (did you mean login?)${HELP}`],
+  ["note", /did you mean notebook\?/],
+  ["help nothing", /no command nothing/],
   [
-    ["explain", "no_sesion"],
-    /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth explain$/m,
+    "-v",
+    "There is no option -v (did you mean --version?); put the options of a command after its name" +
+    HELP,
   ],
-  [["explain", "no_session", "timeout"], /explain takes one code/],
+  ["--versoin", /no option --versoin \(did you mean --version\?\); put/],
+  ["--json --portal login", /no option --portal; put the options of a command after its name/],
+  ["--env-file= status", /--env-file takes a value/],
+  ["--json=yes status", /--json takes no value/],
+  ["--hunter2-hunter2", /There is no such option; put/],
+  [
+    "status more",
+    "status takes options but no positional arguments; see: platform-auth status --help",
+  ],
+  ["init hunter2-hunter2", /init takes options but/],
+  [
+    "login --password=hunter2-hunter2",
+    /^login has no option --password; see: platform-auth login -/,
+  ],
+  ["login --hunter2-hunter2", /^login has no such option;/],
+  ["status -hunter2", /^status has no option -u;/],
+  ["login --usernme x", /^login has no option --usernme \(did you mean --username\?\)/],
+  ["login --user x", /login has no option --user \(did you mean --username\?\)/],
+  ["fetch -O x", /fetch has no option -O \(did you mean --output\?\)/],
+  ["doctor --JSON", /doctor has no option --JSON \(did you mean --json\?\)/],
+  ["notebook a b", /notebook takes one file/],
+  ["notebook hunter2", /notebook takes a file that ends in \.ipynb/],
+  ["completion tcsh", /completion takes one shell: bash, zsh, fish or powershell; see/],
+  ["status --json=hunter2", /--json takes no value/],
+  ["init --from", /--from takes a value; see: platform-auth init --help$/],
+  ["init --from --json", /--from takes a value/],
+  ["fetch /v1/a --output=", /--output takes a value; see: platform-auth fetch --help$/],
+  ["fetch --list urls.txt --output-dir=", /--output-dir takes a value/],
+  ["fetch /v1/a --if-exists keep", /--if-exists belongs to --output with a file, or to --list/],
+  ["fetch /v1/a -o - --if-exists keep", /--if-exists belongs to --output with a file/],
+  ["fetch /v1/a -o a --if-exists overwrite", /--if-exists takes error, keep or replace/],
+  ["token --min-valid soon", /--min-valid takes a number/],
+  ["token --min-valid -1", /--min-valid takes a value/],
+  ["fetch", /fetch takes one path or URL, or --list/],
+  ["fetch /a /b", /fetch takes one path/],
+  ["fetch /a --header hunter2-hunter2", /--header takes "name: value"/],
+  ["fetch /a --json --output file", /either --json or --output/],
+  ["fetch /a --list urls.txt", /fetch takes one path or URL, or --list/],
+  ["fetch /a --output-dir data", /--output-dir and --concurrency belong to --list/],
+  ["fetch --list urls.txt -o file", /either --list or --output/],
+  ["fetch /a -X GET -d x", /GET sends no body; leave out --data, or name another method/],
+  ["fetch /a -X TRACE", /--method takes one such as GET, POST or DELETE/],
+  ["fetch /a -X B@D", /--method takes one such as/],
+  ["fetch /a -H a:漢", /--header takes "name: value", in characters that a header may contain/],
+  ["fetch /a -H authorization:x", /The token is the authorization header; leave that/],
+  ["fetch /a -X HEAD -o x", /A response to HEAD has nothing to save; leave out --output/],
+  ["logout --everywhere --keep-remote", /either --everywhere or --keep-remote/],
+  ["login --portal --username ada", /either --portal or --username/],
+  ["explain hunter2-hunter2", /no such code; all codes: platform-auth explain$/],
+  ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
+  ["explain no_session timeout", /explain takes one code/],
 ];
-/** Written behind what a call printed, into both streams. */
-const END = "\0";
 
-interface Misused {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Calls the command line with all of them in one process: a start costs more than such a call. */
-async function misused(): Promise<Misused[]> {
-  const script = `
-    import { runCli } from ${JSON.stringify(import.meta.resolve("../../src/cli.ts"))};
-    for (const args of ${JSON.stringify(misuse.map(([args]) => args))}) {
-      const code = await runCli(args);
-      const end = new TextEncoder().encode(${JSON.stringify(END)});
-      await Deno.stderr.write(end);
-      await Deno.stdout.write(new TextEncoder().encode(code + ${JSON.stringify(END)}));
-    }`;
-  return await inFolder(async (cwd) => {
-    const { stdout, stderr } = await runScript(script, { cwd, flags: ["--allow-read=."] });
-    const errors = stderr.split(END);
-    return stdout.split(END).slice(0, -1).map((text, at) => {
-      const [, printed = "", code] = /^([^]*?)(\d+)$/.exec(text) ?? [];
-      return { code: Number(code), stdout: printed, stderr: errors[at] ?? "" };
-    });
+for (const [args, message] of misuse) {
+  Deno.test(`platform-auth ${args}: wrong usage`, async () => {
+    const error = await assertRejects(() => answerOf(...args.split(" ")), UsageError);
+    if (typeof message === "string") assertEquals(error.message, message);
+    else assertMatch(error.message, message);
+    // An argument in the wrong place may be a secret.
+    assert(!error.message.includes("hunter2"));
   });
 }
 
-let all: Promise<Misused[]> | undefined;
-for (const [index, [args, message]] of misuse.entries()) {
-  Deno.test(`platform-auth ${args.join(" ")}: wrong usage, exit status 2`, async () => {
-    const { code, stdout, stderr } = (await (all ??= misused()))[index] ?? {};
-    assertEquals([code, stdout], [2, ""]);
-    assertMatch(stderr ?? "", message);
-    assertEquals(stderr?.split("\n").length, 2);
-    // What was typed by mistake may be a secret.
-    assert(!stderr?.includes("hunter2"));
-  });
-}
-
-Deno.test("wrong usage ends the process with exit status 2", () =>
+Deno.test("wrong usage ends the process with exit status 2 and one line, or JSON", () =>
   inCliWorld(async ({ run }) => {
-    const { code, stdout, stderr } = await run(["nothing"], { flags: ["--allow-read=."] });
-    assertEquals([code, stdout, stderr.split("\n").length], [2, "", 2]);
+    const { code, stdout, stderr } = await run(["nothing"], { flags: [] });
+    assertEquals([code, stdout, stderr], [
+      ...[2, "", `platform-auth: There is no command nothing${HELP}\n`],
+    ]);
+    const json = await run(["--json", "nothing"], { flags: [] });
+    assertEquals([json.code, json.stdout], [2, ""]);
+    assertEquals(JSON.parse(json.stderr).error, {
+      name: "UsageError",
+      problem: "There is no command nothing",
+      fix: "see: platform-auth --help",
+    });
+  }));
+
+Deno.test("options of all commands may precede the command", () =>
+  inCliWorld(async ({ run, folder, envFile }) => {
+    await Deno.rename(envFile, `${folder}/other.env`);
+    const { code, stdout } = await run(["--env-file=other.env", "--json", "status"], {
+      flags: ["--allow-read=.", "--allow-env"],
+    });
+    assertEquals([code, JSON.parse(stdout).envFile], [3, `${folder}/other.env`]);
+    for (const args of [["--help", "login"], ["-h", "login"], ["help", "login"]]) {
+      assertEquals(await answerOf(...args), await answerOf("login", "--help"));
+    }
   }));
 
 Deno.test("login --portal without a terminal names another way than the one that was tried", () =>
@@ -118,63 +120,64 @@ Deno.test("login --portal without a terminal names another way than the one that
     );
   }));
 
-Deno.test("a session that ended names the command that starts another", () =>
+Deno.test("an expired session names the command that starts another", () =>
   inCliWorld(async ({ run, folder, variables }) => {
     const ended = jwt({ exp: Date.now() / 1_000 - 60, client_id: variables.APP_CLIENT_ID });
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, { ...others, ACCESS_TOKEN: ended });
     const { stdout } = await run(["status"]);
-    assertMatch(stdout, / · run platform-auth login\n/);
+    assertMatch(stdout, /run platform-auth login\n/);
     const { code, stderr } = await run(["token", "--json"]);
     assertEquals(code, 3);
     assertMatch(JSON.parse(stderr).error.fix, /run platform-auth login/);
   }));
 
-Deno.test("every command has help with examples, which needs no permission", () =>
-  inCliWorld(async ({ run }) => {
-    const main = await run(["--help"]);
-    for (const command of Object.keys(COMMANDS)) {
-      assertMatch(main.stdout, new RegExp(`^ {2}${command} `, "m"));
-      const own = await run([command, "--help"], { flags: [] });
-      assertEquals([own.code, own.stderr], [0, ""], command);
-      assertMatch(own.stdout, /^Usage: /m);
-      if (command !== "sandbox") assertMatch(own.stdout, /^Examples?:\n {2}.*platform-auth/m);
-      const [, part = ""] = own.stdout.split(/^Examples?:\n/m);
-      const examples = part.replaceAll(/ \\\n */g, " ").trim().split(/\n */);
-      assertEquals(new Set(examples).size, examples.length, command);
-      assertEquals(await run(["help", command], { flags: [] }), own);
+Deno.test("every command has help with examples, in lines that fit a terminal", async () => {
+  const { text: main = "" } = await answerOf("--help");
+  const pages = [main, (await answerOf("explain")).text ?? ""];
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    assertMatch(main, new RegExp(`^ {2}${name} `, "m"));
+    if ("optionNames" in command) continue;
+    const { text = "" } = await answerOf(name, "--help");
+    assertMatch(text, new RegExp(`^Usage: platform-auth ${name} `, "m"));
+    assertMatch(text, /^Examples?:\n {2}.*platform-auth/m);
+    for (const option of Object.keys(command.options)) {
+      assertMatch(text, new RegExp(`--${option}\\b`));
     }
-    assertEquals((await run([])).stdout, main.stdout);
-    assertEquals((await run(["-h"])).stdout, main.stdout);
-  }));
+    pages.push(text);
+  }
+  const lines = pages.join("\n").split("\n").filter((line) => !/^ {2}\S.*completion/.test(line));
+  assertEquals(lines.filter((line) => [...line].length > 80), []);
+  for (const args of [[], ["-h"], ["help"]]) assertEquals((await answerOf(...args)).text, main);
+});
 
-Deno.test("every help, and the list of codes, fits a terminal of 80 columns", () =>
+Deno.test("help and version need no permission", () =>
   inCliWorld(async ({ run }) => {
-    const pages = [
-      ["--help"],
-      ["explain"],
-      ...Object.keys(COMMANDS).map((name) => [name, "--help"]),
-    ];
-    for (const args of pages) {
-      const { stdout } = await run(args, { flags: ["--allow-env=INIT_CWD"] });
-      const long = stdout.split("\n").filter((line) => [...line].length > 80);
-      assertEquals(long, [], args.join(" "));
+    for (const args of [["--help"], ["fetch", "--help"], ["--version"]]) {
+      const { code, stderr } = await run(args, { flags: [] });
+      assertEquals([code, stderr], [0, ""]);
     }
   }));
 
 Deno.test("sandbox --help names the command that was run", () =>
   inCliWorld(async ({ run }) => {
     const flags = ["--allow-env=INIT_CWD"];
-    const usage = async (env: Record<string, string>) =>
-      /^Usage: (.*) \[options\]$/m.exec((await run(["sandbox", "--help"], { flags, env })).stdout)
-        ?.[1];
-    assertEquals(await usage({}), "platform-auth sandbox");
-    assertEquals(await usage({ INIT_CWD: "/home/ada/clone" }), "deno task sandbox");
+    for (
+      const [env, command] of [[{}, "platform-auth"], [{ INIT_CWD: "/home" }, "deno task"]] as const
+    ) {
+      const { stdout } = await run(["sandbox", "--help"], { flags, env });
+      assertMatch(stdout, new RegExp(`^Usage: ${command} sandbox \\[options\\]$`, "m"));
+      assertEquals(stdout.split("\n").filter((line) => [...line].length > 80), []);
+    }
     const wrong = await run(["sandbox", "--prot=1"], { flags });
     assertMatch(wrong.stderr, /\nSee platform-auth sandbox --help\n$/);
   }));
 
-Deno.test("--version tells the version in deno.json", () =>
-  inCliWorld(async ({ run }) => {
-    assertEquals((await run(["--version"])).stdout, `platform-auth ${denoConfig().version}\n`);
-  }));
+Deno.test("--version says where it runs from", async () => {
+  const { version } = denoConfig();
+  const from = fileURLToPath(ENTRY);
+  const expected = { value: { version, from }, text: `platform-auth ${version}, run from ${from}` };
+  for (const args of [["--version"], ["-V"], ["login", "--version"]]) {
+    assertEquals(await answerOf(...args), expected);
+  }
+});

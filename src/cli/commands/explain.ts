@@ -1,58 +1,55 @@
-import { defineCommand } from "../command.ts";
-import { OK, print, printJson, UsageError } from "../output.ts";
-import { columns, reflowed } from "../help.ts";
+import { columns } from "../columns.ts";
+import type { Answer, Given } from "../command.ts";
+import { UsageError } from "../failure.ts";
 import { closest } from "../../errors/closest.ts";
+import { wrapped } from "../../errors/lines.ts";
 
-export const command = defineCommand({
-  summary: "what an error code means, and what to do",
-  synonyms: ["why", "error", "errors", "codes"],
-  description: `Explains an error code or an HTTP status of the API: symptom, cause and fix.
-Works offline. Without a code it lists them all.`,
-  word: { name: "code" },
-  options: {},
-  examples: ["platform-auth explain INVALID_CREDENTIALS", "platform-auth explain 404"],
-  async run({ word, json }) {
-    await explain(word, json);
-    return OK;
-  },
-});
-
-/**
- * Prints the section of an error code, or without one all codes. Needs no network: the text is a file
- * of this module.
- */
-async function explain(code: string | undefined, json: boolean): Promise<void> {
-  const { default: text } = await import("../../../docs/troubleshooting.md", {
+/** The section of a code, or the list of all codes. The text is a file of this module. */
+export async function run({ word }: Given): Promise<Answer> {
+  const { default: page } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },
   });
-  const sections = sectionsOf(text);
-  if (code === undefined) return await list(sections, json);
-  const wanted = code.toUpperCase().replaceAll("-", "_");
-  const section = sections.get(wanted);
-  if (section === undefined) {
-    const meant = closest(wanted, [...sections.keys()]);
-    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-    throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
-  }
-  await (json
-    ? printJson({ code: wanted, text: section })
-    : print(`${wanted}\n\n${reflowed(section)}`));
+  const sections = sectionsOf(page);
+  const notices = noticesOf(page);
+  if (word === undefined) return listOf(sections, notices);
+  const code = word.toUpperCase().replaceAll("-", "_");
+  const text = sections.get(code) ?? notices.get(code);
+  if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${reflowed(text)}` };
+  const meant = closest(code, [...sections.keys(), ...notices.keys()]);
+  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
 }
 
-async function list(sections: ReadonlyMap<string, string>, json: boolean): Promise<void> {
+type Texts = ReadonlyMap<string, string>;
+
+function listOf(sections: Texts, notices: Texts): Answer {
   const isStatus = (name: string) => /^\d/.test(name);
   const meanings = [...sections].filter(([name]) => !isStatus(name))
     .map(([name, text]) => [name, phraseOf(text)] as const);
+  const statuses = [...sections.keys()].filter(isStatus);
+  const text = [
+    ...columns(meanings, 1),
+    ...["", "  HTTP statuses of the API:", `  ${statuses.join(", ")}`],
+    ...["", "  Notices:", wrapped(`  ${[...notices.keys()].join(", ")}`, "  ", WIDTH)],
+  ].join("\n");
   const codes = meanings.map(([name]) => name);
-  if (json) return await printJson({ codes, meanings: Object.fromEntries(meanings) });
-  const statuses = [...sections.keys()].filter(isStatus).join(", ");
-  const lines = [...columns(meanings, 1), "", "  HTTP statuses of the API:", `  ${statuses}`];
-  await print(lines.join("\n"));
+  const value = {
+    codes,
+    meanings: Object.fromEntries(meanings),
+    notices: Object.fromEntries(notices),
+  };
+  return { value, text };
 }
 
-/** The sections whose heading is a code or an HTTP status, as plain text. */
-function sectionsOf(markdown: string): Map<string, string> {
-  const found = [...markdown.matchAll(/^## ([A-Z_]+|\d{3})\n+([^]*?)(?=^#|$(?![^]))/gm)];
+/** The sections whose heading is a code or an HTTP status. */
+function sectionsOf(page: string): Texts {
+  const found = [...page.matchAll(/^## ([A-Z_]+|\d{3})\n+([^]*?)(?=^#|$(?![^]))/gm)];
+  return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));
+}
+
+/** The entries of the list of notices. */
+function noticesOf(page: string): Texts {
+  const found = [...page.matchAll(/^- `([A-Z_]+)`: ([^]*?)(?=^[-#]|^$)/gm)];
   return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));
 }
 
@@ -62,7 +59,18 @@ function phraseOf(text: string): string {
   return line.startsWith("- ") ? "" : line;
 }
 
-/** Without the marks of links and bold words. */
+/** Without the markup of links and bold words. */
 function plain(markdown: string): string {
   return markdown.replace(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll("**", "").trim();
+}
+
+/** Longer lines would break in many terminals. */
+const WIDTH = 80;
+
+/** Paragraphs and list items, each in lines that fit. */
+function reflowed(text: string): string {
+  const whole = text.replace(/(?<=[^\n])\n *(?=[^\s-]|-\S)/g, " ");
+  return whole.split("\n")
+    .map((paragraph) => wrapped(paragraph, paragraph.startsWith("- ") ? "  " : "", WIDTH))
+    .join("\n");
 }

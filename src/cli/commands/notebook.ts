@@ -1,52 +1,33 @@
 import { relative } from "node:path";
-import { defineCommand } from "../command.ts";
-import { OK, printJson, printText, UsageError } from "../output.ts";
+import type { Answer, Given } from "../command.ts";
+import { UsageError } from "../failure.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { lookAt } from "../../platform/look.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
-/** Where this code is: in the folder of the source, or in the one file of a release. */
+/** In the folder of the source, or the one file of a release. */
 const HERE = import.meta.url;
 
-export const command = defineCommand({
-  summary: "write a notebook that signs in and calls the API",
-  synonyms: ["new", "jupyter", "ipynb", "create"],
-  description: `Writes a notebook that signs in and calls the API, with the import that fits its
-folder. The folder is made if it is missing. A file that is there already is
-left as it is.`,
-  word: { name: "file" },
-  options: {},
-  examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
-  async run({ word, json }) {
-    await writeNotebook(word, json);
-    return OK;
-  },
-});
-
-/**
- * Writes a notebook with a login and a first call. Nothing is overwritten.
- *
- * @throws {ConfigError} `INVALID_SETTING` if the file is there already or cannot be written, `PERMISSION`.
- */
-async function writeNotebook(file = DEFAULT_FILE, json: boolean): Promise<void> {
+/** Writes a notebook with a login and a first call. Replaces nothing. */
+export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer> {
   if (!file.endsWith(".ipynb")) throw new UsageError("notebook takes a file that ends in .ipynb");
   const specifier = await create(file);
-  if (json) return await printJson({ file: filePath(fileUrl(file)), import: specifier });
-  await printText(
-    `Wrote ${file}, which imports ${specifier}\n` +
-      "Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).\n" +
-      "It takes its settings from the .env, which platform-auth init writes.",
-  );
+  return {
+    value: { file: filePath(fileUrl(file)), import: specifier },
+    text: `Wrote ${file}, which imports ${specifier}
+Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).
+It takes its settings from the .env, which platform-auth init writes.`,
+  };
 }
 
-/** @returns What the notebook imports. */
+/** @returns The specifier that the notebook imports. */
 async function create(file: string): Promise<string> {
   try {
     const folder = folderOf(file);
     await Deno.mkdir(folder, { recursive: true });
-    // The kernel runs in the real folder, whatever links lead to it.
+    // The kernel runs in the real folder, regardless of symbolic links.
     const real = await Deno.realPath(folder);
     const specifier = moduleSpecifier(HERE, real);
     const text = notebookText(specifier, moduleSpecifier(HERE, real, "notebook"));
@@ -63,20 +44,21 @@ function unwritable(file: string, error: unknown): ConfigError {
     const flags = `--allow-read=${folder} --allow-write=${folder}`;
     return missingPermission(`write ${file}`, { flags });
   }
-  const isThere = error instanceof Deno.errors.AlreadyExists && lookAt(file) !== undefined;
-  const isNoFolder = error instanceof Deno.errors.AlreadyExists ||
+  const isFolder = error instanceof Deno.errors.AlreadyExists ||
     error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.NotFound;
-  const [why, fix] = isThere
-    ? [": it is there already, and is left as it is", "give another name"]
-    : isNoFolder
-    ? [": its folder cannot be made", "name another one"]
+  if (error instanceof Deno.errors.AlreadyExists && lookAt(file) !== undefined) {
+    const problem = `Cannot write ${file}: it exists already, and is left unchanged`;
+    return new ConfigError("FILE_EXISTS", problem, "give another name", error);
+  }
+  const [why, fix] = isFolder
+    ? [": its folder cannot be created", "name another one"]
     : error instanceof Deno.errors.PermissionDenied
-    ? [": this user may not write there", "name another place"]
+    ? [": permission denied", "name another place"]
     : ["", "check the path"];
-  return new ConfigError("INVALID_SETTING", `Cannot write ${file}${why}`, fix, error);
+  return new ConfigError("FILE", `Cannot write ${file}${why}`, fix, error);
 }
 
-/** Where the entry points are: in the source, as this module sees them. */
+/** The entry points in the source. */
 const SOURCES = { mod: "../../../mod.ts", notebook: "../../notebook/mod.ts" };
 
 /**
@@ -84,18 +66,18 @@ const SOURCES = { mod: "../../../mod.ts", notebook: "../../notebook/mod.ts" };
  *
  * @param here Address of a module of the command line.
  * @param folder Absolute path of the notebook's folder.
- * @param entry The entry point: what signs in and calls, or the toolkit for notebooks.
+ * @param entry The module, or the toolkit for notebooks.
  */
 export function moduleSpecifier(
   here: string,
   folder: string,
   entry: keyof typeof SOURCES = "mod",
 ): string {
-  // A released file has the others beside it.
+  // The released files are in one folder.
   const isSource = here.endsWith("/src/cli/commands/notebook.ts");
   const module = new URL(isSource ? SOURCES[entry] : `./${entry}.js`, here);
   if (module.protocol !== "file:") return module.href;
-  // Deno's cache has the version in the path, a node_modules folder has not.
+  // Deno's cache has the version in the path, a node_modules folder does not.
   const [, name, version] =
     /\/(?:node_modules|npm\/[^/]+)\/(@[^/]+\/[^/]+)\/(?:(\d[^/]*)\/)?\w+\.js$/.exec(module.href) ??
       [];
@@ -103,7 +85,7 @@ export function moduleSpecifier(
     return `npm:${name}${version ? `@^${version}` : ""}${entry === "mod" ? "" : `/${entry}`}`;
   }
   const path = relative(folder, filePath(module)).replaceAll("\\", "/");
-  // On another drive of Windows nothing relative leads there.
+  // No relative path leads to another drive of Windows.
   if (/^[A-Za-z]:/.test(path)) return module.href;
   const address = path.split("/").map(encodeURIComponent).join("/");
   return address.startsWith("../") ? address : `./${address}`;
@@ -114,8 +96,8 @@ function notebookText(module: string, toolkit: string): string {
     text(
       "# A notebook with the data platform",
       "",
-      "`login()` takes the settings from the `.env` and asks for what is missing. A session that is",
-      "good is kept, so this cell may run again at any time.",
+      "`login()` takes the settings from the `.env` and prompts for whatever is missing. It keeps a valid",
+      "session, so you can run this cell again at any time.",
     ),
     code(
       `import { fetchJson, login } from ${JSON.stringify(module)};`,
@@ -124,9 +106,9 @@ function notebookText(module: string, toolkit: string): string {
       "await login();",
     ),
     text(
-      "`fetchJson` adds the token, keeps it current, and gives the parsed answer. `/v1/stations` is a",
-      "path of the sandbox: with an account of your own, put a path of your API in its place. `table`",
-      "shows the rows; `show` shows any value, and `plot` draws.",
+      "`fetchJson` adds the token, keeps it current, and returns the parsed response. `/v1/stations` is a",
+      "path of the sandbox: with your own account, use a path of your API instead. `table` shows the",
+      "rows, `show` shows any value, and `plot` draws.",
     ),
     code('const rows = await fetchJson("/v1/stations");', "await table(rows);"),
   ];

@@ -1,0 +1,72 @@
+import { VISIBLE_ASCII } from "../platform/secret.ts";
+import { isSafeTransport } from "../platform/transport.ts";
+
+/** A setting that a login or a call needs. */
+export interface AccountSetting {
+  /** The name of its variable. */
+  readonly name: string;
+  /** The prompt for it. */
+  readonly question: string;
+  /** Calls with a complete URL need no base address. */
+  readonly optional?: true;
+  /** Its label in a reply of the support channel, in lower case and without anything but letters. */
+  readonly label: RegExp;
+  /** A value after a label, where a date, a ticket number or words may be instead. */
+  readonly shape: RegExp;
+  /** The shape in words. */
+  readonly expected: string;
+}
+
+const ADDRESS = {
+  shape: /^(?:https?:\/\/)?[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[^\s"'`<>|\\]*)?$/i,
+  expected: "an address such as https://api.example.com",
+};
+
+export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
+  {
+    name: "AUTH_URL",
+    question: "Address of the token endpoint, https://…:",
+    label:
+      /^(?:(?:auth|token)(?:url|address|endpoint(?:url)?)|addressofthetokenendpoint|initiateauth|identityprovider)$/,
+    ...ADDRESS,
+  },
+  {
+    name: "APP_CLIENT_ID",
+    question: "App client id:",
+    label: /^(?:app(?:lication)?)?clientid(?:entifier)?$/,
+    shape: /^(?=.*\d)[\w.:+-]{4,}$/,
+    expected: "an id of letters and digits",
+  },
+  {
+    name: "APP_CLIENT_SECRET",
+    question: 'App client secret (hidden; "none" if the client has none):',
+    label: /^(?:(?:app(?:lication)?)?client)?secret$/,
+    // A text without a digit is a secret only if it is longer than any word.
+    shape: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
+    expected: "a secret of 16 characters or more",
+  },
+  {
+    name: "USER_POOL_ID",
+    question: "User pool id:",
+    label: /^(?:user)?pool(?:id)?$/,
+    shape: /^(?=.*\d)[\w-]{4,}$/,
+    expected: "an id of letters and digits",
+  },
+  {
+    name: "API_BASE_URL",
+    question: "Base address of the data platform API, https://… (Enter: later):",
+    optional: true,
+    label:
+      /^(?:dataplatform)?api(?:base)?(?:url|address|endpoint)?$|^base(?:url|address)(?:ofthe(?:dataplatform)?api)?$/,
+    ...ADDRESS,
+  },
+];
+
+/** What is wrong with a value, wherever it comes from. */
+export function problemOf(name: string, value: string): string | undefined {
+  if (!VISIBLE_ASCII.test(value)) return "it contains a space or an unusual character";
+  if (!name.endsWith("_URL")) return undefined;
+  const url = URL.parse(value);
+  if (url === null) return `it is not ${ADDRESS.expected}`;
+  return isSafeTransport(url) ? undefined : "it must begin with https:";
+}

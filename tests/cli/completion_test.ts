@@ -1,0 +1,98 @@
+/** Completion, in the shells themselves. */
+import { assert, assertEquals } from "@std/assert";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { lackOf, NO_SHELL, testNeeding } from "../support/needs.ts";
+import { answerOf } from "./answer_of.ts";
+
+async function scriptOf(shell: string): Promise<string> {
+  return (await answerOf("completion", shell)).text ?? "";
+}
+
+async function output(program: string, args: string[], stdin = ""): Promise<string> {
+  const child = new Deno.Command(program, {
+    args,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(stdin));
+  await writer.close();
+  const { code, stdout, stderr } = await child.output();
+  const [text = "", errors = ""] = [stdout, stderr].map((each) => new TextDecoder().decode(each));
+  assertEquals([code, errors], [0, ""]);
+  return text;
+}
+
+/** Words as bash splits a line, the last one unfinished; and what it offers to complete it with. */
+const offers: [line: string[], offered: string[]][] = [
+  [["lo"], ["login", "logout"]],
+  [["--he"], ["--help"]],
+  [["fetch", "--out"], ["--output", "--output-dir"]],
+  [["fetch", "/v1/stations", "--if-exists", ""], ["error", "keep", "replace"]],
+  [["fetch", "--if-exists", "=", "k"], ["keep"]],
+  [["fetch", "--if-exists", "="], ["error", "keep", "replace"]],
+  [["--json", "--env-file", "login", "logo"], ["logout"]],
+  [["--env-file", "=", "x", "logout", "--every"], ["--everywhere"]],
+  [["login", "--env-file", ""], []],
+  [["fetch", "-o", ""], []],
+  [["fetch", "--output", "log"], []],
+  [["completion", "z"], ["zsh"]],
+  [["help", "sand"], ["sandbox"]],
+  [["sandbox", "--wr"], ["--write-env"]],
+  [["nothing", ""], []],
+];
+
+testNeeding(
+  NO_SHELL ?? await lackOf("bash", "--version"),
+  "bash completes commands, options and values",
+  async () => {
+    const cases = offers.map(([words]) => {
+      const quoted = ["platform-auth", ...words].map((word) => `'${word}'`).join(" ");
+      return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _platform_auth
+        echo "\${COMPREPLY[*]-}"`;
+    });
+    const script = `set -u; eval "$(cat)"; complete -p platform-auth >/dev/null\n`;
+    const text = await output("bash", ["-c", script + cases.join("\n")], await scriptOf("bash"));
+    const found = text.split("\n").slice(0, -1).map((line) => line.split(" ").filter(Boolean));
+    assertEquals(found, offers.map(([, offered]) => offered));
+  },
+);
+
+for (const [shell, check] of [["bash", "-n"], ["zsh", "-n"], ["fish", "--no-execute"]] as const) {
+  testNeeding(
+    NO_SHELL ?? await lackOf(shell, "--version"),
+    `${shell} takes its completion script`,
+    () =>
+      inFolder(async (folder) => {
+        await Deno.writeTextFile(`${folder}/script`, await scriptOf(shell));
+        assertEquals(await output(shell, [check, `${folder}/script`]), "");
+      }),
+  );
+}
+
+testNeeding(
+  await lackOf("fish", "--version"),
+  "fish completes commands, options and values",
+  async () => {
+    const lines = ["lo", "fetch --if-exists k", "completion z", "logout --every"];
+    const asked = lines.map((line) => `complete -C 'platform-auth ${line}'`).join("\n");
+    const text = await output("fish", ["--no-config"], `${await scriptOf("fish")}\n${asked}`);
+    const words = text.trimEnd().split("\n").map((line) => line.split("\t")[0]);
+    assertEquals(words, ["login", "logout", "keep", "zsh", "--everywhere"]);
+  },
+);
+
+Deno.test("every completion script names every command and option", async () => {
+  for (const shell of ["bash", "zsh", "fish", "powershell"]) {
+    const script = await scriptOf(shell);
+    for (const [name, command] of Object.entries(COMMANDS)) {
+      assert(script.includes(name), `${shell} ${name}`);
+      const options = "optionNames" in command
+        ? await command.optionNames()
+        : Object.keys(command.options);
+      for (const option of options) assert(script.includes(option), `${shell} ${name} ${option}`);
+    }
+  }
+});

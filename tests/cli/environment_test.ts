@@ -134,7 +134,7 @@ Deno.test("a password without a name is told to be half of a pair", () =>
     assertMatch(login.stderr, /missing USERNAME, PASSWORD.*PASSWORD .*the pair is incomplete/);
     assertMatch(
       (await run(["status"], { env: half })).stdout,
-      /! .*the pair is incomplete\n  → set USERNAME/,
+      /! .*the pair is incomplete\n {2}→ set USERNAME/,
     );
     assertMatch((await run(["doctor"], { env: half })).stdout, /! .*the pair is incomplete/);
     const whole = await run(["status"], { env: { ...half, USERNAME: "student" } });

@@ -55,7 +55,7 @@ for (const [who, settings] of Object.entries({ AWS, VENDOR })) {
   }
 }
 
-const { clientId: ID, clientSecret: SECRET, userPoolId: POOL, apiBaseUrl: API } = AWS;
+const { clientId: ID, clientSecret: SECRET, apiBaseUrl: API } = AWS;
 
 const forms: [what: string, reply: string, found: Record<string, string>][] = [
   [

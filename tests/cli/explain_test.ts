@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CODES } from "../../src/errors/errors.ts";
-import { NOTICE_LEVELS } from "../../src/session/notices.ts";
+import { NOTICES } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { answerOf } from "./answer_of.ts";
 
@@ -36,7 +36,7 @@ Deno.test("explain without a code lists all of them, and explains each", async (
     notices: Record<string, string>;
   };
   assertEquals([codes, Object.keys(meanings)], [Object.keys(CODES), Object.keys(CODES)]);
-  assertEquals(Object.keys(notices).sort(), Object.keys(NOTICE_LEVELS).sort());
+  assertEquals(Object.keys(notices).sort(), Object.keys(NOTICES).sort());
   for (const code of codes) assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
   for (const code of [...codes, ...Object.keys(notices)]) {
     const { text = "", value } = await answerOf("explain", code);

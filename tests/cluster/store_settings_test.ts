@@ -113,7 +113,7 @@ testNeeding(
         const child = new Deno.Command(Deno.execPath(), { args, cwd: folder, clearEnv: true, env });
         const { code, stdout, stderr } = await child.output();
         const [text, errors] = [stdout, stderr].map((each) => new TextDecoder().decode(each));
-        return `${code} ${text?.split("\n")[0]}${errors}`;
+        return `${code} ${text?.split(/[·\n]/)[0]?.trim()}${errors}`;
       };
       assertEquals(await status(), "3 ○ Not signed in");
       await createSession(store).login({ portalToken: `bearer ${jwt({ sub: "ada", exp: 4e9 })}` });

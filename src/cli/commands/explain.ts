@@ -3,6 +3,7 @@ import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { closest } from "../../errors/closest.ts";
 import { wrapped } from "../../errors/lines.ts";
+import { NOTICES } from "../../session/notices.ts";
 
 /** The section of a code, or the list of all codes. The text is a file of this module. */
 export async function run({ word }: Given): Promise<Answer> {
@@ -10,19 +11,21 @@ export async function run({ word }: Given): Promise<Answer> {
     with: { type: "text" },
   });
   const sections = sectionsOf(page);
-  const notices = noticesOf(page);
-  if (word === undefined) return listOf(sections, notices);
+  if (word === undefined) return listOf(sections);
   const code = word.toUpperCase().replaceAll("-", "_");
-  const text = sections.get(code) ?? notices.get(code);
+  const text = sections.get(code) ?? MEANINGS.get(code);
   if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${reflowed(text)}` };
-  const meant = closest(code, [...sections.keys(), ...notices.keys()]);
+  const meant = closest(code, [...sections.keys(), ...MEANINGS.keys()]);
   const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
   throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
 }
 
-type Texts = ReadonlyMap<string, string>;
+/** What the notices of a status mean. */
+const MEANINGS = new Map<string, string>(
+  Object.entries(NOTICES).map(([code, { meaning }]) => [code, meaning]),
+);
 
-function listOf(sections: Texts, notices: Texts): Answer {
+function listOf(sections: ReadonlyMap<string, string>): Answer {
   const isStatus = (name: string) => /^\d/.test(name);
   const meanings = [...sections].filter(([name]) => !isStatus(name))
     .map(([name, text]) => [name, phraseOf(text)] as const);
@@ -30,26 +33,20 @@ function listOf(sections: Texts, notices: Texts): Answer {
   const text = [
     ...columns(meanings, 1),
     ...["", "  HTTP statuses of the API:", `  ${statuses.join(", ")}`],
-    ...["", "  Notices:", wrapped(`  ${[...notices.keys()].join(", ")}`, "  ", WIDTH)],
+    ...["", "  Notices:", wrapped(`  ${[...MEANINGS.keys()].join(", ")}`, "  ", WIDTH)],
   ].join("\n");
   const codes = meanings.map(([name]) => name);
   const value = {
     codes,
     meanings: Object.fromEntries(meanings),
-    notices: Object.fromEntries(notices),
+    notices: Object.fromEntries(MEANINGS),
   };
   return { value, text };
 }
 
 /** The sections whose heading is a code or an HTTP status. */
-function sectionsOf(page: string): Texts {
+function sectionsOf(page: string): ReadonlyMap<string, string> {
   const found = [...page.matchAll(/^## ([A-Z_]+|\d{3})\n+([^]*?)(?=^#|$(?![^]))/gm)];
-  return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));
-}
-
-/** The entries of the list of notices. */
-function noticesOf(page: string): Texts {
-  const found = [...page.matchAll(/^- `([A-Z_]+)`: ([^]*?)(?=^[-#]|^$)/gm)];
   return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));
 }
 

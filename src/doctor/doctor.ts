@@ -3,23 +3,22 @@
  *
  * The folder may import `show/` and all below it.
  */
-import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
-import { accessText, nextStep } from "../show/status_view.ts";
-import { checksOf, failedCheck, type Finding } from "./finding.ts";
-import { endpointText, settingsFault } from "../provider/provider_settings.ts";
+import { fixText } from "../errors/advice.ts";
+import type { AuthError } from "../errors/errors.ts";
 import { inKernel } from "../errors/kernel.ts";
-import type { Configuration } from "../session/configuration.ts";
+import { endpointText, settingsFault } from "../provider/provider_settings.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
-import { type SessionStatus, statusOf } from "../session/status.ts";
+import { statusOf } from "../session/status.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
-import type { AuthError } from "../errors/errors.ts";
-import { fixText } from "../errors/advice.ts";
-import type { Tokens } from "../provider/tokens.ts";
-import { checkLogin } from "./login_checks.ts";
-import { checkApi, checkProvider, checkProxy, checkToken } from "./network_checks.ts";
-import { checkDialect, checkSecretHash, checkSettings, checkShadowing } from "./settings_checks.ts";
-import { checkEnvFile, checkStore, checkTokenCommand } from "./storage_checks.ts";
+import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
+import { accessText, nextStep } from "../show/status_view.ts";
+import type { Checks, Facts, SessionSnapshot } from "./facts.ts";
+import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } from "./finding.ts";
+import { tryLogin } from "./login_checks.ts";
+import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
+import { SETTINGS_CHECKS } from "./settings_checks.ts";
+import { askStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts";
 
 /** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
@@ -31,113 +30,109 @@ export interface DoctorOptions {
   /** Cancels the checks. */
   signal?: AbortSignal;
 }
-/** A session at the moment of a diagnosis. */
-export interface SessionSnapshot {
-  readonly configuration: Configuration;
-  readonly status: SessionStatus;
-  /** The tokens held, if any. They are neither refreshed nor replaced. */
-  readonly tokens: Tokens | undefined;
-}
+
+/** Every check by its name, in the order of the lines. */
+const CHECKS: Checks = {
+  "runtime": checkRuntime,
+  ...SETTINGS_CHECKS,
+  ...STORAGE_CHECKS,
+  ...NETWORK_CHECKS,
+  "session": ({ status }) => {
+    const isOver = ["none", "expired", "rejected"].includes(status.state);
+    return isOver ? warn(accessText(status), nextStep(status)) : ok(accessText(status));
+  },
+  "permissions": ({ configuration: { options, settings } }) => {
+    const endpoint = endpointText(options, settings);
+    const needed = neededPermissions(settings, endpoint);
+    const missing = needed.filter(({ granted }) => !granted);
+    const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
+    return missing.length === 0
+      ? ok(flags)
+      : warn(`missing ${flags}`, `run: ${scriptCommand(settings, endpoint)}`);
+  },
+};
+
+/** The checks of a session whose tokens come from a command: it needs no provider and writes no file. */
+const BY_COMMAND = [
+  "runtime",
+  "shadowing",
+  "token command",
+  "proxy",
+  "API",
+  "token",
+  "permissions",
+];
 
 /** Checks everything that a login and a call need. */
 export async function diagnose(
   session: SessionSnapshot,
-  options: DoctorOptions,
-  signal: AbortSignal | undefined,
-): Promise<Diagnosis> {
-  const { configuration } = session;
-  if (configuration.isByCommand) return await diagnoseCommand(configuration, options, signal);
-  const stored = configuration.isInStore ? await checkStore(configuration, signal) : undefined;
-  // A session that has not asked the store yet holds nothing.
-  const found = session.tokens ? undefined : stored?.tokens;
-  const tokens = session.tokens ?? found;
-  const status = found ? statusOf(configuration, new Notices(), stateOf(found)) : session.status;
-  const endpoint = URL.parse(endpointText(configuration.options, configuration.settings) ?? "");
-  const fault = await settingsFault(configuration.options, configuration.settings);
-  const reached = await checkProvider(configuration, endpoint, signal);
-  const api = await checkApi(configuration, signal);
-  const checks = [
-    checkRuntime(),
-    ...checkSettings(configuration, status, fault),
-    ...checkShadowing(configuration),
-    ...(stored?.checks ?? await checkEnvFile(configuration, fault)),
-    ...checkProxy(configuration, endpoint),
-    ...reached,
-    api.finding,
-    ...await checkToken("token", api, tokens, configuration, signal),
-    checkSession(status),
-    ...(options.login ? await checkLogin(configuration, api, signal) : []),
-    checkPermissions(configuration),
-    checkDialect(configuration, endpoint),
-    await checkSecretHash(),
-  ];
-  return diagnosisOf(checksOf(checks));
-}
-
-/** A session whose tokens come from a command needs no provider and writes no file. */
-async function diagnoseCommand(
-  configuration: Configuration,
   { login = false }: DoctorOptions,
   signal: AbortSignal | undefined,
 ): Promise<Diagnosis> {
-  const { check, tokens } = await checkTokenCommand(configuration, signal);
-  const api = await checkApi(configuration, signal);
-  return diagnosisOf(checksOf([
-    checkRuntime(),
-    check,
-    ...checkShadowing(configuration),
-    ...checkProxy(configuration, null),
-    api.finding,
-    ...await checkToken("token", api, tokens, configuration, signal),
-    ...(login ? [NO_LOGIN] : []),
-    checkPermissions(configuration),
-  ]));
+  const facts = await gather(session, signal);
+  const findings: Findings = {};
+  const { isByCommand } = session.configuration;
+  const names = isByCommand ? BY_COMMAND : Object.keys(CHECKS);
+  for (const name of names) findings[name] = await CHECKS[name]?.(facts);
+  const tried = !login ? {} : isByCommand ? { login: NO_LOGIN } : await tryLogin(facts, signal);
+  return diagnosisOf(checksOf({ ...findings, ...tried }));
 }
 
-const NO_LOGIN: Finding = {
-  name: "login",
-  level: "skip",
-  message: "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
-  fix: "run platform-auth doctor --login where the command runs",
-};
+const NO_LOGIN = skip(
+  "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
+  "run platform-auth doctor --login where the command runs",
+);
 
-/** The diagnosis where the settings cannot even be read. */
+/** The diagnosis if the settings cannot be read. */
 export function undiagnosed(error: AuthError): Diagnosis {
-  return diagnosisOf(checksOf([checkRuntime(), failedCheck("settings", error)]));
+  return diagnosisOf(checksOf({ runtime: checkRuntime(), settings: failed(error) }));
+}
+
+/** Gathers the facts. A token command has no provider. */
+async function gather(
+  { configuration, ...session }: SessionSnapshot,
+  signal: AbortSignal | undefined,
+): Promise<Facts> {
+  const { options, settings, isByCommand, isInStore } = configuration;
+  const source = isByCommand
+    ? await runTokenCommand(configuration, signal)
+    : isInStore
+    ? await askStore(configuration, signal)
+    : undefined;
+  // A session that has not read the store yet has no tokens.
+  const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
+  const status = tokens === session.tokens
+    ? session.status
+    : statusOf(configuration, new Notices(), stateOf(tokens));
+  const endpoint = isByCommand ? null : URL.parse(endpointText(options, settings) ?? "");
+  const fault = isByCommand ? undefined : await settingsFault(options, settings);
+  const provider = endpoint ? await probe(configuration, endpoint, signal) : undefined;
+  const base = apiAddress(settings);
+  const api = base instanceof URL ? await probe(configuration, base, signal) : undefined;
+  const apiWithToken = await probeWithToken(configuration, api, tokens, signal);
+  return {
+    configuration,
+    tokens,
+    status,
+    endpoint,
+    fault,
+    source,
+    provider,
+    base,
+    api,
+    apiWithToken,
+  };
 }
 
 function checkRuntime(): Finding {
-  const name = "runtime";
   const { deno } = Deno.version;
   const [major = 0, minor = 0, patch = 0] = deno.split(/[.-]/).map(Number);
-  const recent = major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 1)));
+  const isRecent = major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 1)));
   const [place, ability] = inKernel()
-    ? ["in a notebook", "can ask"]
+    ? ["in a notebook", "can prompt"]
     : Deno.stdin.isTerminal()
-    ? ["in a terminal", "can ask"]
-    : ["without a terminal", "cannot ask"];
+    ? ["in a terminal", "can prompt"]
+    : ["without a terminal", "cannot prompt"];
   const message = fixText([`Deno ${deno} ${place}: `, { call: "login" }, ` ${ability}`]);
-  return recent
-    ? { name, level: "ok", message }
-    : { name, level: "fail", message, fix: "upgrade to Deno 2.9.1 or later" };
-}
-
-function checkSession(status: SessionStatus): Finding {
-  const name = "session";
-  const message = accessText(status);
-  const isOver = ["none", "expired", "rejected"].includes(status.state);
-  return isOver
-    ? { name, level: "warn", message, fix: nextStep(status) }
-    : { name, level: "ok", message };
-}
-
-function checkPermissions({ options, settings }: Configuration): Finding {
-  const name = "permissions";
-  const endpoint = endpointText(options, settings);
-  const needed = neededPermissions(settings, endpoint);
-  const missing = needed.filter(({ granted }) => !granted);
-  const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
-  if (missing.length === 0) return { name, level: "ok", message: flags };
-  const fix = `run: ${scriptCommand(settings, endpoint)}`;
-  return { name, level: "warn", message: `missing ${flags}`, fix };
+  return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.1 or later");
 }

@@ -1,86 +1,69 @@
-import { failedCheck, type Finding } from "./finding.ts";
+import { durationText } from "../errors/amounts.ts";
+import { AuthError } from "../errors/errors.ts";
 import { checkProviderSettings } from "../provider/provider_settings.ts";
+import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
-import { AuthError } from "../errors/errors.ts";
-import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
-import { durationText } from "../errors/amounts.ts";
-import { type ApiAsked, checkToken } from "./network_checks.ts";
+import type { Facts } from "./facts.ts";
+import { attempt, fail, failed, type Finding, type Findings, ok, warn } from "./finding.ts";
+import { NETWORK_CHECKS, probeWithToken } from "./network_checks.ts";
 
 /**
- * Logs in with the user name and password that are set, asks the API with the new token, refreshes
- * once, and ends that login at the provider. The session stays as it is, here and in its store.
+ * Logs in with the user name and password that are set, calls the API with the new token, refreshes
+ * once, and ends that login at the provider. The session does not change, neither here nor in its store.
  */
-export async function checkLogin(
-  configuration: Configuration,
-  api: ApiAsked,
-  signal: AbortSignal | undefined,
-): Promise<Finding[]> {
-  const name = "login";
+export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): Promise<Findings> {
+  const { configuration } = facts;
+  const result = await attempt(
+    signal,
+    () => obtainTokens(configuration, { strategy: "environment" }, signal),
+  );
+  if (result instanceof AuthError) return { "login": failed(result) };
+  const { tokens, notices: { DEVICE_NOT_CONFIRMED: device } } = result;
+  const obtained: Tokens[] = [tokens];
+  const findings: Findings = {
+    "login": ok("the provider accepts user name and password"),
+    "device": device && warn(device.problem),
+  };
   try {
-    const { tokens, notices } = await obtainTokens(
-      configuration,
-      { strategy: "environment" },
-      signal,
-    );
-    const findings: Finding[] = [
-      { name, level: "ok", message: "the provider accepts user name and password" },
-    ];
-    const { DEVICE_NOT_CONFIRMED: device } = notices;
-    if (device) findings.push({ name, level: "warn", message: device.problem });
-    const held: Tokens[] = [tokens];
-    try {
-      findings.push(...await checkToken("new token", api, tokens, configuration, signal));
-      const { finding, refreshed } = await checkRefresh(configuration, tokens, signal);
-      findings.push(finding);
-      if (refreshed) held.push(refreshed);
-    } finally {
-      // It sends nothing after an abort, and throws its reason.
-      findings.push(await endLogin(configuration, held, signal));
-    }
-    return findings;
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof AuthError)) throw error;
-    return [failedCheck(name, error)];
+    const apiWithToken = await probeWithToken(configuration, facts.api, tokens, signal);
+    findings["new token"] = await NETWORK_CHECKS.token?.({ ...facts, tokens, apiWithToken });
+    const { finding, refreshed } = await tryRefresh(configuration, tokens, signal);
+    findings["refresh"] = finding;
+    if (refreshed) obtained.push(refreshed);
+  } finally {
+    // It sends nothing after an abort, and throws its reason.
+    findings["logout"] = await endLogin(configuration, obtained, signal);
   }
+  return findings;
 }
 
-interface RefreshTried {
+interface TriedRefresh {
   readonly finding: Finding;
   readonly refreshed?: Tokens | undefined;
 }
 
-async function checkRefresh(
+async function tryRefresh(
   configuration: Configuration,
   tokens: Tokens,
   signal: AbortSignal | undefined,
-): Promise<RefreshTried> {
-  const name = "refresh";
+): Promise<TriedRefresh> {
   if (!isRenewable(tokens)) {
     const { lifetimeMs } = tokens;
     const span = lifetimeMs === undefined ? "" : `, so it lasts ${durationText(lifetimeMs)}`;
-    const message = `the provider gave this login no refresh token${span}`;
-    return { finding: { name, level: "warn", message, fix: ASK_FOR_REFRESH } };
+    const fix =
+      "ask the support channel of your subscription to allow refresh tokens for the app client";
+    return { finding: warn(`the provider gave this login no refresh token${span}`, fix) };
   }
-  try {
-    return await refreshOnce(configuration, tokens, signal);
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof AuthError)) throw error;
-    return { finding: failedCheck(name, error) };
-  }
+  const tried = await attempt(signal, () => refreshOnce(configuration, tokens, signal));
+  return tried instanceof AuthError ? { finding: failed(tried) } : tried;
 }
-
-const ASK_FOR_REFRESH =
-  "ask the support channel of your subscription to allow refresh tokens for the app client";
 
 async function refreshOnce(
   { options, settings, world }: Configuration,
   tokens: RenewableTokens,
   signal: AbortSignal | undefined,
-): Promise<RefreshTried> {
-  const name = "refresh";
+): Promise<TriedRefresh> {
   const provider = await checkProviderSettings("refresh the session", options, settings);
   const { deliveryError, requestRefresh } = await import("../provider/token_request.ts");
   const { delivery, tokens: refreshed } = await requestRefresh(
@@ -91,35 +74,28 @@ async function refreshOnce(
     provider.timeoutMs,
     { signal },
   );
-  if (refreshed) {
-    const message = "the provider refreshes this login";
-    return { finding: { name, level: "ok", message }, refreshed };
-  }
+  if (refreshed) return { finding: ok("the provider refreshes this login"), refreshed };
   const error = deliveryError("refresh", delivery, world.now());
-  if (error.code !== "REFRESH_REJECTED") return { finding: failedCheck(name, error) };
+  if (error.code !== "REFRESH_REJECTED") return { finding: failed(error) };
   // The refresh token is new, so another login does not help.
-  const fix = "no later login is refreshed either: ask the support channel of your subscription " +
-    "whether its user pool tracks devices and gives this login none; until then log in again when " +
-    "the token ends";
-  return { finding: { name, level: "fail", message: error.problem, fix } };
+  const fix = "no later login can be refreshed either: ask the support channel of your " +
+    "subscription whether its user pool tracks devices and gives this login none; until then log " +
+    "in again when the token expires";
+  return { finding: fail(error.problem, fix) };
 }
 
-/** Ends what was tried at the provider. */
 async function endLogin(
   configuration: Configuration,
-  held: readonly Tokens[],
+  obtained: readonly Tokens[],
   signal: AbortSignal | undefined,
 ): Promise<Finding> {
-  const name = "logout";
   const { endAtProvider, signOutText } = await import("../provider/sign_out.ts");
-  const result = await endAtProvider(configuration, held, false, signal);
+  const result = await endAtProvider(configuration, obtained, false, signal);
   if (result.ended !== "here") {
-    const message =
-      "the provider ended this login again; its access token is good until it expires";
-    return { name, level: "ok", message };
+    return ok("the provider ended this login again; its access token is valid until it expires");
   }
   const message = `this login ends by itself later: ${signOutText(result)}`;
-  return held.some(isRenewable)
-    ? { name, level: "warn", message, fix: "do nothing: its tokens are not saved" }
-    : { name, level: "ok", message };
+  return obtained.some(isRenewable)
+    ? warn(message, "do nothing: its tokens are not saved")
+    : ok(message);
 }

@@ -1,92 +1,92 @@
-import type { Finding } from "./finding.ts";
-import { dialectOf, isAwsHost, type SettingsFault } from "../provider/provider_settings.ts";
+import { environment } from "../platform/environment.ts";
+import { dialectOf, isAwsHost } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
-import type { Configuration } from "../session/configuration.ts";
-import type { SessionStatus } from "../session/status.ts";
-import type { SettingOrigin } from "../settings/settings.ts";
-import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
+import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
+import type { Checks } from "./facts.ts";
+import { fail, ok, warn, warnOf } from "./finding.ts";
 
-/** Where settings come from, as people call it. */
-const PLACES: Readonly<Record<SettingOrigin, string>> = {
+const PLACES = {
   option: "as options",
   environment: "from the environment",
   file: "from the .env",
+} as const;
+
+/** Checks of the settings and of what was probably meant as one. */
+export const SETTINGS_CHECKS: Checks = {
+  // Whether all settings of a login are set, and where each came from.
+  "settings": ({ configuration: { settings }, fault, status }) => {
+    if (fault) {
+      // A portal token needs none of them while it is valid.
+      const isUsable = status.state === "valid" || status.state === "unknown";
+      const level = isUsable && !status.canRefresh ? "warn" : "fail";
+      return { level, message: fault.problem, fix: fault.fix };
+    }
+    const lists = Object.entries(PLACES).flatMap(([origin, place]) => {
+      const names = variablesOf((name) => settings.origin(name) === origin);
+      return names.length === 0 ? [] : [`${place}: ${names.join(", ")}`];
+    });
+    return ok(lists.join("; "));
+  },
+
+  "settings to check": ({ configuration: { settings }, fault }) => {
+    const missing = fault?.code === "MISSING_SETTINGS"
+      ? fault.settings.map(({ name }) => name)
+      : [];
+    // The fault names these already.
+    const named = settings.hintsOn(missing);
+    const hints = [...settings.notes, ...settings.commentedSecrets];
+    return warnOf(hints.filter((hint) => !named.includes(hint)));
+  },
+
+  "user name and password": ({ configuration: { settings } }) => {
+    const { username, password } = VARIABLES;
+    const isNamed = settings.text("username") !== undefined;
+    if (settings.text("password") !== undefined) {
+      return isNamed
+        ? undefined
+        : warn(`${password} is set without ${username}`, `set ${username}`);
+    }
+    // Windows and some desktops set the name of the computer's user.
+    const given = environment(username);
+    const isOfSystem = Deno.build.os === "windows" || given === environment("USER");
+    if (!given || isOfSystem || isNamed) return undefined;
+    return warn(
+      `${username} in the environment is not used, because ${password} is not set there`,
+      `set ${password} there, too`,
+    );
+  },
+
+  // A forgotten variable of the environment overrides the .env.
+  "shadowing": ({ configuration: { settings } }) => {
+    const names = variablesOf((name) => {
+      const inFile = settings.file.values.get(VARIABLES[name]);
+      return settings.origin(name) === "environment" && !!inFile && inFile !== settings.text(name);
+    });
+    if (names.length === 0) return undefined;
+    return warn(
+      `the environment overrides another value in the .env: ${names.join(", ")}`,
+      `unset ${names.join(" ")}, or remove these lines from the .env`,
+    );
+  },
+
+  "request headers": ({ configuration: { options, settings }, endpoint }) => {
+    const dialect = dialectOf(options, settings);
+    if (!dialect || !endpoint || !isAwsHost(endpoint.hostname)) return undefined;
+    return dialect.service.startsWith("AWSCognito") ? undefined : fail(
+      `${endpoint.hostname} does not understand ${dialect.targetHeader}: ${dialect.service}`,
+      "remove AUTH_PROVIDER, or set it to aws",
+    );
+  },
+
+  // Section 5.3 of the API document, compared with a value that another implementation computed.
+  "SECRET_HASH": async () => {
+    const hash = await computeSecretHash("user", "client", "key");
+    return hash === "YwFvZ4loYJ8AoBhNXIih/Y38DF2IP6/Lq768LwhOvJ0="
+      ? undefined
+      : fail("HMAC-SHA-256 gives a wrong value", "reinstall Deno");
+  },
 };
 
-/** A line of names is not longer, so that it fits a terminal and a card. */
-const MAX_NAMES_LENGTH = 72;
-
-/** Whether all settings of a login are there, and where each came from: a line for each place. */
-export function checkSettings(
-  { settings }: Configuration,
-  status: SessionStatus,
-  fault: SettingsFault | undefined,
-): Finding[] {
-  const name = "settings";
-  // A portal token needs none of them while it lasts.
-  const usable = status.state === "valid" || status.state === "unknown";
-  const level = usable && !status.canRefresh ? "warn" : "fail";
-  if (fault) return [{ name, level, message: fault.problem, fix: fault.fix }];
-  return Object.entries(PLACES).flatMap(([origin, place]) => {
-    const names = SETTING_NAMES.filter((key) => settings.origin(key) === origin);
-    return inLines(names.map((key) => VARIABLES[key]))
-      .map((line): Finding => ({ name, level: "ok", message: `${place}: ${line}` }));
-  });
-}
-
-function inLines(names: readonly string[]): string[] {
-  const lines: string[] = [];
-  for (const name of names) {
-    const longer = `${lines.at(-1)}, ${name}`;
-    if (lines.length > 0 && longer.length <= MAX_NAMES_LENGTH) lines[lines.length - 1] = longer;
-    else lines.push(name);
-  }
-  return lines;
-}
-
-/**
- * Names the variables of the environment that win over another value in the `.env`: often they are
- * forgotten.
- */
-export function checkShadowing({ settings }: Configuration): Finding[] {
-  const shadowed = SETTING_NAMES.filter((name) => {
-    const inFile = settings.file.values.get(VARIABLES[name]);
-    return settings.origin(name) === "environment" && inFile && inFile !== settings.text(name);
-  }).map((name) => VARIABLES[name]);
-  if (shadowed.length === 0) return [];
-  return [{
-    name: "shadowing",
-    level: "warn",
-    message: `the environment wins over another value in the .env: ${shadowed.join(", ")}`,
-    fix: `unset ${shadowed.join(" ")}, or remove these lines from the .env`,
-  }];
-}
-
-/** Whether the dialect fits the host. */
-export function checkDialect(
-  { options, settings }: Configuration,
-  endpoint: URL | null,
-): Finding {
-  const name = "request headers";
-  const dialect = dialectOf(options, settings);
-  if (!dialect || !endpoint) return { name, level: "skip", message: "no provider is set" };
-  const isAws = dialect.service.startsWith("AWSCognito");
-  const fits = !isAwsHost(endpoint.hostname) || isAws;
-  const whose = typeof options.provider === "object"
-    ? "as the option provider has them"
-    : `as ${isAws ? "Amazon Cognito" : "the API document"} has them`;
-  const message = `${whose} (${dialect.targetHeader}: ${dialect.service})`;
-  return fits
-    ? { name, level: "ok", message }
-    : { name, level: "fail", message, fix: "remove AUTH_PROVIDER, or set it to aws" };
-}
-
-/** Section 5.3 of the API document, compared with a value that another implementation computed. */
-export async function checkSecretHash(): Promise<Finding> {
-  const name = "SECRET_HASH";
-  const right = await computeSecretHash("user", "client", "key") ===
-    "YwFvZ4loYJ8AoBhNXIih/Y38DF2IP6/Lq768LwhOvJ0=";
-  return right
-    ? { name, level: "ok", message: "HMAC-SHA-256 gives the known value" }
-    : { name, level: "fail", message: "HMAC-SHA-256 gives a wrong value", fix: "reinstall Deno" };
+function variablesOf(isMeant: (name: SettingName) => boolean): string[] {
+  return SETTING_NAMES.filter(isMeant).map((name) => VARIABLES[name]);
 }

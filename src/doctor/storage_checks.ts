@@ -1,6 +1,6 @@
-/** Checks of where the tokens are kept or come from: the `.env`, a store, or a command. */
-import { failedCheck, type Finding } from "./finding.ts";
-import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
+/** Checks of the place that keeps or provides the tokens: the `.env`, a store, or a command. */
+import { AuthError } from "../errors/errors.ts";
+import { durationText } from "../errors/amounts.ts";
 import {
   gitIgnores,
   gitTracking,
@@ -11,82 +11,91 @@ import {
 import { ownUid } from "../settings/env_location.ts";
 import { lookAt, mayRead, realPath } from "../platform/look.ts";
 import { displayPath, folderOf } from "../platform/paths.ts";
-import type { SettingsFault } from "../provider/provider_settings.ts";
+import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Notices } from "../session/notices.ts";
 import { STORE_ANSWER_SHARE } from "../session/plan.ts";
-import { AuthError } from "../errors/errors.ts";
-import { remainingMs, type Tokens } from "../provider/tokens.ts";
-import { durationText } from "../errors/amounts.ts";
+import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
+import type { Checks, Source } from "./facts.ts";
+import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
-/**
- * Checks of the `.env`: found, readable, writable, private, and not in version control.
- *
- * @param fault What was said of the settings already, with the names that were probably meant.
- */
-export async function checkEnvFile(
-  configuration: Configuration,
-  fault: SettingsFault | undefined,
-): Promise<Finding[]> {
-  const name = ".env";
-  const { envFile, settings } = configuration;
-  const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings.map((it) => it.name) : [];
-  const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
-  // The message about missing settings has these.
-  const told = suggestionsFor(settings, missing).map(({ problem }) => problem);
-  const notes = [...settings.notes, ...suggestionsOn(settings)]
-    .filter(({ problem }) => missing.length === 0 || !told.includes(problem))
-    .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
-  if (envFile === undefined) {
-    return [...notes, { name, level: "ok", message: "none: the session is in memory only" }];
-  }
-  const place = displayPath(envFile);
-  const problem = settings.file.problem ?? missingWritePermission(envFile);
-  if (problem) return [...notes, failedCheck(name, problem)];
-  const unwritable = whyUnwritable(folderOf(realPath(envFile)));
-  if (unwritable !== undefined) {
-    const message = `${place} cannot be written, so the session is in memory only: ${unwritable}`;
-    const finding: Finding = { name, level: "warn", message, fix: ANOTHER_FILE };
-    return [...notes, finding, ...await checkGit(envFile)];
-  }
-  if (!settings.file.exists) {
-    const message = `${place} is not there yet: the first login creates it`;
-    return [...notes, { name, level: "ok", message }, ...await checkGit(envFile)];
-  }
-  return [
-    ...notes,
-    checkPrivacy(envFile, lookAt(envFile)?.mode ?? null),
-    ...await checkGit(envFile),
-  ];
-}
+/** Checks of the place that keeps or provides the tokens. */
+export const STORAGE_CHECKS: Checks = {
+  "token command": ({ configuration: { isByCommand }, source }) =>
+    isByCommand ? source?.finding : undefined,
 
-const ANOTHER_FILE = "make its folder writable, or name another file in AUTH_ENV_FILE; with " +
-  "AUTH_ENV_FILE=false this is not said any more";
+  "store": ({ configuration: { isInStore }, source }) => isInStore ? source?.finding : undefined,
 
-/** Why no file can be made in a folder, as far as a look tells: nothing is written. */
+  ".env": ({ configuration: { envFile, settings, isInStore } }) => {
+    if (isInStore) return undefined;
+    if (envFile === undefined) return ok("none: the session is in memory only");
+    const place = displayPath(envFile);
+    const problem = settings.file.problem ?? missingWritePermission(envFile);
+    if (problem) return failed(problem);
+    const why = whyUnwritable(folderOf(realPath(envFile)));
+    if (why !== undefined) {
+      return warn(
+        `${place} cannot be written, so the session is in memory only: ${why}`,
+        "make its folder writable, or name another file in AUTH_ENV_FILE; AUTH_ENV_FILE=false " +
+          "keeps the session in memory without this warning",
+      );
+    }
+    if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
+    if (grantsOthers(lookAt(envFile)?.mode ?? null)) {
+      return warn(
+        `other users of this computer can read ${place}`,
+        `run: chmod 600 ${envFile} (the next login does it, too)`,
+      );
+    }
+    // Windows has no mode bits.
+    return ok(`${place} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
+  },
+
+  "version control": async ({ configuration: { envFile, settings } }) => {
+    if (envFile === undefined || settings.file.problem) return undefined;
+    // Both at once: a git that hangs takes a second.
+    const [tracking, ignored] = await Promise.all([
+      gitTracking(envFile, true),
+      gitIgnores(envFile),
+    ]);
+    if (tracking === "outside") return undefined;
+    const advice = ignoreAdvice(envFile);
+    if (tracking === "tracked") {
+      return fail(
+        "git tracks the .env: the next commit would publish your tokens",
+        `run: ${untrackCommand(envFile)}; ${ignored ? "" : `${advice}; `}and log in again if it ` +
+          "was pushed",
+      );
+    }
+    if (tracking === "unknown" || ignored === undefined) {
+      const step = mayRunGit() ? "run git status in its folder" : "run with --allow-run=git";
+      const message = "git does not say whether it tracks or ignores the .env";
+      return skip(message, `${step}; or ${advice}`);
+    }
+    return ignored
+      ? ok("git ignores the .env")
+      : warn("git does not ignore the .env and its temporary file", advice);
+  },
+};
+
+/** Why no file can be created in a folder, without creating one. */
 function whyUnwritable(folder: string): string | undefined {
   if (!mayRead(folder)) return undefined;
   const info = lookAt(folder);
   if (info === undefined) return "its folder does not exist";
-  return isOnReadOnlyDisk(folder) ? "its disk is read-only" : whyForbidden(info, ownUid());
+  if (isOnReadOnlyDisk(folder)) return "its disk is read-only";
+  return isForbidden(info) ? "its folder is not writable for you" : undefined;
 }
 
-/**
- * Why a user may not make files in a folder with this owner and these permission bits, as far as they
- * tell.
- */
-function whyForbidden(
-  { uid, mode }: Pick<Deno.FileInfo, "uid" | "mode">,
-  own: number | undefined,
-): string | undefined {
-  // Windows has no such bits, and to root they do not matter.
-  if (uid === null || mode === null || own === undefined || own === 0) return undefined;
-  if (uid === own) return (mode & 0o200) === 0 ? "its folder is marked as read-only" : undefined;
-  // Whether this user is in the group is not known.
-  return (mode & 0o022) === 0 ? "its folder belongs to another user" : undefined;
+function isForbidden({ uid, mode }: Pick<Deno.FileInfo, "uid" | "mode">): boolean {
+  const own = ownUid();
+  // Windows has no such bits, and root ignores them.
+  if (uid === null || mode === null || own === undefined || own === 0) return false;
+  // This user may be in the folder's group.
+  return (mode & (uid === own ? 0o200 : 0o022)) === 0;
 }
 
-/** A disk that is read-only refuses to rename before it looks for the file, which is not there. */
+/** A read-only disk refuses to rename before it looks for the file, which does not exist. */
 function isOnReadOnlyDisk(folder: string): boolean {
   const missing = `${folder}/${crypto.randomUUID()}`;
   try {
@@ -97,107 +106,40 @@ function isOnReadOnlyDisk(folder: string): boolean {
   return false;
 }
 
-/** Who can read a `.env` with these permission bits. On Windows they are made up, so nothing is claimed. */
-function checkPrivacy(envFile: string, mode: number | null): Finding {
-  const name = ".env";
-  const place = displayPath(envFile);
-  if (grantsOthers(mode)) {
-    return {
-      name,
-      level: "warn",
-      message: `${place} can be read by other users of this computer`,
-      fix: `run: chmod 600 ${envFile} (the next login does it, too)`,
-    };
-  }
-  const who = Deno.build.os === "windows"
-    ? "; who can read it, the permissions of its folder decide"
-    : " and private";
-  return { name, level: "ok", message: `${place} is there${who}` };
-}
-
-async function checkGit(envFile: string): Promise<Finding[]> {
-  const name = "version control";
-  // Both at once: a git that hangs takes a second.
-  const [tracking, ignored] = await Promise.all([gitTracking(envFile), gitIgnores(envFile)]);
-  if (tracking === "outside") return [];
-  if (tracking === "tracked") {
-    return [{
-      name,
-      level: "fail",
-      message: "git tracks the .env: the next commit would publish your tokens",
-      fix: `run: ${untrackCommand(envFile)}; ${ignored ? "" : `${ignoreAdvice(envFile)}; `}` +
-        "and log in anew if it was pushed",
-    }];
-  }
-  if (tracking === "unknown" || ignored === undefined) {
-    const step = mayRunGit()
-      ? "see what git status says in its folder"
-      : "run with --allow-run=git";
-    return [{
-      name,
-      level: "skip",
-      message: "git did not tell whether it tracks or ignores the .env",
-      fix: `${step}; or ${ignoreAdvice(envFile)}`,
-    }];
-  }
-  if (ignored) return [{ name, level: "ok", message: "git ignores the .env" }];
-  return [{
-    name,
-    level: "warn",
-    message: "git does not ignore the .env and the temporary file beside it",
-    fix: ignoreAdvice(envFile),
-  }];
-}
-
-/** What was found in a store. */
-interface Found {
-  readonly checks: Finding[];
-  readonly tokens?: Tokens | undefined;
-}
-
-/** Asks the store that other machines share whether it does what a session needs. Nothing stays there. */
-export async function checkStore(
+/** Asks the store that machines share whether it does what a session needs. Nothing remains there. */
+export async function askStore(
   configuration: Configuration,
   signal: AbortSignal | undefined,
-): Promise<Found> {
-  const name = "store";
+): Promise<Source> {
   const notices = new Notices();
-  try {
+  const found = await attempt(signal, async () => {
     const { RedisStore } = await import("../session/cluster/redis_store.ts");
     const store = await RedisStore.open(() => configuration, notices);
     await store.probe(configuration.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
-    const { problem } = store;
-    const { tokens } = store.read();
-    if (problem) return { checks: [failedCheck(name, problem)], tokens };
-    const isIgnored = notices.has("STORED_IGNORED");
-    const held = tokens ? "a session" : isIgnored ? "a session that cannot be used" : "no session";
-    const message = `answers, and holds ${held}`;
-    const warnings = notices.all.filter(({ level }) => level === "warning")
-      .map(({ problem, fix }): Finding => ({ name, level: "warn", message: problem, fix }));
-    return { checks: [{ name, level: "ok", message }, ...warnings], tokens };
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof AuthError)) throw error;
-    return { checks: [failedCheck(name, error)] };
-  }
+    return { problem: store.problem, tokens: store.read().tokens };
+  });
+  if (found instanceof AuthError) return { finding: failed(found) };
+  const { problem, tokens } = found;
+  if (problem) return { finding: failed(problem), tokens };
+  const warnings = notices.all.filter(({ level }) => level === "warning");
+  const finding = warnOf(warnings, "reachable, but ") ??
+    ok(`reachable, with ${tokens ? "a" : "no"} session`);
+  return { finding, tokens };
 }
 
-/** Runs the command that gives tokens. The token is used to ask the API, and dropped. */
-export async function checkTokenCommand(
+/** Runs the command that prints a token. The token is only used to call the API. */
+export async function runTokenCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,
-): Promise<{ check: Finding; tokens?: Tokens }> {
-  const name = "token command";
+): Promise<Source> {
   const { tokensByCommand } = await import("../session/cluster/token_command.ts");
-  try {
-    const place = { configuration, notices: new Notices() };
-    const tokens = await tokensByCommand(place, configuration.settings.timeoutMs, signal);
-    const left = remainingMs(tokens, configuration.world);
-    const span = left === undefined ? "with an unknown expiry" : `good for ${durationText(left)}`;
-    return { check: { name, level: "ok", message: `gives a token ${span}` }, tokens };
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof AuthError)) throw error;
-    return { check: failedCheck(name, error) };
-  }
+  const place = { configuration, notices: new Notices() };
+  const tokens = await attempt(
+    signal,
+    () => tokensByCommand(place, configuration.settings.timeoutMs, signal),
+  );
+  if (tokens instanceof AuthError) return { finding: failed(tokens) };
+  const left = remainingMs(tokens, configuration.world);
+  const span = left === undefined ? "with an unknown expiry" : `valid for ${durationText(left)}`;
+  return { finding: ok(`prints a token ${span}`), tokens };
 }

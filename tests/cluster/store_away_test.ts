@@ -153,7 +153,7 @@ testNeeding(
       flaky.close();
       using _wire = listenIn(server.port, port);
       const check = (await found).checks.find(({ name }) => name === "store");
-      assertEquals([check?.level, check?.message], ["ok", "answers, and holds no session"]);
+      assertEquals([check?.level, check?.message], ["ok", "reachable, with no session"]);
     }),
 );
 

@@ -16,7 +16,7 @@ testNeeding(
       const found = async () =>
         (await one.doctor()).checks.filter(({ name }) => name === "store")
           .map(({ level, message, fix }) => [level, message, fix]);
-      assertEquals(await found(), [["ok", "answers, and holds no session", undefined]]);
+      assertEquals(await found(), [["ok", "reachable, with no session", undefined]]);
       // A lock of a moment, beside the session's.
       while (!(await server.tell("DBSIZE")).startsWith(":0"));
       await one.login();

@@ -85,7 +85,7 @@ testNeeding(
       const { checks } = await session({ storeKey: newStoreKey() }).doctor();
       const found = checks.filter(({ name }) => name === "store");
       assertEquals(found.map(({ level }) => level), ["ok", "warn"]);
-      assertEquals(found[0]?.message, "answers, and holds a session that cannot be used");
+      assertEquals(found[0]?.message, "reachable, with a session that cannot be used");
       assertMatch(found[1]?.message ?? "", /was saved with another AUTH_STORE_KEY/);
       assertEquals(
         found[1]?.fix,

@@ -35,7 +35,7 @@ testNeeding(
         assertEquals([notices, envFile, store], [[], undefined, host]);
         const { checks } = await each.doctor();
         const found = checks.find(({ name }) => name === "store");
-        assertEquals([found?.level, found?.message], ["ok", "answers, and holds a session"]);
+        assertEquals([found?.level, found?.message], ["ok", "reachable, with a session"]);
       }
 
       const status = await other.logout();

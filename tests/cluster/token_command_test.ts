@@ -282,7 +282,7 @@ Deno.test("the default session takes the command from the environment, if it may
     assertEquals([length, mirrored], [token.length, null]);
     assertEquals(settings, { AUTH_TOKEN_COMMAND: "environment" });
     assertEquals(check.level, "ok");
-    assertMatch(check.message, /gives a token good for \d+ days/);
+    assertMatch(check.message, /prints a token valid for \d+ days/);
     const [message, , , refused, permissions] = await run([]);
     assert(message.startsWith(`Cannot get a token: the permission to run ${program} is missing`));
     assertMatch(message, /run: deno run .*--allow-run=\S+ script.ts/);

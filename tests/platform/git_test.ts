@@ -285,7 +285,7 @@ Deno.test(
       };
       assertMatch(
         `${await fix()}`,
-        /^run: git rm .*; add the lines .* to \.gitignore; and log in anew/,
+        /^run: git rm .*; add the lines .* to \.gitignore; and log in again/,
       );
       await ignoreInGit(envFile);
       assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in anew if it was pushed$/);

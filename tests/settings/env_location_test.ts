@@ -263,7 +263,7 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
         await Deno.chown(`${cwd}/.env`, 65_534, 65_534);
         const script = `
         import { doctor } from ${JSON.stringify(MOD_PATH)};
-        console.log(JSON.stringify((await doctor()).checks.filter(({ name }) => name === ".env")));`;
+        console.log(JSON.stringify((await doctor()).checks.slice(1, 4)));`;
         const { stdout } = await runScript(script, { cwd, flags: ["-A"] });
         assertMatch(stdout, /"warn".*belongs to another user and is ignored.*in memory only/);
       }),

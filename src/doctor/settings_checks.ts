@@ -1,4 +1,4 @@
-import { environment } from "../platform/environment.ts";
+import type { Advice } from "../errors/advice.ts";
 import { dialectOf, isAwsHost } from "../provider/provider_settings.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
@@ -28,32 +28,17 @@ export const SETTINGS_CHECKS: Checks = {
     return ok(lists.join("; "));
   },
 
-  "settings to check": ({ configuration: { settings }, fault }) => {
+  // What was probably meant, unless the check above has it.
+  "settings to check": async ({ configuration: { settings }, fault }) => {
+    const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
     const missing = fault?.code === "MISSING_SETTINGS"
       ? fault.settings.map(({ name }) => name)
       : [];
-    // The fault names these already.
-    const named = settings.hintsOn(missing);
-    const hints = [...settings.notes, ...settings.commentedSecrets];
-    return warnOf(hints.filter((hint) => !named.includes(hint)));
-  },
-
-  "user name and password": ({ configuration: { settings } }) => {
-    const { username, password } = VARIABLES;
-    const isNamed = settings.text("username") !== undefined;
-    if (settings.text("password") !== undefined) {
-      return isNamed
-        ? undefined
-        : warn(`${password} is set without ${username}`, `set ${username}`);
-    }
-    // Windows and some desktops set the name of the computer's user.
-    const given = environment(username);
-    const isOfSystem = Deno.build.os === "windows" || given === environment("USER");
-    if (!given || isOfSystem || isNamed) return undefined;
-    return warn(
-      `${username} in the environment is not used, because ${password} is not set there`,
-      `set ${password} there, too`,
-    );
+    const told = missing.length === 0
+      ? []
+      : suggestionsFor(settings, missing).map(({ problem }) => problem);
+    const hints: Advice[] = [...settings.notes, ...suggestionsOn(settings)];
+    return warnOf(hints.filter(({ problem }) => !told.includes(problem)));
   },
 
   // A forgotten variable of the environment overrides the .env.

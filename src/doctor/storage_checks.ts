@@ -55,7 +55,7 @@ export const STORAGE_CHECKS: Checks = {
     if (envFile === undefined || settings.file.problem) return undefined;
     // Both at once: a git that hangs takes a second.
     const [tracking, ignored] = await Promise.all([
-      gitTracking(envFile, true),
+      gitTracking(envFile),
       gitIgnores(envFile),
     ]);
     if (tracking === "outside") return undefined;

@@ -94,6 +94,9 @@ export class Settings {
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
     if (Boolean(username) === Boolean(password)) return undefined;
+    // Windows and some desktops set the name of the computer's user.
+    const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
+    if (username && isOfSystem) return undefined;
     const half = username ? "username" : "password";
     return this.#found.has(half) ? undefined : half;
   }

@@ -288,7 +288,7 @@ Deno.test(
         /^run: git rm .*; add the lines .* to \.gitignore; and log in again/,
       );
       await ignoreInGit(envFile);
-      assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in anew if it was pushed$/);
+      assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in again if it was pushed$/);
     });
   },
 );

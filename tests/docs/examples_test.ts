@@ -1,14 +1,40 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
+import { documentText } from "../support/documented_flags.ts";
+import { NOTICES } from "../../src/session/notices.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
+interface Declaration {
+  readonly kind: string;
+  readonly jsDoc?: { readonly doc?: string; readonly tags?: readonly { readonly kind: string }[] };
+  readonly def?: unknown;
+}
+
+/** What `deno doc` knows of an exported name: what an editor shows. */
+async function declarations(): Promise<[name: string, Declaration][]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", "mod.ts"],
+    cwd: ROOT,
+  }).output();
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const modules = Object.values(nodes) as {
+    symbols: { name: string; declarations: Declaration[] }[];
+  }[];
+  return modules.flatMap(({ symbols }) =>
+    symbols.flatMap(({ name, declarations }) =>
+      declarations.map((each): [string, Declaration] => [name, each])
+    )
+  );
+}
+
+// Their types are checked with those of the other examples, in one go: see tests/typing/.
 Deno.test("examples of README and docstrings run, with settings from the environment", async () => {
   await using sandbox = await startSandbox();
   const { settings } = sandbox;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--doc", "--quiet", "-A", "README.md", "mod.ts", "src"],
+    args: ["test", "--doc", "--no-check", "--quiet", "-A", "README.md", "mod.ts", "src"],
     cwd: ROOT,
     env: {
       ...variablesOf(settings),
@@ -16,26 +42,38 @@ Deno.test("examples of README and docstrings run, with settings from the environ
       NO_COLOR: "1",
     },
   }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assertEquals(code, 0, `${out}${err}`);
 });
 
-Deno.test("every exported function has an example", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", "mod.ts"],
-    cwd: ROOT,
-  }).output();
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
-  const without = Object.values(nodes as Record<string, { symbols: Symbol_[] }>)
-    .flatMap(({ symbols }) => symbols)
-    .filter((symbol) =>
-      symbol.declarations.some(({ kind, jsDoc }) =>
-        kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
-      )
-    ).map(({ name }) => name);
-  assertEquals(without, []);
+Deno.test("every exported function has an example, and no hover cites another document", async () => {
+  const found = await declarations();
+  assert(found.length > 40, `${found.length} declarations`);
+  const without = found.filter(([, { kind, jsDoc }]) =>
+    kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
+  );
+  assertEquals(without.map(([name]) => name), []);
+  // What a hover shows needs no other document.
+  const cited = found.filter(([, each]) => /\bsections? \d/.test(JSON.stringify(each)));
+  assertEquals(cited.map(([name]) => name), []);
 });
 
-interface Symbol_ {
-  name: string;
-  declarations: { kind: string; jsDoc?: { tags?: { kind: string }[] } }[];
-}
+Deno.test("the hover of a code describes each of its values, as explain does", () => {
+  const described = (path: string, type: string) => {
+    const [, doc = "", union = ""] =
+      new RegExp(`/\\*\\*((?:(?!\\*/)[^])*?)\\*/\\nexport type ${type} =([^;]*);`)
+        .exec(documentText(path)) ?? [];
+    const text = doc.replaceAll(/\n \* ? ?/g, " ").replaceAll(/\s+/g, " ");
+    const meanings = [...text.matchAll(/- `(\w+)`: (.*?)(?= - `|$)/g)].map(([, code, said]) =>
+      [code ?? "", (said ?? "").trim()] as const
+    );
+    const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code);
+    assertEquals(meanings.map(([code]) => code), codes, type);
+    return Object.fromEntries(meanings);
+  };
+  for (const  of of["Config", "Provider", "Challenge", "Api", "SessionExpired"]) {
+    described("src/errors/codes.ts", `${of}ErrorCode`);
+  }
+  const notices = Object.entries(NOTICES).map(([code, { meaning }]) => [code, meaning]);
+  assertEquals(described("src/session/notices.ts", "NoticeCode"), Object.fromEntries(notices));
+});

@@ -145,24 +145,6 @@ Deno.test("the documents hold snippets of each kind, and no unknown kind", () =>
   for (const kind of kinds) assert(known.includes(kind), kind);
 });
 
-Deno.test("the snippets in TypeScript say nothing wrong to the compiler", () =>
-  inFolder(async (folder) => {
-    await using sandbox = await startSandbox();
-    const snippets = DOCUMENTS.flatMap(snippetsOf).filter(({ language }) => language === "ts");
-    for (const [index, { text }] of snippets.entries()) {
-      await Deno.writeTextFile(
-        `${folder}/${index}.ts`,
-        `${inSandbox(text, sandbox)}\nexport {};\n`,
-      );
-    }
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["check", "."],
-      cwd: folder,
-      env: { NO_COLOR: "1" },
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-  }));
-
 Deno.test("a broken snippet fails", async () => {
   const broken: [string, string, RegExp][] = [
     ["ts", 'import { logn } from "./mod.ts";\nawait logn();\n', /logn/],

@@ -1,58 +1,79 @@
 import { assert, assertEquals } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
+import { DOCUMENTS, documentText } from "../support/documented_flags.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** One of the files, as it is written in a folder of somebody else's. */
-async function textOf(name: string): Promise<string> {
-  const text = await Deno.readTextFile(new URL(`./${name}`, import.meta.url));
-  return text.replaceAll("../../", ROOT.href);
-}
+/** The public modules, as examples import them. */
+const PUBLIC: readonly [specifier: RegExp, path: string][] = [
+  [/"@platform-auth\/platform-auth"|"\.{1,2}\/mod\.ts"/g, "mod.ts"],
+  [/"@platform-auth\/platform-auth\/sandbox"/g, "src/sandbox/mod.ts"],
+  [
+    /"@platform-auth\/platform-auth\/notebook"|"\.\.\/src\/notebook\/mod\.ts"/g,
+    "src/notebook/mod.ts",
+  ],
+  [/"@platform-auth\/platform-auth\/cli"/g, "src/cli.ts"],
+];
 
-/** What the compiler says of these files. */
-async function errorsIn(folder: string, files: Record<string, string>): Promise<string> {
-  for (const [name, text] of Object.entries(files)) {
-    await Deno.writeTextFile(`${folder}/${name}`, text);
+function withUrls(text: string): string {
+  let found = text.replaceAll("../../", ROOT.href);
+  for (const [specifier, path] of PUBLIC) {
+    found = found.replaceAll(specifier, JSON.stringify(new URL(path, ROOT).href));
   }
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["check", "--quiet", "--no-lock", ...Object.keys(files)],
-    cwd: folder,
-    env: { NO_COLOR: "1" },
-  }).output();
-  const text = new TextDecoder().decode(stderr);
-  assertEquals(success, text === "", text);
-  return text;
+  return found;
 }
 
-// A check takes seconds: one for all that is asked of the same options.
-Deno.test("types tell the truth where no compiler option is set, and each refusal is the compiler's", () =>
-  inFolder(async (folder) => {
-    let expected = 0;
-    const refused = await textOf("refused.ts");
-    const bare = refused.replaceAll(
-      /^\/\/ @ts-expect-error.*$/gm,
-      () => `// expected ${++expected}`,
-    );
-    assert(expected > 20);
-    const accepted = await textOf("accepted.ts");
-    const errors = await errorsIn(folder, {
-      "accepted.ts": accepted,
-      "refused.ts": refused,
-      "bare.ts": bare,
-    });
-    // Behind the place of an error stand places that explain it.
-    const places = errors.split(/^(?:error: )?TS\d+ /m).slice(1)
-      .map((error) => /(\w+\.ts):(\d+):\d+$/m.exec(error)?.slice(1) ?? []);
-    assertEquals([...new Set(places.map(([file]) => file))], ["bare.ts"], errors);
-    assertEquals(new Set(places.map(([, line]) => line)).size, expected, errors);
-  }));
+/** The examples of a text in TypeScript; those of docstrings without the stars. */
+function examplesIn(text: string): string[] {
+  return [...text.matchAll(/^( \* )?```ts\n([^]*?)^(?: \* )?```$/gm)].map(([, star, code = ""]) =>
+    star === undefined ? code : code.replaceAll(/^ \* ?/gm, "")
+  );
+}
 
-Deno.test("types tell the truth under the stricter options of a reader", () =>
-  inFolder(async (folder) => {
-    const names = ["noUncheckedIndexedAccess", "exactOptionalPropertyTypes", "noImplicitReturns"];
-    const compilerOptions = Object.fromEntries(names.map((name) => [name, true]));
-    await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ compilerOptions }));
-    const [accepted, refused] = [await textOf("accepted.ts"), await textOf("refused.ts")];
-    const errors = await errorsIn(folder, { "accepted.ts": accepted, "refused.ts": refused });
-    assertEquals(errors, "");
-  }));
+function sources(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, ROOT))].flatMap(({ name, isDirectory }) =>
+    isDirectory ? sources(`${folder}${name}/`) : name.endsWith(".ts") ? [`${folder}${name}`] : []
+  );
+}
+
+/** What the compiler says about these files in somebody else's folder, where no option is set. */
+async function errorsIn(files: Readonly<Record<string, string>>): Promise<string> {
+  return await inFolder(async (folder) => {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", "--quiet", "--no-lock", ...Object.keys(files)],
+      cwd: folder,
+      env: { NO_COLOR: "1" },
+    }).output();
+    const text = new TextDecoder().decode(stderr);
+    assertEquals(success, text === "", text);
+    return text;
+  });
+}
+
+// `deno task check` checks the first two under the strictest options, and a check takes seconds.
+Deno.test("types and all examples tell the truth, and a wrong example is found", async () => {
+  const own = ["accepted.ts", "refused.ts"].map((name): [string, string] => [
+    name,
+    withUrls(documentText(`tests/typing/${name}`)),
+  ]);
+  const examples = [...DOCUMENTS, "mod.ts", ...sources("src/")].flatMap((path) =>
+    examplesIn(documentText(path)).map((text, index): [string, string] => [
+      `${path.replaceAll(/\W/g, "_")}_${index}.ts`,
+      `${withUrls(text)}\nexport {};\n`,
+    ])
+  );
+  assert(examples.length > 30, `${examples.length} examples`);
+  const wrong = withUrls('import { login } from "./mod.ts";\nlogin("bearer eyJ");\n');
+  const errors = await errorsIn({
+    ...Object.fromEntries([...own, ...examples]),
+    "wrong.ts": wrong,
+  });
+  const places = [...errors.matchAll(/([\w.]+\.ts):(\d+):\d+$/gm)].map(([, file]) => file)
+    .filter((file) =>
+      examples.some(([name]) => name === file) || /^(own|wrong|accepted|refused)/.test(file ?? "")
+    );
+  assertEquals([...new Set(places)], ["wrong.ts"], errors);
+});

@@ -46,6 +46,8 @@ export interface Sandbox extends AsyncDisposable {
    *
    * @example
    * ```ts
+   * import { createSandbox } from "@platform-auth/platform-auth/sandbox";
+   *
    * await using sandbox = createSandbox({ challenge: "SOFTWARE_TOKEN_MFA" });
    * console.log((await sandbox.totp()).length); // 6
    * ```
@@ -69,6 +71,8 @@ export interface Sandbox extends AsyncDisposable {
    *
    * @example
    * ```ts
+   * import { createSandbox } from "@platform-auth/platform-auth/sandbox";
+   *
    * await using sandbox = createSandbox();
    * const headers = { authorization: await sandbox.portalToken() };
    * const whoami = () => sandbox.handle(new Request(`${sandbox.apiUrl}/v1/whoami`, { headers }));
@@ -96,7 +100,8 @@ const NOWHERE: Origins = {
  *
  * @example
  * ```ts
- * import { createSession } from "../../mod.ts";
+ * import { createSession } from "@platform-auth/platform-auth";
+ * import { createSandbox } from "@platform-auth/platform-auth/sandbox";
  *
  * await using sandbox = createSandbox({ accessTokenSeconds: 300 });
  * const session = createSession({

@@ -26,7 +26,8 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  *
  * @example
  * ```ts
- * import { createSession } from "../../mod.ts";
+ * import { createSession } from "@platform-auth/platform-auth";
+ * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
  *
  * await using sandbox = await startSandbox({ accessTokenSeconds: 300 });
  * const session = createSession(sandbox.settings);

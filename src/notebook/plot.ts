@@ -7,9 +7,9 @@ import { escapeHtml } from "../errors/escape.ts";
 import { type Bundle, display } from "./show.ts";
 
 /** What draws. */
-const PLOT = "npm:@observablehq/plot@^0.6";
+const PLOT = "npm:@observablehq/plot@0.6.17";
 /** There is no page in a kernel, so a document is made up to draw into. */
-const DOCUMENT = "npm:linkedom@^0.18";
+const DOCUMENT = "npm:linkedom@0.18.15";
 
 /** Options of {@linkcode plot}: those of Observable Plot, and words around the picture. */
 export interface PlotOptions

@@ -139,7 +139,7 @@ Deno.test("without a network and the package of the store the first use says wha
     const [login, token, logout, level] = stdout.trim().split("\n");
     assertMatch(
       login ?? "",
-      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@\^5`, then/,
+      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@5\.12\.1`, then/,
     );
     assertEquals([token, logout, level], [login, login, "fail"]);
   }));

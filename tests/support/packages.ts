@@ -50,8 +50,8 @@ export function hasCognitoLocal(): Promise<boolean> {
 if (import.meta.main) {
   // What recipes import, what a plot and the key of an authenticator app fetch, the client of a store.
   const loose = [
-    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@^0.1", "npm:@redis/client@^5"],
-    ...["npm:@observablehq/plot@^0.6", "npm:linkedom@^0.18"],
+    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@5.12.1"],
+    ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],
     ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
   const all = [

@@ -8,7 +8,7 @@ import { loadPackage } from "../../platform/packages.ts";
 import type { World } from "../../platform/world.ts";
 
 /** The client. */
-const CLIENT = "npm:@redis/client@^5";
+const CLIENT = "npm:@redis/client@5.12.1";
 
 /** What is used of the client. */
 interface Client {

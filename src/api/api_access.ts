@@ -1,7 +1,6 @@
 import { mayUseVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 import { isSafeTransport, namesProxy } from "../platform/transport.ts";
-import { VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 
@@ -19,25 +18,34 @@ export interface ApiAccess {
 /** @throws {ConfigError} `INVALID_SETTING` if one of the two settings cannot be used. */
 export function apiAccessOf(settings: Settings): ApiAccess {
   const baseText = settings.text("apiBaseUrl");
-  const base = baseText === undefined ? undefined : usable("apiBaseUrl", baseText);
+  const base = baseText === undefined ? undefined : usable("apiBaseUrl", baseText, settings);
   const listed = (settings.text("allowedOrigins") ?? "").split(",").map((text) => text.trim())
-    .filter((text) => text !== "").map((text) => usable("allowedOrigins", text));
+    .filter((text) => text !== "").map((text) => usable("allowedOrigins", text, settings));
   const urls = base === undefined ? listed : [base, ...listed];
   const prefixes = urls.map(({ origin }) => `${origin}/`);
   return { base, prefixes, proxied: namesProxy(), settings };
 }
 
-function usable(setting: "apiBaseUrl" | "allowedOrigins", text: string): URL {
+function usable(
+  setting: "apiBaseUrl" | "allowedOrigins",
+  text: string,
+  settings: Settings,
+): URL {
   const url = URL.parse(text);
   const plain = url !== null && url.username === "" && url.password === "";
   if (plain && isSafeTransport(url) && !url.hostname.includes("*")) return url;
-  const name = VARIABLES[setting];
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot use ${name}: it must be an https: URL (http: only on this machine's loopback) ` +
-      "without user name, password or *",
+    `Cannot use ${settings.placeOf(setting)}: ${shownAddress(text)} must be an https: URL (http: ` +
+      "only on this machine's loopback) without user name, password or *",
     "correct it and try again",
   );
+}
+
+/** An address that can be shown, even if it is not one: it may contain a password, or be a token. */
+function shownAddress(text: string): string {
+  const bare = text.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
+  return /[\w~+=-]{32}|eyJ/.test(bare) ? "it" : JSON.stringify(bare);
 }
 
 /**

@@ -96,7 +96,11 @@ saved in the .env; the password is not.`,
       demo.check("the session came from the password", source, "password");
       demo.check("it can be refreshed", canRefresh, true);
       const added = Object.keys(readEnv()).filter((key) => !(key in parseEnv(envText)));
-      demo.check(`the .env also contains ${TOKEN_KEYS.join(", ")}`, added.sort(), TOKEN_KEYS.toSorted());
+      demo.check(
+        `the .env also contains ${TOKEN_KEYS.join(", ")}`,
+        added.sort(),
+        TOKEN_KEYS.toSorted(),
+      );
     },
   );
 

@@ -20,6 +20,7 @@ import {
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
+import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
 
 /** Where the value of a setting came from. */
@@ -88,6 +89,17 @@ export class Settings {
   /** Where the value came from; `undefined` if it is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
+  }
+
+  /** Where a setting is set, for messages. */
+  placeOf(name: SettingName): string {
+    const places: Readonly<Record<SettingOrigin, string>> = {
+      option: `(the option ${name})`,
+      environment: "in the environment",
+      file: `in ${displayPath(this.envFile)}`,
+    };
+    const origin = this.origin(name);
+    return `${VARIABLES[name]} ${origin === undefined ? "" : places[origin]}`.trim();
   }
 
   /** The half of user name and password that only the environment has: it is not used alone. */

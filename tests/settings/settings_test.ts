@@ -273,3 +273,36 @@ Deno.test("the endpoint is made of host, region and domain, all three, where no 
     }
   });
 });
+
+Deno.test("an API_BASE_URL that cannot be used is shown with its place, without a password", async () => {
+  await using world = portless({ file: true });
+  const { apiBaseUrl: _, ...options } = world.options;
+  const messageOf = (given: SessionOptions) =>
+    rejection(createSession({ ...options, ...given }).authFetch("/x")).then(({ message }) =>
+      message
+    );
+  const shown: [value: string, words: string][] = [
+    [
+      "api.example.com",
+      'Cannot use API_BASE_URL (the option apiBaseUrl): "api.example.com" must be an https: URL',
+    ],
+    ["http://api.example.com/v1?key=hunter2", '"http://api.example.com/v1" must'],
+    ["https://ada:hun/ter2@api.example.com", '"https://api.example.com" must'],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", "(the option apiBaseUrl): it must"],
+  ];
+  for (const [apiBaseUrl, words] of shown) {
+    const message = await messageOf({ apiBaseUrl });
+    assert(message.includes(words), message);
+    assert(!/hun|ter2|ada|hbGc/.test(message), message);
+  }
+  await withEnvironment({ ...UNSET, API_BASE_URL: "api.example" }, async () => {
+    assertMatch(await messageOf({}), /^Cannot use API_BASE_URL in the environment: "api.example" /);
+  });
+  writeLines(world.envFile, { API_BASE_URL: "api.example" });
+  await withEnvironment(UNSET, async () => {
+    assertMatch(
+      await messageOf({ envFile: world.envFile }),
+      /^Cannot use API_BASE_URL in .*\.env: /,
+    );
+  });
+});

@@ -60,7 +60,7 @@ export {
 } from "./src/session/challenges/challenge.ts";
 export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
-export type { ProviderWords, SessionOptions } from "./src/settings/options.ts";
+export type { ProviderDialect, SessionOptions } from "./src/settings/options.ts";
 export type { Ask } from "./src/platform/world.ts";
 export { parsePortalToken } from "./src/session/portal_token.ts";
 export { computeSecretHash } from "./src/provider/secret_hash.ts";

@@ -11,7 +11,7 @@ import { followWithin, isRedirect, MAX_REDIRECTS } from "./redirects.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import type { World } from "../platform/world.ts";
-import { endpointText } from "../provider/provider_settings.ts";
+import { endpointText } from "../provider/endpoint.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";

@@ -6,7 +6,8 @@
 import { fixText } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
 import { inKernel } from "../errors/kernel.ts";
-import { endpointText, settingsFault } from "../provider/provider_settings.ts";
+import { endpointText } from "../provider/endpoint.ts";
+import { settingsFault } from "../provider/provider_settings.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";

@@ -1,6 +1,6 @@
 import { durationText } from "../errors/amounts.ts";
 import { AuthError } from "../errors/errors.ts";
-import { checkProviderSettings } from "../provider/provider_settings.ts";
+import { resolveProvider } from "../provider/provider_settings.ts";
 import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
@@ -64,9 +64,9 @@ async function refreshOnce(
   tokens: RenewableTokens,
   signal: AbortSignal | undefined,
 ): Promise<TriedRefresh> {
-  const provider = await checkProviderSettings("refresh the session", options, settings);
-  const { deliveryError, requestRefresh } = await import("../provider/token_request.ts");
-  const { delivery, tokens: refreshed } = await requestRefresh(
+  const provider = await resolveProvider("refresh the session", options, settings);
+  const { refusalError, requestRefresh } = await import("../provider/token_request.ts");
+  const result = await requestRefresh(
     provider,
     tokens,
     settings.text("username"),
@@ -74,8 +74,10 @@ async function refreshOnce(
     provider.timeoutMs,
     { signal },
   );
-  if (refreshed) return { finding: ok("the provider refreshes this login"), refreshed };
-  const error = deliveryError("refresh", delivery, world.now());
+  if (result.tokens) {
+    return { finding: ok("the provider refreshes this login"), refreshed: result.tokens };
+  }
+  const error = refusalError("refresh", result);
   if (error.code !== "REFRESH_REJECTED") return { finding: failed(error) };
   // The refresh token is new, so another login does not help.
   const fix = "no later login can be refreshed either: ask the support channel of your " +

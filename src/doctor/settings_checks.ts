@@ -1,5 +1,5 @@
 import type { Advice } from "../errors/advice.ts";
-import { dialectOf, isAwsHost } from "../provider/provider_settings.ts";
+import { dialectOf, isAwsHost } from "../provider/endpoint.ts";
 import { computeSecretHash } from "../provider/secret_hash.ts";
 import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import type { Checks } from "./facts.ts";

@@ -1,51 +1,56 @@
-import { type AskedChallenge, needsKey } from "./challenges.ts";
-import { request, secretHash } from "./initiate_auth.ts";
-import type { ProviderSettings } from "./protocol.ts";
-import { type Delivery, send, type Waiters } from "./send.ts";
-import { loginTokens, type TokenDelivery } from "./token_request.ts";
+import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
+import { request, secretHash } from "./requests.ts";
+import type { ProviderSettings, Refused } from "./protocol.ts";
+import { send, type SendOptions, type SendResult } from "./send.ts";
+import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** A shorter answer stands in harmless texts as well: it cannot be withheld from them. */
+/** Harmless texts contain shorter answers, too, so that those cannot be withheld. */
 const SHORTEST_HIDDEN = 4;
 
-/** What an answer to a challenge is sent with. */
+/** What each request of a further step is sent with. */
 export interface StepRequest {
   readonly provider: ProviderSettings;
   readonly world: World;
+  /** The newest `Session` of this login. */
   readonly session: Secret | undefined;
-  /** How long the provider may take. */
-  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** Asks for a key for an authenticator app. */
-export function requestKey(step: StepRequest, waiters: Waiters): Promise<Delivery> {
-  return sendStep(step, "AssociateSoftwareToken", {}, [], waiters);
-}
-
-/** Proves that the authenticator app has the key. */
-export function requestVerification(
+/** Requests what a step needs before it can be answered: a new key for an authenticator app. */
+export async function requestKey(
   step: StepRequest,
-  code: string,
-  waiters: Waiters,
-): Promise<Delivery> {
-  return sendStep(step, "VerifySoftwareToken", { UserCode: code }, [new Secret(code)], waiters);
+): Promise<SendResult & { readonly key: Secret | undefined }> {
+  const result = await sendStep(step, "AssociateSoftwareToken", {});
+  const { outcome } = result;
+  const code = outcome.kind === "done" ? outcome.fields.SecretCode : undefined;
+  const isKey = typeof code === "string" && /^[A-Z2-7]{8,}=*$/i.test(code);
+  return { ...result, key: isKey ? new Secret(code) : undefined };
 }
 
 /**
- * Answers a challenge.
+ * Answers a challenge. The code of a new authenticator app is verified first, and replaces the answer.
  *
  * @param username The name by which the provider knows the user.
- * @param answers By the names in the challenge's asks; those of a verified key are left out.
+ * @param answers By the names in the challenge's `asks`.
  */
 export async function requestAnswer(
   step: StepRequest,
   challenge: AskedChallenge,
   username: string,
   answers: Readonly<Record<string, string>>,
-  waiters: Waiters,
-): Promise<TokenDelivery> {
-  const { provider, world } = step;
+): Promise<TokenResult> {
+  const { provider, world, signal } = step;
+  let { session } = step;
+  let responses = answers;
+  if (needsKey(challenge)) {
+    const verified = await verifyCode(step, answers[APP_CODE] ?? "");
+    const { outcome } = verified;
+    if (outcome.kind !== "done") return { ...verified, tokens: undefined };
+    session = outcome.session ?? session;
+    responses = {};
+  }
   const hash = await secretHash(provider, username);
   const fields = {
     ClientId: provider.clientId,
@@ -53,26 +58,37 @@ export async function requestAnswer(
     ChallengeResponses: {
       USERNAME: username,
       ...(hash && { SECRET_HASH: hash.reveal() }),
-      ...(needsKey(challenge) ? {} : answers),
+      ...responses,
     },
   };
   const secrets = challenge.asks.filter(({ secret }) => secret)
-    .map(({ name }) => answers[name] ?? "")
+    .map(({ name }) => responses[name] ?? "")
     .filter((answer) => answer.length >= SHORTEST_HIDDEN)
     .map((answer) => new Secret(answer));
-  const hidden = [hash, ...secrets];
-  const delivery = await sendStep(step, "RespondToAuthChallenge", fields, hidden, waiters);
-  return await loginTokens(provider, delivery, world, waiters.signal);
+  const operation = "RespondToAuthChallenge";
+  const result = await sendStep({ ...step, session }, operation, fields, [hash, ...secrets]);
+  return await loginTokens(provider, result, world, signal);
+}
+
+/** Proves to the provider that the authenticator app has the new key. */
+async function verifyCode(step: StepRequest, code: string): Promise<SendResult> {
+  const fields = { UserCode: code };
+  const result = await sendStep(step, "VerifySoftwareToken", fields, [new Secret(code)]);
+  const { outcome } = result;
+  if (outcome.kind !== "done" || outcome.fields.Status === "SUCCESS") return result;
+  const { session } = outcome;
+  const seen = "it was not verified";
+  const refused: Refused = { kind: "refused", code: "CODE_REJECTED", seen, message: seen, session };
+  return { ...result, outcome: refused };
 }
 
 function sendStep(
-  { provider, world, session, deadlineMs }: StepRequest,
+  { provider, world, session, signal }: StepRequest,
   operation: string,
   fields: Readonly<Record<string, unknown>>,
-  secrets: readonly (Secret | undefined)[],
-  waiters: Waiters,
-): Promise<Delivery> {
+  secrets: readonly (Secret | undefined)[] = [],
+): Promise<SendResult> {
   const body = { ...fields, ...(session && { Session: session.reveal() }) };
   const sent = request(provider, "challenge", operation, body, [session, ...secrets]);
-  return send(sent, world, deadlineMs, waiters);
+  return send(sent, world, provider.timeoutMs, { signal });
 }

@@ -1,13 +1,12 @@
 /**
- * This folder speaks to the identity provider. It may import settings, http, runtime, errors and values.
- *
- * Here are the further steps of a login, one entry each: what its answer must have, or what to do
- * where it cannot be answered here.
+ * The further steps of a login, one entry each: what its answer must have, or what to do if it cannot
+ * be answered here. This folder speaks to the identity provider. It may import settings, platform and
+ * errors.
  */
-import { PASSWORD_FLOW } from "./initiate_auth.ts";
+import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/advice.ts";
+import type { Advice } from "../errors/advice.ts";
 import { closest } from "../errors/closest.ts";
 import { shortened } from "../errors/lines.ts";
 
@@ -28,34 +27,34 @@ export interface AskedChallenge {
   readonly asks: readonly ChallengeAsk[];
 }
 
-/** A further step, as this module knows it. */
-interface Step {
-  /** What an answer must have; nothing: it cannot be answered here. */
+/** A kind of further step. */
+interface StepKind {
+  /** What an answer must have; empty: it cannot be answered here. */
   asks?(issued: IssuedChallenge, username: string): readonly ChallengeAsk[];
-  /** Why it cannot be answered here, and what the support channel can do about that. */
+  /** Why it cannot be answered here, and what the support channel could change. */
   readonly elsewhere?: { readonly reason: string; readonly ticket?: string };
-  /** A key for an authenticator app is made first, and proved before the answer. */
+  /** A key for an authenticator app is requested first, and a code of it verified before the answer. */
   readonly needsKey?: true;
-  /** The password that began this login is not the account's any more when it ends. */
+  /** The account has another password afterwards. */
   readonly replacesPassword?: true;
-  /** Its parameters. Their names are shown even if a password contains one of their words. */
+  /** Its parameters. Their names are shown even if a password contains them. */
   readonly parameters?: readonly string[];
 }
 
-/** A person reads no longer question. */
+/** Longest question shown to a person, in characters. */
 const MAX_QUESTION_LENGTH = 1_000;
-const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
+export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 const SENT_TO = ["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION"];
 
-const REMEMBERED_DEVICE: Step = {
+const REMEMBERED_DEVICE: StepKind = {
   elsewhere: {
     reason: "it needs SRP with a remembered device, which this module does not speak",
     ticket: "to switch off remembered devices for the user pool",
   },
 };
 
-/** The further steps by the provider's names. A new one is an entry here. */
-const STEPS: Readonly<Record<string, Step>> = {
+/** The further steps by the provider's names. */
+const STEPS: Readonly<Record<string, StepKind>> = {
   NEW_PASSWORD_REQUIRED: {
     parameters: ["requiredAttributes", "userAttributes"],
     replacesPassword: true,
@@ -69,7 +68,7 @@ const STEPS: Readonly<Record<string, Step>> = {
           const what = each.replaceAll("_", " ");
           return {
             name: `userAttributes.${each}`,
-            prompt: `${what} of ${username}, which the provider wants to know:`,
+            prompt: `${what} of ${username}, which the provider requires:`,
             secret: false,
           };
         }),
@@ -121,7 +120,7 @@ const STEPS: Readonly<Record<string, Step>> = {
         .map(([name, value]) => `${name}: ${value}`).join(", ");
       const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
       const prompt = `Answer to the provider's question${question}:`;
-      // Whether it is a secret only the provider knows.
+      // Only the provider knows whether it is a secret.
       return [{ name: "ANSWER", prompt, secret: true }];
     },
   },
@@ -161,26 +160,26 @@ export function isQuotableStepWord(word: string): boolean {
   return QUOTABLE.has(word);
 }
 
-function stepOf(name: string): Step {
+function kindOf(name: string): StepKind {
   return Object.hasOwn(STEPS, name) ? STEPS[name] ?? {} : {};
 }
 
 /**
- * What an answer to this challenge must have; nothing: it cannot be answered here.
+ * What an answer to this challenge must have; empty: it cannot be answered here.
  *
  * @param username The name that the user logs in with.
  */
 export function asksOf(issued: IssuedChallenge, username: string): readonly ChallengeAsk[] {
-  return stepOf(issued.name).asks?.(issued, username) ?? [];
+  return kindOf(issued.name).asks?.(issued, username) ?? [];
 }
 
 /** Why a step cannot be answered here, and what to do about it. */
-export function elsewhere(name: string): { readonly reason: string; readonly fix: Fix } {
-  const { reason, ticket } = stepOf(name).elsewhere ??
+export function elsewhere(name: string): Advice {
+  const { reason, ticket } = kindOf(name).elsewhere ??
     { reason: "this module does not know that step" };
   const support = ticket ? `ask the support channel of your subscription ${ticket}, or ` : "";
   return {
-    reason,
+    problem: reason,
     fix: [
       `${support}log in to the portal, choose Copy Token and run `,
       { call: "login", options: { strategy: "portal" } },
@@ -188,17 +187,15 @@ export function elsewhere(name: string): { readonly reason: string; readonly fix
   };
 }
 
-/** Whether the step needs a key for an authenticator app first. */
 export function needsKey({ name, asks }: AskedChallenge): boolean {
-  return stepOf(name).needsKey === true && asks.length > 0;
+  return kindOf(name).needsKey === true && asks.length > 0;
 }
 
-/** Whether the password that began this login is not the account's any more when it ends. */
 export function replacesPassword({ name }: IssuedChallenge): boolean {
-  return stepOf(name).replacesPassword === true;
+  return kindOf(name).replacesPassword === true;
 }
 
-/** What to do about a code that is used up: an app shows another one by itself. */
+/** What to do about a code that is used up. */
 export function afterUsedCode({ asks }: AskedChallenge): string {
   return asks.some(({ name }) => name === APP_CODE)
     ? "wait for the next one"
@@ -229,8 +226,8 @@ function listIn(text: string | undefined): string[] {
 /**
  * The answers, tidied.
  *
- * @param takes How a message about them begins, such as "respond() takes".
- * @throws {TypeError} If they are not those that are asked for.
+ * @param takes The beginning of a message about them, such as "respond() takes".
+ * @throws {TypeError} If they do not match what the step asks for.
  */
 export function checkAnswers(
   given: unknown,
@@ -239,7 +236,7 @@ export function checkAnswers(
 ): Readonly<Record<string, string>> {
   const wanted = asks.map(({ name }) => name);
   const rule = `${takes} { ${wanted.join(", ")} }`;
-  if (typeof given !== "object" || given === null) throw typeError(`${rule}, each a text`);
+  if (typeof given !== "object" || given === null) throw typeError(`${rule}, each a string`);
   const answers = given as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(answers).filter((each) => !wanted.includes(each))) {
     const meant = closest(name, wanted);
@@ -248,7 +245,7 @@ export function checkAnswers(
   return Object.fromEntries(asks.map(({ name, choices }) => {
     const answer = answers[name];
     if (typeof answer !== "string" || answer.trim() === "") {
-      throw typeError(`${rule}; ${name} is missing or is no text`);
+      throw typeError(`${rule}; ${name} is missing or not a string`);
     }
     if (choices && !choices.includes(answer)) {
       throw typeError(`${rule}; ${name} must be one of ${choices.join(", ")}`);
@@ -257,7 +254,7 @@ export function checkAnswers(
   }));
 }
 
-/** Codes are shown and copied with blanks; a password is taken as it is. */
+/** Codes are shown and copied with blanks; a password may contain some. */
 export function tidyAnswer(name: string, answer: string): string {
   return name.endsWith("_CODE") ? answer.replace(/\s+/g, "") : answer;
 }

@@ -1,6 +1,7 @@
 /**
- * Everything that comes from outside is checked here: settings before a request, and its answer.
- * Loaded before anything is sent, because the schema library may have to be fetched first.
+ * Checks everything that comes from outside: settings before a request, and its response. Each call
+ * creates only the schemas that it needs. Loaded before anything is sent, because the schema library
+ * may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
 import { isQuotableStepWord } from "./challenges.ts";
@@ -8,8 +9,8 @@ import type {
   IssuedChallenge,
   IssuedTokens,
   Outcome,
-  ProviderAnswer,
   ProviderRequest,
+  ProviderResponse,
 } from "./protocol.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
@@ -22,12 +23,10 @@ import {
 } from "../settings/options.ts";
 
 const SCHEMAS: Schemas = {
-  _default: z._default,
   enum: z.enum,
   instanceof: z.instanceof,
   number: z.number,
   object: z.object,
-  optional: z.optional,
   pipe: z.pipe,
   refine: z.refine,
   regex: z.regex,
@@ -36,140 +35,112 @@ const SCHEMAS: Schemas = {
 };
 
 /**
- * Checks what a request needs, setting by setting, as their table says.
+ * Checks the settings that have a value, as their table says.
  *
- * @param valueOf What a setting came to: its text, or what was made of several.
- * @returns The checked values, or what is wrong, by the name of the setting.
+ * @param valueOf The text of a setting, or what was built from several; `undefined`: not set.
+ * @returns The checked values, and what is wrong with the others.
  */
-export function checkValues(
+export function checkSettings(
   valueOf: (name: SettingName) => unknown,
-): CheckedSettings | Map<SettingName, string> {
+): { readonly values: CheckedSettings; readonly problems: ReadonlyMap<SettingName, string> } {
   const values: Partial<Record<SettingName, unknown>> = {};
   const problems = new Map<SettingName, string>();
   for (const name of SETTING_NAMES) {
-    const schema = SETTINGS[name].check?.(SCHEMAS);
+    const value = valueOf(name);
+    const schema = value === undefined ? undefined : SETTINGS[name].check?.(SCHEMAS);
     if (schema === undefined) continue;
-    const checked = z.safeParse(schema, valueOf(name));
+    const checked = z.safeParse(schema, value);
     if (checked.success) values[name] = checked.data;
     else problems.set(name, checked.error.issues[0]?.message ?? "cannot be used");
   }
-  return problems.size > 0 ? problems : values as CheckedSettings;
+  return { values: values as CheckedSettings, problems };
 }
-
-/**
- * Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of
- * them.
- */
-const ATTRIBUTE =
-  /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
-
-const token = z.string("expected a string").check(
-  z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
-);
-/** Also what says no more than that something is done, if it says anything. */
-const anyObject = z.record(z.string(), z.unknown());
-const optional = <T extends z.ZodMiniType>(schema: T) => z.catch(z.nullish(schema), undefined);
-const seconds = z.pipe(
-  z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
-  z.number().check(z.positive(), z.maximum(1e9)),
-);
-const stepSession = optional(token);
-const authenticationResult = z.object({
-  AccessToken: token,
-  RefreshToken: z.nullish(token),
-  ExpiresIn: z.catch(z.optional(seconds), undefined),
-  NewDeviceMetadata: z.catch(
-    z.nullish(z.object({ DeviceKey: token, DeviceGroupKey: z.catch(z.string(), "") })),
-    undefined,
-  ),
-}, "expected an object");
-const answered = z.object({
-  AuthenticationResult: z.nullish(authenticationResult),
-  ChallengeName: z.nullish(z.string().check(z.minLength(1), z.maxLength(200))),
-  ChallengeParameters: optional(anyObject),
-  Session: stepSession,
-  SecretCode: optional(z.string().check(z.regex(/^[A-Z2-7]{8,}=*$/i))),
-  Status: optional(z.string()),
-});
-const refusedStep = z.object({ Session: stepSession });
 
 type Sent = Pick<ProviderRequest, "flow" | "secrets">;
 
 /**
- * Reads an answer of the token endpoint (section 2.2). Members that are not needed may be missing or
- * of another type, unknown ones are ignored. An answer that cannot be used becomes a refusal that says
- * why.
+ * Reads a response of the token endpoint (section 2.2). Optional members may be missing or of another
+ * type, unknown ones are ignored. A response that cannot be used becomes a refusal that says why.
  */
-export function readAnswer(sent: Sent, answer: ProviderAnswer): Outcome {
-  const json = parsed(answer.text);
-  if (answer.status < 200 || answer.status > 299) {
-    const { Session } = z.safeParse(refusedStep, json).data ?? {};
-    return { ...readRefusal(sent, answer, json), session: secretOf(Session) };
+export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
+  const json = parsed(response.text);
+  const fields = isObject(json) ? json : undefined;
+  const session = sessionIn(fields);
+  if (response.status < 200 || response.status > 299) {
+    return { ...readRefusal(sent, response, json), session };
   }
+  const done: Outcome = { kind: "done", fields: fields ?? {}, session };
   if (sent.flow === "device" || sent.flow === "sign-out") {
-    const isDone = answer.text.trim() === "" || z.safeParse(anyObject, json).success;
-    return isDone ? { kind: "done" } : readRefusal(sent, answer, json);
+    return fields || response.text.trim() === "" ? done : readRefusal(sent, response, json);
   }
-  const checked = z.safeParse(answered, json);
-  if (!checked.success) {
-    const [issue] = checked.error.issues;
-    const place = issue?.path.join(".");
-    return readRefusal(sent, answer, json, place ? `${place}: ${issue?.message}` : undefined);
+  const misfit = (error: z.core.$ZodError) => {
+    const [issue] = error.issues;
+    return readRefusal(sent, response, json, `${issue?.path.join(".")}: ${issue?.message}`);
+  };
+  if (fields?.AuthenticationResult) {
+    const { data, error } = z.safeParse(z.object({ AuthenticationResult: issuedTokens() }), fields);
+    return data ? { kind: "tokens", tokens: tokensIn(data.AuthenticationResult) } : misfit(error);
   }
-  const { AuthenticationResult, ChallengeName, SecretCode, Status } = checked.data;
-  const session = secretOf(checked.data.Session);
-  if (AuthenticationResult) return { kind: "tokens", tokens: tokensIn(AuthenticationResult) };
-  if (ChallengeName) {
-    const parameters = checked.data.ChallengeParameters ?? {};
-    return { ...challengeIn(sent, ChallengeName, parameters), session };
+  if (fields?.ChallengeName) {
+    const name = z.string().check(z.minLength(1), z.maxLength(200));
+    const { data, error } = z.safeParse(z.object({ ChallengeName: name }), fields);
+    if (!data) return misfit(error);
+    return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
   }
-  if (sent.flow === "challenge" && SecretCode) {
-    return { kind: "key", key: new Secret(SecretCode), session };
-  }
-  if (sent.flow === "challenge" && Status === "SUCCESS") return { kind: "verified", session };
-  if (sent.flow === "challenge" && Status === "ERROR") {
-    const message = "Status: ERROR";
-    return {
-      kind: "refused",
-      code: "CODE_REJECTED",
-      repeatable: false,
-      isFinal: false,
-      seen: message,
-      message,
-      status: answer.status,
-      session,
-    };
-  }
-  return readRefusal(sent, answer, json, "neither tokens nor a challenge");
+  // The operations that set up an authenticator app give neither.
+  if (fields && sent.flow === "challenge") return done;
+  return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
 }
 
-function secretOf(text: string | null | undefined): Secret | undefined {
-  return text ? new Secret(text) : undefined;
+function token() {
+  return z.string("expected a string").check(
+    z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
+  );
 }
 
-function tokensIn(result: z.output<typeof authenticationResult>): IssuedTokens {
-  const { AccessToken, RefreshToken, ExpiresIn, NewDeviceMetadata: device } = result;
+function issuedTokens() {
+  const tokens = { AccessToken: token(), RefreshToken: z.nullish(token()) };
+  return z.looseObject(tokens, "expected an object");
+}
+
+function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedTokens {
+  const { AccessToken, RefreshToken, ExpiresIn, NewDeviceMetadata } = result;
   return {
     accessToken: new Secret(AccessToken),
-    refreshToken: secretOf(RefreshToken),
-    expiresIn: ExpiresIn,
-    device: device
-      ? { key: new Secret(device.DeviceKey), groupKey: new Secret(device.DeviceGroupKey) }
-      : undefined,
+    refreshToken: RefreshToken ? new Secret(RefreshToken) : undefined,
+    expiresIn: secondsIn(ExpiresIn),
+    device: NewDeviceMetadata ? deviceIn(NewDeviceMetadata) : undefined,
   };
 }
 
-/**
- * No step has as many parameters. Those of a provider that sends more would make an error that nobody
- * can read.
- */
+/** A lifetime as a positive number or its digits; `undefined` for anything else. */
+function secondsIn(value: unknown): number | undefined {
+  const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof seconds === "number" && seconds > 0 && seconds <= 1e9 ? seconds : undefined;
+}
+
+function deviceIn(metadata: unknown): IssuedTokens["device"] {
+  const schema = z.object({ DeviceKey: token(), DeviceGroupKey: z.catch(z.string(), "") });
+  const { data } = z.safeParse(schema, metadata);
+  return data && { key: new Secret(data.DeviceKey), groupKey: new Secret(data.DeviceGroupKey) };
+}
+
+function sessionIn(fields: Readonly<Record<string, unknown>> | undefined): Secret | undefined {
+  const session = fields?.Session;
+  return typeof session === "string" && VISIBLE_ASCII.test(session)
+    ? new Secret(session)
+    : undefined;
+}
+
+/** No step has as many parameters. With more of them, an error could not be read. */
 const MAX_PARAMETERS = 30;
 
 function challengeIn(
   { secrets }: Sent,
   name: string,
-  parameters: Readonly<Record<string, unknown>>,
+  given: unknown,
 ): Omit<IssuedChallenge, "session"> {
+  const parameters = isObject(given) ? given : {};
   const quote = (text: string, length: number) => redact(text, secrets, length);
   const quoteName = (text: string) => isQuotableStepWord(text) ? text : quote(text, 100);
   const quoteValue = (value: unknown) =>
@@ -178,10 +149,10 @@ function challengeIn(
     quoteName(each),
     quoteValue(value),
   ]);
-  // What is computed from them is read as it was sent: a password may contain a part of it.
+  // These are read unredacted: a password may contain a part of them.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
-  const given = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
-  const attributes = z.safeParse(anyObject, given).data ?? {};
+  const listed = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
+  const attributes = isObject(listed) ? listed : {};
   return {
     kind: "challenge",
     name: quoteName(name),
@@ -194,8 +165,15 @@ function challengeIn(
 }
 
 /**
- * A parameter that is a list of known names only. Such a list is read and answered, so it stays whole;
- * each name is in it once. `undefined`: it is something else.
+ * Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of
+ * them.
+ */
+const ATTRIBUTE =
+  /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
+
+/**
+ * A parameter that is a list of known names only, each once. It is needed to answer the step, so it is
+ * not redacted. `undefined`: it is something else.
  */
 function knownList(value: unknown): string | undefined {
   const list = typeof value === "string" ? parsed(value) : undefined;
@@ -212,4 +190,8 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

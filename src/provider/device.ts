@@ -1,7 +1,7 @@
 import { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 import type { NewDevice, ProviderSettings } from "./protocol.ts";
-import { confirmDeviceRequest } from "./initiate_auth.ts";
+import { confirmDeviceRequest } from "./requests.ts";
 import { send } from "./send.ts";
 
 /** The 3072-bit prime of RFC 5054. */
@@ -19,10 +19,9 @@ const PRIME = BigInt(
 const GENERATOR = 2n;
 
 /**
- * Confirms the device that the provider made of a login. Its password is made up here and forgotten:
- * only a login by SRP would need it.
+ * Confirms the device that the provider created for a login, with a random password that is not kept,
+ * because only a login by SRP would need it.
  *
- * @param deadlineMs How long it may take.
  * @returns What was seen if it failed.
  */
 export async function confirmDevice(
@@ -30,17 +29,17 @@ export async function confirmDevice(
   accessToken: Secret,
   device: NewDevice,
   world: World,
-  deadlineMs: number,
+  limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
   const verifier = await deviceVerifier(device, password, newSalt());
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
-  const { outcome } = await send(request, world, deadlineMs, { signal, isOptional: true });
+  const { outcome } = await send(request, world, limitMs, { signal, isBestEffort: true });
   return outcome.kind === "refused" ? outcome.seen : undefined;
 }
 
-/** What a provider keeps in place of a device's password, both base64. */
+/** What a provider keeps instead of a device's password, both base64. */
 export interface DeviceVerifier {
   readonly verifier: string;
   readonly salt: string;
@@ -62,7 +61,7 @@ export async function deviceVerifier(
   return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
 }
 
-/** The same as bytes and as a signed number: it is not documented which of them the provider reads. */
+/** The same as bytes and as a signed number, because it is not documented which the provider reads. */
 function newSalt(): Uint8Array<ArrayBuffer> {
   const salt = crypto.getRandomValues(new Uint8Array(16));
   salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;
@@ -82,7 +81,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result;
 }
 
-/** A positive number as signed bytes: where its first bit is set, a zero byte comes before it. */
+/** A positive number as signed bytes: a zero byte comes first if the first bit is set. */
 function signedBytes(value: bigint): Uint8Array {
   const hex = value.toString(16);
   const whole = hex.length % 2 === 1 ? `0${hex}` : hex;

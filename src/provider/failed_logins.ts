@@ -1,56 +1,43 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
-import { durationText } from "../errors/amounts.ts";
 
-/** As users report it: the fifth failure locks a name for a second, each further one for twice as long. */
-const FREE_FAILURES = 5;
-/** The longest lock. So much time without a failure also ends the counting. */
+/** Users of the real service report that it locks a name at about the fifth failure. */
+const LOCKING_FAILURE = 5;
+/** The longest lock. A pause as long as this also ends the count. */
 const LONGEST_LOCK_MS = 900_000;
 
 /** Rejected passwords in a row, in this process, by provider, client and name. */
 const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
-/** What the rejected passwords for a name mean for the next try. */
+/** What earlier rejected passwords mean for the next attempt. */
 export interface Failures {
-  /** What the user should know before it, if anything. */
-  readonly advice: string | undefined;
+  /** What the user should know before it. */
+  readonly hints: readonly string[];
   /** Whether another wrong password would lock the name. */
   readonly nextLocks: boolean;
 }
 
 /**
- * Counts rejected passwords. No login is held back: the user knows what was corrected. Refusals for
- * another reason, and logins while the name is locked, do not count.
+ * Counts rejected passwords. Delays no login, because only the user knows what was corrected.
  *
  * @param at When the request was sent, by the monotonic clock, in milliseconds.
  */
 export function countFailures(
-  provider: ProviderSettings,
+  { url, clientId }: ProviderSettings,
   username: string,
   outcome: Outcome,
   at: number,
 ): Failures {
-  const key = JSON.stringify([provider.url, provider.clientId, username]);
+  const key = JSON.stringify([url, clientId, username]);
   if (outcome.kind !== "refused") {
     failures.delete(key);
-    return { advice: undefined, nextLocks: false };
+    return { hints: [], nextLocks: false };
   }
-  const rejected = outcome.code === "INVALID_CREDENTIALS";
-  const before = failures.get(key);
-  const known = before && at - before.last < LONGEST_LOCK_MS ? before.count : 0;
-  const count = rejected ? known + 1 : known;
-  if (rejected) failures.set(key, { count, last: at });
-  const matters = count >= 2 && (rejected || outcome.code === "LOCKED_OUT");
-  return {
-    advice: matters ? adviceFor(count) : undefined,
-    nextLocks: count >= FREE_FAILURES - 1,
-  };
-}
-
-function adviceFor(count: number): string {
-  const advice = `${count} passwords in a row were rejected for this name`;
-  if (count < FREE_FAILURES) return `${advice}, and after about ${FREE_FAILURES} it is locked`;
-  const lock = Math.min(1_000 * 2 ** (count - FREE_FAILURES), LONGEST_LOCK_MS);
-  return `${advice}, so it is locked for about ${
-    durationText(lock)
-  }: wait that long before the next`;
+  const { count: before = 0, last = at } = failures.get(key) ?? {};
+  const isRejected = outcome.code === "INVALID_CREDENTIALS";
+  const count = (at - last < LONGEST_LOCK_MS ? before : 0) + (isRejected ? 1 : 0);
+  if (isRejected) failures.set(key, { count, last: at });
+  const isShown = count >= 2 && (isRejected || outcome.code === "LOCKED_OUT");
+  const hint = `${count} passwords in a row were rejected for this name; after about ` +
+    `${LOCKING_FAILURE} the provider locks it, each time for longer`;
+  return { hints: isShown ? [hint] : [], nextLocks: count >= LOCKING_FAILURE - 1 };
 }

@@ -1,17 +1,20 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
-import type { Fix } from "../errors/advice.ts";
-import type { CheckedSettings, ProviderWords } from "../settings/options.ts";
+import type { Advice } from "../errors/advice.ts";
+import type { ProviderDialect } from "../settings/options.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** What a request to the identity provider needs, checked. */
-export interface ProviderSettings
-  extends Omit<CheckedSettings, "authUrl" | "provider" | "portalUrl"> {
+export interface ProviderSettings {
   /** The token endpoint (section 4.1). */
   readonly url: URL;
-  readonly dialect: ProviderWords;
+  readonly dialect: ProviderDialect;
+  readonly clientId: string;
   /** Absent for a public client: no SECRET_HASH. */
   readonly clientSecret: Secret | undefined;
-  /** The command that gives a script its permissions, for the message of one that is missing. */
+  readonly userPoolId: string;
+  readonly refreshSecretHash: "auto" | "send" | "omit";
+  readonly timeoutMs: number;
+  /** The command that grants a script its permissions, for the message about a missing one. */
   command(): string;
 }
 
@@ -22,84 +25,81 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
-  /** The command that gives a script its permissions, for the message of one that is missing. */
+  /** See {@linkcode ProviderSettings.command}. */
   command(): string;
   /** What must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }
 
-/** What the provider answered, read to its end. */
-export interface ProviderAnswer {
+/** A response of the provider, read to its end. */
+export interface ProviderResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** Tokens as an answer holds them (section 2.2). */
+/** Tokens as a response contains them (section 2.2). */
 export interface IssuedTokens {
   readonly accessToken: Secret;
   /** Absent if the old one stays valid. */
   readonly refreshToken: Secret | undefined;
-  /** Lifetime of the access token in seconds, if the answer has one. */
+  /** Lifetime of the access token in seconds, if the response has one. */
   readonly expiresIn: number | undefined;
-  /** The device that the provider made of this login. */
+  /** The device that the provider created for this login. */
   readonly device: NewDevice | undefined;
 }
 
-/** A device that waits to be confirmed. */
+/** A device that has to be confirmed. */
 export interface NewDevice {
   readonly key: Secret;
   readonly groupKey: Secret;
 }
 
-/** What an answer means. */
+/** What a response means. */
 export type Outcome =
   | { readonly kind: "tokens"; readonly tokens: IssuedTokens }
   | IssuedChallenge
-  | { readonly kind: "key"; readonly key: Secret; readonly session: Secret | undefined }
-  | { readonly kind: "verified"; readonly session: Secret | undefined }
-  /** The provider did it, and gave nothing back. */
-  | { readonly kind: "done" }
+  | Done
   | Refused;
 
-/** A further step that the provider wants before it issues tokens. */
-export interface IssuedChallenge {
-  readonly kind: "challenge";
-  readonly name: string;
-  /** Fit to be shown. */
-  readonly parameters: Readonly<Record<string, string>>;
-  /** The user's attributes that have a value, by name. */
-  readonly attributes: readonly string[];
-  /** The name by which the provider knows the user, if it says so. */
-  readonly username: string | undefined;
-  /** What the answer must carry; good for one answer, and for minutes. */
+/** Success without tokens. */
+export interface Done {
+  readonly kind: "done";
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The next request of this login must carry it. */
   readonly session: Secret | undefined;
 }
 
-/** What a refusal means, for people. */
-export interface Meaning {
-  readonly problem: string;
-  /** How the sentence goes on after what was seen. */
-  readonly detail?: string;
-  readonly fix: Fix;
+/** A further step that the provider requires before it issues tokens. */
+export interface IssuedChallenge {
+  readonly kind: "challenge";
+  readonly name: string;
+  /** Without secrets. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Names of the user's attributes that have a value. */
+  readonly attributes: readonly string[];
+  /** The provider's own name for the user, if the response has one. */
+  readonly username: string | undefined;
+  /** The answer must carry it; valid for one answer, and for minutes. */
+  readonly session: Secret | undefined;
 }
 
-/** The codes of what can be refused. */
+/** The codes of a refusal. */
 export type RefusalCode = ProviderErrorCode | ChallengeErrorCode | "REFRESH_REJECTED";
 
-/** A request that did not bring what it asks for. */
+/** A request that failed. */
 export interface Refused {
   readonly kind: "refused";
   readonly code: RefusalCode;
   /** Whether the same request may be sent again a little later. */
-  readonly repeatable: boolean;
+  readonly repeatable?: boolean;
   /** Whether the provider said that this refresh token will never work again. */
-  readonly isFinal: boolean;
-  /** What was seen or said; holds no secret. */
+  readonly isFinal?: boolean | undefined;
+  /** What was seen, without secrets. */
   readonly seen: string;
-  /** What this refusal means, where it is not what its code means elsewhere. */
-  readonly words?: Partial<Meaning> | undefined;
-  /** The error of the network, where there was no answer. */
+  /** What this refusal means, if its code alone does not say it well. */
+  readonly advice?: Partial<Advice> | undefined;
+  /** The network error, if there was no response. */
   readonly cause?: unknown;
   readonly status?: number;
   readonly providerCode?: string | undefined;
@@ -107,7 +107,7 @@ export interface Refused {
   /** The provider's own message, if it can be shown. */
   readonly message?: string | undefined;
   /** Whether the code was right but is used up: only the next one helps. */
-  readonly codeAlreadyUsed?: boolean;
-  /** What the next answer to the same step must carry, if the provider says so. */
+  readonly codeAlreadyUsed?: boolean | undefined;
+  /** The next answer to the same step must carry it, if the provider sent one. */
   readonly session?: Secret | undefined;
 }

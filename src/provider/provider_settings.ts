@@ -1,120 +1,59 @@
 import { ConfigError } from "../errors/errors.ts";
+import { type Advice, fixText } from "../errors/advice.ts";
 import {
-  type ProviderWords,
+  DEFAULT_TIMEOUT_MS,
   type SessionOptions,
   SETTING_NAMES,
   type SettingName,
   SETTINGS,
   VARIABLES,
 } from "../settings/options.ts";
+import { dialectOf, endpointText } from "./endpoint.ts";
 import type { ProviderSettings } from "./protocol.ts";
-import type { SettingOrigin, Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 
-/** The dialects of the two known deployments of the protocol (section 4.1). */
-const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderWords>> = {
-  vendor: {
-    targetHeader: "X-Vendor-Target",
-    service: "VendorIdentityProviderService",
-    contentType: "application/x-vendor-json-1.1",
-  },
-  aws: {
-    targetHeader: "X-Amz-Target",
-    service: "AWSCognitoIdentityProviderService",
-    contentType: "application/x-amz-json-1.1",
-    host: "cognito-idp",
-    domain: "amazonaws.com",
-  },
-};
-
-/** The dialect that is set, else the one that fits the host; `undefined` for an unknown name. */
-export function dialectOf(
-  options: SessionOptions,
-  settings: Settings,
-): ProviderWords | undefined {
-  if (typeof options.provider === "object") return options.provider;
-  const name = settings.text("provider");
-  if (name === "vendor" || name === "aws") return DIALECTS[name];
-  if (name !== undefined) return undefined;
-  const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
-    settings.text("providerDomain") ?? "";
-  return isAwsHost(host) ? DIALECTS.aws : DIALECTS.vendor;
-}
-
-/**
- * Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of
- * their own.
- */
-export function isAwsHost(host: string): boolean {
-  return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
-}
-
-/** The token endpoint as it is set, unchecked: to be shown and compared. */
-export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
-  const whole = settings.text("authUrl");
-  if (whole !== undefined) return whole;
-  const dialect = dialectOf(options, settings);
-  const host = settings.text("providerHost") ?? dialect?.host;
-  const region = settings.text("region");
-  const inChina = dialect === DIALECTS.aws && region?.startsWith("cn-");
-  const domain = settings.text("providerDomain") ??
-    (inChina ? "amazonaws.com.cn" : dialect?.domain);
-  return host && region && domain ? `https://${host}.${region}.${domain}` : undefined;
-}
-
-/** What is wrong with one setting. */
-export interface SettingProblem {
-  readonly name: SettingName;
-  /** Where its value came from; `undefined`: it is not set. */
-  readonly origin: SettingOrigin | undefined;
-  /** Such as "must be visible ASCII without spaces". */
-  readonly problem: string;
-}
-
 /** Why no request to the provider can be made with these settings. */
-export interface SettingsFault {
+export interface SettingsFault extends Advice {
   readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PERMISSION" | "PACKAGE_UNAVAILABLE";
-  /** The settings that are missing or wrong, in the order in which they are told. */
-  readonly settings: readonly SettingProblem[];
-  /** All of it as one text, without what was tried. */
-  readonly problem: string;
-  /** What to do. */
   readonly fix: string;
+  /** The settings that are missing or wrong. */
+  readonly settings: readonly SettingName[];
 }
 
 /**
- * Checks the settings that a request to the provider needs.
+ * Builds what a request to the provider needs from the settings, and checks it.
  *
  * @param doing What was tried, for the message, such as "log in".
- * @param alsoMissing Further settings that are needed and not set.
+ * @param needsCredentials Whether user name and password must be set, too.
  * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with
  *   everything that is wrong, `PERMISSION`, `PACKAGE_UNAVAILABLE`.
  */
-export async function checkProviderSettings(
+export async function resolveProvider(
   doing: string,
   options: SessionOptions,
   settings: Settings,
-  alsoMissing: readonly SettingName[] = [],
+  needsCredentials = false,
 ): Promise<ProviderSettings> {
-  const checked = await check(options, settings, alsoMissing);
-  if ("fault" in checked) throw errorOf(doing, checked.fault);
-  return checked;
+  const resolved = await resolve(options, settings, needsCredentials);
+  if ("fault" in resolved) throw errorOf(doing, resolved.fault);
+  return resolved;
 }
 
-/** What keeps these settings from being used for a request to the provider; `undefined`: nothing. */
+/** Why these settings cannot be used for a request to the provider; `undefined` if they can. */
 export async function settingsFault(
   options: SessionOptions,
   settings: Settings,
 ): Promise<SettingsFault | undefined> {
-  const checked = await check(options, settings, []);
-  return "fault" in checked ? checked.fault : undefined;
+  const resolved = await resolve(options, settings, false);
+  return "fault" in resolved ? resolved.fault : undefined;
 }
 
-async function check(
+async function resolve(
   options: SessionOptions,
   settings: Settings,
-  alsoMissing: readonly SettingName[],
+  needsCredentials: boolean,
 ): Promise<ProviderSettings | { readonly fault: SettingsFault }> {
   const endpoint = endpointText(options, settings);
   const command = () => scriptCommand(settings, endpoint);
@@ -122,25 +61,38 @@ async function check(
   for (const name of SETTING_NAMES) {
     if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
   }
-  missing.push(...alsoMissing);
+  if (needsCredentials) missing.push(...missingCredentials(settings));
   if (missing.length > 0) return { fault: await missingSettings(missing, settings, command) };
 
   const checks = await importChecks();
   if (checks === undefined) return { fault: PACKAGE_UNAVAILABLE };
-  const checked = checks.checkValues((name) => {
+  const dialect = dialectOf(options, settings);
+  const { values, problems } = checks.checkSettings((name) => {
     if (name === "authUrl") return endpoint;
-    if (name === "provider") return dialectOf(options, settings);
-    return settings.text(name);
+    if (name !== "provider") return settings.text(name);
+    if (typeof options.provider === "object") return options.provider;
+    // The built-in dialects need no check.
+    return dialect === undefined ? settings.text(name) : undefined;
   });
-  if (checked instanceof Map) return { fault: invalidSettings(checked, settings) };
-  const { authUrl, provider, portalUrl: _, ...rest } = checked;
-  const clientSecret = settings.text("clientSecret") ? settings.secret("clientSecret") : undefined;
-  return { ...rest, url: authUrl, dialect: provider, clientSecret, command };
+  if (problems.size > 0 || dialect === undefined) {
+    return { fault: invalidSettings(problems, settings) };
+  }
+  const { authUrl, clientId, userPoolId, refreshSecretHash, timeoutMs } = values;
+  return {
+    url: authUrl,
+    dialect,
+    clientId,
+    clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,
+    userPoolId,
+    refreshSecretHash: refreshSecretHash ?? "auto",
+    timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    command,
+  };
 }
 
 /**
- * Loads the checks, always before anything is sent: if their package cannot be fetched, a request
- * must not be lost or repeated for it.
+ * Loads the checks, always before anything is sent: a request must not be lost or repeated because
+ * their package cannot be fetched.
  *
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be fetched.
  */
@@ -161,7 +113,7 @@ async function importChecks(): Promise<Checks | undefined> {
   }
 }
 
-/** The runtime's error is not repeated: the registry's address may hold a password. */
+/** The runtime's error is not repeated: the registry's address may contain a password. */
 const PACKAGE_UNAVAILABLE: SettingsFault = {
   code: "PACKAGE_UNAVAILABLE",
   settings: [],
@@ -174,17 +126,22 @@ function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigEr
   return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
 }
 
+/** If the environment has half of the pair, only the other half is missing. */
+function missingCredentials(settings: Settings): SettingName[] {
+  const missing = (["username", "password"] as const).filter((name) => !settings.text(name));
+  return missing.length < 2 ? missing : missing.filter((name) => name !== settings.unusedHalf);
+}
+
 async function missingSettings(
   missing: readonly SettingName[],
   settings: Settings,
   command: () => string,
 ): Promise<SettingsFault> {
   const { problem: unreadable } = settings.file;
-  const problems = missing.map((name) => ({ name, origin: undefined, problem: "is missing" }));
   if (unreadable?.code === "PERMISSION") {
     return {
       code: "PERMISSION",
-      settings: problems,
+      settings: missing,
       problem: `the permission to read ${settings.envFile} is missing`,
       fix: `run: ${command()}`,
     };
@@ -195,19 +152,16 @@ async function missingSettings(
       ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"
       : VARIABLES[name]
   );
-  const told = [`missing ${names.join(", ")}`];
+  const problems = [`missing ${names.join(", ")}`];
   const steps: string[] = [];
   if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
     steps.push("the environment could not be read, for that run with --allow-env");
   }
-  if (unreadable) {
-    told.push(unreadable.problem);
-    if (unreadable.fix !== "") steps.push(unreadable.fix);
-  }
   const { suggestionsFor } = await import("../settings/suggestions.ts");
-  for (const { problem, fix } of suggestionsFor(settings, missing)) {
-    told.push(problem);
-    steps.push(fix);
+  const suggestions: Advice[] = suggestionsFor(settings, missing);
+  for (const { problem, fix } of unreadable ? [unreadable, ...suggestions] : suggestions) {
+    problems.push(problem);
+    if (fix) steps.push(fixText(fix));
   }
   // User name and password are the user's own.
   const bySupport = missing.some((name) => name !== "username" && name !== "password");
@@ -221,8 +175,8 @@ async function missingSettings(
   steps.push(`set ${them} ${place}in the environment or as ${options}${ticket}`);
   return {
     code: "MISSING_SETTINGS",
-    settings: problems,
-    problem: told.join("; "),
+    settings: missing,
+    problem: problems.join("; "),
     fix: steps.join("; "),
   };
 }
@@ -231,19 +185,15 @@ function invalidSettings(
   problems: ReadonlyMap<SettingName, string>,
   settings: Settings,
 ): SettingsFault {
-  const wrong = [...problems].map(([name, problem]) => ({
-    name,
-    origin: settings.origin(name),
-    problem,
-  }));
-  const told = wrong.map(({ name, origin, problem }) => {
+  const sentences = [...problems].map(([name, problem]) => {
+    const origin = settings.origin(name);
     const from = origin === undefined ? "" : ` (from the ${origin === "file" ? ".env" : origin})`;
     return `${VARIABLES[name]}${from} ${problem}`;
   });
   return {
     code: "INVALID_SETTING",
-    settings: wrong,
-    problem: told.join("; "),
+    settings: [...problems.keys()],
+    problem: sentences.join("; "),
     fix: "correct it and try again",
   };
 }

@@ -1,33 +1,38 @@
 import { isTransient } from "../errors/errors.ts";
-import type { ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
+import type { ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
 import { isQuotableName, isQuotableSentence, refusalFor } from "./refusals.ts";
 import { redact } from "../platform/secret.ts";
 
 /**
- * What an answer without tokens means. Names and messages are read in every form in which such
- * services send them.
+ * What a response without tokens means. Reads names and messages in every form in which such services
+ * send them.
  *
- * @param problem What is wrong with an answer whose status says success.
+ * @param problem What is wrong with a response whose status is a success.
  */
 export function readRefusal(
   sent: Pick<ProviderRequest, "flow" | "secrets">,
-  answer: ProviderAnswer,
+  response: ProviderResponse,
   json: unknown,
   problem?: string,
 ): Refused {
-  const { status, headers } = answer;
+  const { status, headers } = response;
   const quote = (text: string, length?: number) => redact(text, sent.secrets, length);
-  const { name, message } = errorOf(answer, json);
-  const row = refusalFor(sent.flow, answer, name, message);
+  const { name, message } = errorIn(response, json);
+  const { code, repeatable = isTransient(code), isFinal, codeAlreadyUsed, advice } = refusalFor(
+    sent.flow,
+    response,
+    name,
+    message,
+  );
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id");
   const refused: Refused = {
     kind: "refused",
-    code: row.code,
-    repeatable: row.repeatable ?? isTransient(row.code),
-    isFinal: row.isFinal === true,
-    codeAlreadyUsed: row.codeAlreadyUsed === true,
-    words: row.words,
-    seen: `status ${status}, ${problem === undefined ? describe(answer, json) : quote(problem)}`,
+    code,
+    repeatable,
+    isFinal,
+    codeAlreadyUsed,
+    advice,
+    seen: `status ${status}, ${problem === undefined ? describe(response, json) : quote(problem)}`,
     status,
     requestId: requestId === null ? undefined : quote(requestId, 80),
   };
@@ -40,23 +45,23 @@ export function readRefusal(
 }
 
 /** Name and message of an error, from the body's `__type` or `code`, the header, or plain text. */
-function errorOf(answer: ProviderAnswer, json: unknown): { name: string; message: string } {
+function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
   const body = typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
-  const text = (...values: unknown[]) => values.find((v) => typeof v === "string" && v !== "");
-  const message = String(text(body.message, body.Message, body.error_description) ?? "");
-  const named = text(body.__type, body.code, body.Code, answer.headers.get("x-amzn-errortype")) ??
-    (json === undefined ? /^\s*([\w.#]+Exception)\b/.exec(answer.text)?.[1] : undefined) ?? "";
+  const first = (...values: unknown[]) => values.find((v) => typeof v === "string" && v !== "");
+  const message = String(first(body.message, body.Message, body.error_description) ?? "");
+  const { text, headers } = response;
+  const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype")) ??
+    (json === undefined ? /^\s*([\w.#]+Exception)\b/.exec(text)?.[1] : undefined) ?? "";
   // "com.example#Name" and "Name:http://…" both name Name.
   const name = String(named).split("#").at(-1)?.split(":")[0]?.trim() ?? "";
   const plain = json === undefined && name !== ""
-    ? answer.text.slice(answer.text.indexOf(name) + name.length).replace(/^[:\s]+/, "")
+    ? text.slice(text.indexOf(name) + name.length).replace(/^[:\s]+/, "")
     : "";
   return { name, message: message || (plain.startsWith("<") ? "" : plain) };
 }
 
-/** What kind of body it is. It is not quoted: it may repeat what was sent. */
-function describe(answer: ProviderAnswer, json: unknown): string {
-  const { status, text } = answer;
+/** The kind of a body. The body itself is not quoted, because it may repeat what was sent. */
+function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
   if (text.trim() === "") return "an empty body";
   if (/^\s*</.test(text)) return `an HTML or XML page of ${text.length} characters`;

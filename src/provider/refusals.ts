@@ -1,27 +1,27 @@
 import type { ProviderErrorCode } from "../errors/errors.ts";
-import type { Call, Fix } from "../errors/advice.ts";
-import type { Meaning, ProviderAnswer, ProviderRequest, RefusalCode } from "./protocol.ts";
+import type { Advice, Call, Fix } from "../errors/advice.ts";
+import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.ts";
 
 /**
- * What the provider refuses, and what that means. A new refusal is one row of {@linkcode REFUSALS}:
- * its code, its words, which of its text may be quoted, and whether it may pass all follow from there.
- * The API document shows no errors (section 7): names and messages are those of the real service.
+ * A refusal of the provider and what it means. To add one, add a row to {@linkcode REFUSALS}: it
+ * decides the code, the advice, the text that may be quoted, and whether to try again. The API document
+ * shows no errors (section 7): names and messages are those of the real service.
  */
 export interface Refusal {
-  /** Names of the error. Default: any name. */
+  /** Names of the error. Default: any. */
   readonly names?: readonly (string | RegExp)[];
-  /** What its message says. Default: anything. */
+  /** What its message contains. Default: anything. */
   readonly says?: RegExp;
-  /** The lowest and the highest HTTP status, whatever name and message are. */
+  /** The lowest and the highest HTTP status, regardless of name and message. */
   readonly status?: readonly [from: number, to: number];
-  /** A header of the answer, whatever its status, name and message are. */
+  /** A header of the response, regardless of status, name and message. */
   readonly header?: string;
-  /** What the request was for. Default: anything. */
+  /** Purposes of the request. Default: any. */
   readonly flows?: readonly ProviderRequest["flow"][];
   readonly code: RefusalCode;
-  /** What it means and what to do, where {@linkcode MEANINGS} does not say it well. */
-  readonly words?: Partial<Meaning>;
-  /** Whether the same request may be sent again a little later. Default: as `mayPass` of the code. */
+  /** Replaces the advice of the code in {@linkcode MEANINGS}. */
+  readonly advice?: Partial<Advice>;
+  /** Whether to repeat the request a little later. Default: `mayPass` of the code. */
   readonly repeatable?: boolean;
   /** The refresh token will never work again. */
   readonly isFinal?: true;
@@ -38,21 +38,21 @@ const LOGIN: Call = { call: "login" };
 const LOGIN_AGAIN: Call = { call: "login", options: { force: true } };
 const SUPPORT = "the support channel of your subscription";
 
-/** The names under which a password or a refresh token is refused. */
+/** Names of a rejected password or refresh token. */
 const NOT_ACCEPTED = [
   "NotAuthorizedException",
   "InvalidPasswordException",
   "UserNotFoundException",
 ];
 
-/** The names where a program of the platform, which checks each request, failed itself. */
+/** Names for a failure of the platform's own program that checks each request. */
 const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
-const RULE_FAILED: Partial<Meaning> = {
+const RULE_FAILED: Partial<Advice> = {
   problem: "a program of your platform that checks each request failed",
-  fix: `try again in a few minutes; if it stays, tell ${SUPPORT}`,
+  fix: `try again in a few minutes; if it keeps failing, tell ${SUPPORT}`,
 };
 
-/** What to do where no code comes. */
+/** What to do if no code arrives. */
 const WITHOUT_SENT_CODE: Fix = [
   "use a code of an authenticator app, or log in with the portal string: run ",
   { call: "login", options: { strategy: "portal" } },
@@ -63,11 +63,11 @@ const PASSWORD_POLICY =
   /^Password d(?:oes|id) not conform (?:to|with) (?:the )?(?:password )?policy(?:: Password (?:must have (?:uppercase|lowercase|numeric|symbol) characters|not long enough|has previously been used))?$/;
 
 /**
- * The first row that fits counts. So what the message decides stands before what the name alone
- * decides: one name stands for many causes.
+ * The first row that fits decides. Rows that look at the message come before those that look at the
+ * name alone, because one name stands for many causes.
  */
 export const REFUSALS: readonly Refusal[] = [
-  // A demand of the firewall that only a browser can meet, at any status.
+  // The firewall demands what only a browser can do, with any status.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
   { names: ["TooManyRequestsException"], code: "THROTTLED", quotable: ["Rate exceeded"] },
@@ -76,22 +76,22 @@ export const REFUSALS: readonly Refusal[] = [
     says: /daily e-?mail limit/i,
     code: "THROTTLED",
     repeatable: false,
-    words: {
+    advice: {
       problem: "the provider has sent as many e-mails with codes today as it may",
       fix: WITHOUT_SENT_CODE,
     },
   },
-  // A quota of hours or days: another try only uses up more of it.
+  // A quota of hours or days: another attempt only uses up more of it.
   { names: ["LimitExceededException"], code: "THROTTLED", repeatable: false },
   { names: [/^Throttling/], code: "THROTTLED" },
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // What its message says is the organisation's own.
+  // Its message is the organisation's own.
   {
     names: ["UserLambdaValidationException"],
     code: "REJECTED",
-    words: {
+    advice: {
       problem: "a rule of your platform, not your settings, refused the request",
       fix: `do what the rule asks for, or ask ${SUPPORT} about it`,
     },
@@ -103,7 +103,7 @@ export const REFUSALS: readonly Refusal[] = [
     quotable: ["Password attempts exceeded"],
   },
   {
-    // The last is what operations say that are sent the secret itself.
+    // The last is the message of operations that receive the secret itself.
     says: /secret_? ?hash|secret was not received|verify secret for client/i,
     code: "SECRET_HASH_REJECTED",
   },
@@ -117,16 +117,16 @@ export const REFUSALS: readonly Refusal[] = [
   {
     says: /user account has expired/i,
     code: "PASSWORD_RESET_REQUIRED",
-    words: {
+    advice: {
       problem: "the account has expired",
       fix: [`ask ${SUPPORT} for an administrator to reset it, then run `, LOGIN, " again"],
     },
     quotable: ["User account has expired, it must be reset by an administrator"],
   },
 
-  // A code that was sent with the answer is used up: a second try would be told another reason.
-  { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", words: RULE_FAILED },
-  { names: BROKEN_RULE, code: "REJECTED", words: RULE_FAILED, repeatable: true },
+  // The code in the answer is used up: another attempt would fail for another reason.
+  { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED },
+  { names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED, repeatable: true },
   {
     names: [
       "CodeDeliveryFailureException",
@@ -135,12 +135,12 @@ export const REFUSALS: readonly Refusal[] = [
       "InvalidEmailRoleAccessPolicyException",
     ],
     code: "REJECTED",
-    words: { problem: "the provider could not send the code", fix: WITHOUT_SENT_CODE },
+    advice: { problem: "the provider could not send the code", fix: WITHOUT_SENT_CODE },
   },
 
   {
     flows: ["challenge"],
-    // The second is what the real service says of a wrong code for a new authenticator app.
+    // The second is the real service's name for a wrong code of a new authenticator app.
     names: ["CodeMismatchException", "EnableSoftwareTokenMFAException"],
     code: "CODE_REJECTED",
   },
@@ -174,9 +174,9 @@ export const REFUSALS: readonly Refusal[] = [
     names: ["RefreshTokenReuseException"],
     code: "REFRESH_REJECTED",
     isFinal: true,
-    words: {
-      problem: "the refresh token was used before",
-      detail: ", and the one that replaced it is with another program or was lost on its way",
+    advice: {
+      problem: "the refresh token was used before, and the one that replaced it is with another " +
+        "program or was lost",
       fix: ["let all programs of this account use the same .env, and run ", LOGIN_AGAIN],
     },
   },
@@ -192,9 +192,9 @@ export const REFUSALS: readonly Refusal[] = [
     says: /\bdevice does not exist/i,
     code: "REFRESH_REJECTED",
     isFinal: true,
-    words: { problem: "the device of this login was removed at the provider" },
+    advice: { problem: "the device of this login was removed at the provider" },
   },
-  // Where refresh tokens rotate, this flow is off, and GetTokensFromRefreshToken takes its place.
+  // If refresh tokens rotate, this flow is off and GetTokensFromRefreshToken replaces it.
   { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
   { flows: ["refresh"], names: NOT_ACCEPTED, code: "REFRESH_REJECTED" },
 
@@ -202,25 +202,25 @@ export const REFUSALS: readonly Refusal[] = [
     flows: ["sign-out"],
     names: ["UnsupportedTokenTypeException"],
     code: "REJECTED",
-    words: { problem: "its refresh tokens cannot be revoked" },
+    advice: { problem: "its refresh tokens cannot be revoked" },
   },
   {
     flows: ["sign-out"],
     names: ["UnsupportedOperationException"],
     code: "REJECTED",
-    words: { problem: "revocation is switched off for the app client" },
+    advice: { problem: "revocation is switched off for the app client" },
   },
   {
     flows: ["sign-out"],
     names: ["UnauthorizedException"],
     code: "REJECTED",
-    words: { problem: "the refresh token does not belong to the app client" },
+    advice: { problem: "the refresh token does not belong to the app client" },
   },
   {
     flows: ["sign-out"],
     names: ["UnknownOperationException"],
     code: "REJECTED",
-    words: { problem: "it knows no such operation" },
+    advice: { problem: "it does not know this operation" },
   },
 
   {
@@ -240,12 +240,12 @@ export const REFUSALS: readonly Refusal[] = [
   { names: ["ForbiddenException"], code: "BLOCKED" },
 ];
 
-/** An error with a name that no row knows, and an answer that is no error of the provider. */
+/** An error whose name is in no row, and a response that is not an error of the provider. */
 const UNKNOWN: Refusal = { code: "REJECTED" };
 const NO_ERROR: Refusal = { code: "UNEXPECTED_RESPONSE" };
 
-/** What each code means, and what to do next. */
-export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", Meaning>> = {
+/** The advice for each code. */
+export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", Advice>> = {
   INVALID_CREDENTIALS: {
     problem: "the provider rejected the user name or the password",
     fix: ["check both, then run ", LOGIN, " again"],
@@ -255,17 +255,17 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
     fix: [
       "wait up to 15 minutes, then run ",
       LOGIN,
-      " again with the right password; trying before that is refused, too, but does not make the " +
-      "wait longer",
+      " again with the right password; attempts before that are refused, too, but do not extend " +
+      "the wait",
     ],
   },
   SECRET_HASH_REJECTED: {
-    problem: "the provider rejected SECRET_HASH, or wants one",
+    problem: "the provider rejected SECRET_HASH, or requires one",
     fix: "check APP_CLIENT_SECRET, which must not be empty for a client that has a secret, and " +
       `APP_CLIENT_ID; if both were right before, the secret was replaced: ask ${SUPPORT} for the new one`,
   },
   CLIENT_UNKNOWN: {
-    problem: "the provider knows no such app client",
+    problem: "the provider does not know this app client",
     fix: "check APP_CLIENT_ID and USER_POOL_ID, and that AUTH_URL is the one of your region",
   },
   FLOW_DISABLED: {
@@ -273,7 +273,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
     fix: `ask ${SUPPORT} to enable it, or log in with the portal string`,
   },
   PASSWORD_RESET_REQUIRED: {
-    problem: "the provider wants the password to be reset first",
+    problem: "the provider requires a password reset first",
     fix: [
       "reset it in the portal, or have an administrator reset it, then run ",
       LOGIN,
@@ -289,9 +289,10 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
     fix: ["follow the link or code in the invitation, then run ", LOGIN, " again"],
   },
   BLOCKED: {
-    problem: "a protection of the provider blocked the request, whatever the password is",
-    fix: `wait, or try from another network; if it stays, give the request id and the time to ` +
-      SUPPORT,
+    problem: "a protection of the provider blocked the request, regardless of the password",
+    fix:
+      `wait, or try from another network; if that does not help, report the request id and the ` +
+      `time to ${SUPPORT}`,
   },
   THROTTLED: {
     problem: "the provider is receiving too many requests",
@@ -299,18 +300,18 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
   },
   REJECTED: {
     problem: "the provider rejected the request",
-    fix: "compare the settings with your subscription's",
+    fix: "compare your settings with those of your subscription",
   },
   UNEXPECTED_RESPONSE: {
-    problem: "the answer is not one of the token endpoint",
-    fix: "check AUTH_URL, and whether a proxy or a login page stands in between",
+    problem: "the response did not come from the token endpoint",
+    fix: "check AUTH_URL, and whether a proxy or a login page is in between",
   },
   UNREACHABLE: {
     problem: "the provider cannot be reached",
     fix: "check AUTH_URL, the network and any proxy, then try again",
   },
   TIMEOUT: {
-    problem: "the provider did not answer in time",
+    problem: "the provider did not respond in time",
     fix: "try again, or raise AUTH_TIMEOUT_MS (timeoutMs)",
   },
   SERVER_ERROR: {
@@ -323,10 +324,10 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", M
   },
 };
 
-/** The row of an answer that brought nothing of what was asked for. */
+/** The row for a response that is not a success. */
 export function refusalFor(
   flow: ProviderRequest["flow"],
-  { status, headers }: Pick<ProviderAnswer, "status" | "headers">,
+  { status, headers }: Pick<ProviderResponse, "status" | "headers">,
   name: string,
   message: string,
 ): Refusal {
@@ -351,7 +352,7 @@ export function isQuotableName(name: string): boolean {
   return REFUSALS.some(({ names }) => names?.includes(name));
 }
 
-/** Whether a sentence of the provider is shown likewise. */
+/** Whether a sentence of the provider is shown even if a password contains it. */
 export function isQuotableSentence(sentence: string): boolean {
   return REFUSALS.some(({ quotable }) => quotable !== undefined && fitsAny(sentence, quotable));
 }

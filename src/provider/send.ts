@@ -1,38 +1,38 @@
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
+import { readUpTo } from "../platform/body.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
-import type { Outcome, ProviderAnswer, ProviderRequest, Refused } from "./protocol.ts";
+import type { Outcome, ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
 import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import { mayReach } from "../settings/permissions.ts";
-import { unlessAborted } from "../platform/abort.ts";
-import { Pauses } from "../platform/pauses.ts";
+import { onAbort, unlessAborted } from "../platform/abort.ts";
+import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
 
-/** The outcome of a request to the provider. */
-export interface Delivery {
+/** What a request to the provider came to. */
+export interface SendResult {
   readonly outcome: Outcome;
-  /** How many requests were sent. */
+  /** The number of requests sent. */
   readonly attempts: number;
   /** When the last request was sent, by the wall and the monotonic clock. */
   readonly sentAt: number;
   readonly sentAtMonotonic: number;
-  /** The provider's clock minus this machine's in milliseconds, if the answer had a date. */
-  readonly clockOffsetMs: number | undefined;
+  /** The provider's clock minus this machine's in milliseconds, if the response had a date. */
+  readonly clockOffsetMs?: number | undefined;
   /** Seconds to wait, if the provider asked for it. */
-  readonly retryAfterSeconds: number | undefined;
+  readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Those who wait for an answer of the provider. */
-export interface Waiters {
+export interface SendOptions {
   /** Ends the request early; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether any of them still waits. If not, nothing more is sent. Default: yes. */
+  /** Whether any caller still waits. If none does, nothing more is sent. Default: yes. */
   isWanted?(): boolean;
-  /** Whether they can do without an answer: then its Retry-After holds back no later call. Default: no. */
-  readonly isOptional?: boolean;
+  /** The caller can do without the result, so its Retry-After must not delay other calls. Default: no. */
+  readonly isBestEffort?: boolean;
 }
 
-/** What a request is for, in the words of messages. */
+/** The purpose of a request, in the words of messages. */
 export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
   login: "log in",
   challenge: "log in",
@@ -41,133 +41,117 @@ export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
   "sign-out": "tell the provider",
 };
 
-/** Whether a second try could count as a second password or code. */
+/** Whether a repeated request could count as another wrong password or code. */
 function mustNotRepeat({ flow }: ProviderRequest): boolean {
   return flow === "login" || flow === "challenge";
 }
 
 const MAX_ATTEMPTS = 4;
-/** The longest pause after the first attempt: a quota needs more time than a failure of the server. */
+/** Longest pause after the first attempt. A quota takes longer to pass than a server's failure. */
 const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
-/** A real answer is a few kilobytes. */
-const MAX_ANSWER_BYTES = 1_048_576;
+/** The response to a login has a few kilobytes. */
+const MAX_RESPONSE_BYTES = 1_048_576;
 /** A timer that is later than this belongs to a process that was stopped. */
 const STOPPED_MS = 1_000;
-/** Retry-After holds back later calls for at most this long. */
+/** Longest time for which a Retry-After delays later calls. */
 const MAX_HOLD_MS = 900_000;
 
-/** Until when to send nothing, by endpoint. One map for each clock, because their times do not compare. */
+/** When each endpoint takes requests again, for each monotonic clock: tests have their own. */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
- * Sends a request and reads its answer. After a transient failure it sends again, with jittered
- * backoff, inside the deadline and after Retry-After, also the Retry-After of an earlier call. A login
- * or an answer to a challenge is sent again only if it was certainly not checked. No redirect is followed.
+ * Sends a request and reads the response. Repeats it after a transient failure, with jittered backoff,
+ * within the time limit, and not before the end of a Retry-After, even that of an earlier call. A login
+ * or an answer to a challenge is repeated only if it was certainly not checked. Follows no redirect.
  *
- * @param deadlineMs How long all of it may take.
+ * @param limitMs Time limit for all attempts together.
  * @throws {ConfigError} `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent.
  */
 export async function send(
   request: ProviderRequest,
   world: World,
-  deadlineMs: number,
-  { signal, isWanted = () => true, isOptional = false }: Waiters,
-): Promise<Delivery> {
-  const { readAnswer } = await loadChecks(DOING[request.flow]);
+  limitMs: number,
+  { signal, isWanted = () => true, isBestEffort = false }: SendOptions,
+): Promise<SendResult> {
+  const { readResponse } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
-  const left = () => deadlineMs - (world.monotonic() - started);
-  // A login or a code without an answer may have been checked, so there is only one attempt. Other
-  // requests may be sent again. A refresh waits long first: where refresh tokens rotate, an answer that
-  // nobody reads is lost.
-  const attemptMs = mustNotRepeat(request) ? deadlineMs : Math.max(deadlineMs * 0.6, 1_000);
-  const clockHolds = holds.get(world.monotonic) ?? new Map<string, number>();
-  holds.set(world.monotonic, clockHolds);
-  const holdMs = (clockHolds.get(request.url.href) ?? -Infinity) - started;
-  if (deadlineMs <= 0) {
-    return unsent("TIMEOUT", "the time for it was over, so nothing was sent", world);
+  const leftMs = () => limitMs - (world.monotonic() - started);
+  // A refresh waits long for its first response: if refresh tokens rotate, one that is not read ends the
+  // session.
+  const attemptMs = mustNotRepeat(request) ? limitMs : Math.max(limitMs * 0.6, 1_000);
+  const hold = holds.get(world.monotonic) ?? new Map<string, number>();
+  holds.set(world.monotonic, hold);
+  const holdMs = (hold.get(request.url.href) ?? -Infinity) - started;
+  const unsent = (refused: Pick<Refused, "code" | "seen">): SendResult => ({
+    outcome: { kind: "refused", repeatable: true, ...refused },
+    attempts: 0,
+    sentAt: world.now(),
+    sentAtMonotonic: started,
+  });
+  if (limitMs <= 0) {
+    return unsent({ code: "TIMEOUT", seen: "the time limit had passed, so nothing was sent" });
   }
   if (holdMs > 0) {
     const seen = `${request.url.host} asked for a pause that is not over, so nothing was sent`;
-    return unsent("THROTTLED", seen, world, Math.ceil(holdMs / 1_000));
+    const retryAfterSeconds = Math.ceil(holdMs / 1_000);
+    return { ...unsent({ code: "THROTTLED", seen }), retryAfterSeconds };
   }
-  if (!isWanted()) throw new DOMException("Nobody waits for the answer", "AbortError");
-  const pauses = new Pauses(world);
-  for (let attempt = 1;; attempt++) {
-    signal?.throwIfAborted();
+  let last: SendResult | undefined;
+  return await retry(world, signal, async (attempts) => {
+    if (!isWanted()) {
+      if (last) return { done: last };
+      throw new DOMException("No caller waits for the response", "AbortError");
+    }
     const sentAt = world.now();
     const sentAtMonotonic = world.monotonic();
-    const answer = await sendOnce(request, world, Math.min(attemptMs, left()), signal);
+    const response = await sendOnce(request, world, Math.min(attemptMs, leftMs()), signal);
     signal?.throwIfAborted();
-    const { outcome, headers } = "kind" in answer
-      ? { outcome: answer, headers: undefined }
-      : { outcome: readAnswer(request, answer), headers: answer.headers };
+    const [outcome, headers] = "kind" in response
+      ? [response, undefined]
+      : [readResponse(request, response), response.headers];
     const serverDate = Date.parse(headers?.get("date") ?? "");
     const waitMs = retryAfterMs(headers, world.now());
-    const delivery: Delivery = {
+    last = {
       outcome,
-      attempts: attempt,
+      attempts,
       sentAt,
       sentAtMonotonic,
       clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
     };
-    if (outcome.kind !== "refused") return delivery;
+    if (outcome.kind !== "refused") return { done: last };
     const firstMs = outcome.code === "THROTTLED" ? FIRST_PAUSE_THROTTLED_MS : FIRST_PAUSE_MS;
-    const pause = pauseBeforeRetryMs(waitMs, attempt, firstMs, world.random);
-    const isLast = !outcome.repeatable || attempt >= MAX_ATTEMPTS || pause >= left();
-    if (isLast || !isWanted()) {
-      if (waitMs !== undefined && isTransient(outcome.code) && !isOptional) {
-        clockHolds.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
-      }
-      return delivery;
+    const pauseMs = pauseBeforeRetryMs(waitMs, attempts, firstMs, world.random);
+    const mayRepeat = outcome.repeatable && attempts < MAX_ATTEMPTS && pauseMs < leftMs();
+    if (mayRepeat && isWanted()) return { pauseMs, why: outcome.seen };
+    if (waitMs !== undefined && isTransient(outcome.code) && !isBestEffort) {
+      hold.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
     }
-    await pauses.pause(pause, outcome.seen, signal);
-    if (!isWanted()) return delivery;
-  }
+    return { done: last };
+  });
 }
 
-/** The outcome where nothing is sent. */
-function unsent(
-  code: "THROTTLED" | "TIMEOUT",
-  seen: string,
-  world: World,
-  retryAfterSeconds?: number,
-): Delivery {
-  return {
-    outcome: { kind: "refused", code, repeatable: true, isFinal: false, seen },
-    attempts: 0,
-    sentAt: world.now(),
-    sentAtMonotonic: world.monotonic(),
-    clockOffsetMs: undefined,
-    retryAfterSeconds,
-  };
-}
-
-/** Sends the request once. */
 async function sendOnce(
   request: ProviderRequest,
   world: World,
-  timeoutMs: number,
+  limitMs: number,
   signal: AbortSignal | undefined,
-): Promise<ProviderAnswer | Refused> {
-  // The permission is asked for first: if the runtime refuses to send a Blob, the process never ends.
+): Promise<ProviderResponse | Refused> {
+  // Before the request: if the runtime refuses to send a Blob, the process never ends.
   if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
-  // Not setTimeout(): its first use in a process takes longer than a request. Without its listener this
-  // timer does not keep the process alive.
-  const deadline = world.timeout(Math.max(Math.ceil(timeoutMs), 1));
   const begun = world.monotonic();
-  const onDeadline = () => {
-    const lateMs = world.monotonic() - begun - timeoutMs;
-    if (lateMs < STOPPED_MS) return stop();
-    // The process was stopped meanwhile. An answer that came has not been read yet, and must not be lost.
-    world.timeout(STOPPED_MS).addEventListener("abort", stop);
-  };
-  deadline.addEventListener("abort", onDeadline);
-  signal?.addEventListener("abort", stop);
-  if (signal?.aborted) stop();
+  // Not setTimeout(): its first use in a process takes longer than a request.
+  const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
+  const stopTimer = onAbort(timer, () => {
+    // After a stop of the process a response may have arrived unread, and must not be lost.
+    const wasStopped = world.monotonic() - begun - limitMs >= STOPPED_MS;
+    if (wasStopped) onAbort(world.timeout(STOPPED_MS), stop);
+    else stop();
+  });
+  const stopListening = onAbort(signal, stop);
   // No connection is reused: when a reused one drops, the runtime silently sends the request again.
   const options = { poolMaxIdlePerHost: 0 };
   const client = world.fetch === undefined
@@ -187,30 +171,20 @@ async function sendOnce(
         ...(client && { client }),
       }),
     );
-    const text = await unlessAborted(controller.signal, readText(response));
-    return { status: response.status, headers: response.headers, text };
+    const { bytes } = await readUpTo(
+      response.body,
+      MAX_RESPONSE_BYTES,
+      (piece) => unlessAborted(controller.signal, piece),
+    );
+    const { status, headers } = response;
+    return { status, headers, text: new TextDecoder().decode(bytes) };
   } catch (error) {
-    return failure(request, deadline.aborted, error);
+    return failure(request, timer.aborted, error);
   } finally {
-    deadline.removeEventListener("abort", onDeadline);
-    signal?.removeEventListener("abort", stop);
+    stopTimer();
+    stopListening();
     client?.close();
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const length = Number(response.headers.get("content-length") ?? Infinity);
-  const packed = response.headers.has("content-encoding");
-  if (!packed && length <= MAX_ANSWER_BYTES) return await response.text();
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_ANSWER_BYTES) break;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function notPermitted(request: ProviderRequest): ConfigError {
@@ -219,28 +193,22 @@ function notPermitted(request: ProviderRequest): ConfigError {
   });
 }
 
-/** What an error of `fetch` means. Its text is not used: it may contain URLs and headers. */
+/** What an error of `fetch` means. Its text is not used, because it may contain URLs and headers. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);
+  const mayRepeat = !mustNotRepeat(request);
   if (timedOut) {
-    return {
-      kind: "refused",
-      code: "TIMEOUT",
-      repeatable: !mustNotRepeat(request),
-      isFinal: false,
-      seen: `no answer from ${host}`,
-    };
+    const seen = `no response from ${host}`;
+    return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const reason = networkReason(error);
+  const { mayPass, isUnsent, words, fix } = networkReason(error);
   return {
     kind: "refused",
     code: "UNREACHABLE",
-    // If the provider may have read the request, a password is not sent again.
-    repeatable: reason.mayPass && (reason.isUnsent || !mustNotRepeat(request)),
-    isFinal: false,
-    seen: `${host}: ${reason.words}`,
-    words: reason.fix === undefined ? undefined : { fix: reason.fix },
+    repeatable: mayPass && (isUnsent || mayRepeat),
+    seen: `${host}: ${words}`,
+    advice: fix === undefined ? undefined : { fix },
     cause: error,
   };
 }

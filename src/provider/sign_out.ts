@@ -1,7 +1,7 @@
-import { send, type Waiters } from "./send.ts";
+import { send } from "./send.ts";
 import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
-import { globalSignOutRequest, revokeRequest } from "./initiate_auth.ts";
-import { checkProviderSettings } from "./provider_settings.ts";
+import { globalSignOutRequest, revokeRequest } from "./requests.ts";
+import { resolveProvider } from "./provider_settings.ts";
 import { requestRefresh } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
@@ -9,10 +9,10 @@ import { isGoodFor, isRenewable, type Tokens } from "./tokens.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
-/** A logout waits no longer for the provider: the tokens are gone from here already. */
-const PATIENCE_MS = 3_000;
+/** Time limit for the provider at a logout, which has already removed the tokens here. */
+const LIMIT_MS = 3_000;
 
-/** Whose sessions end. */
+/** The account whose sessions end. */
 export interface Account {
   readonly options: SessionOptions;
   readonly settings: Settings;
@@ -23,13 +23,13 @@ export interface Account {
 export interface SignOutResult {
   /** Where the session ended: only here, also at the provider, or there on all devices. */
   readonly ended: "here" | "provider" | "everywhere";
-  /** Why it did not end further away, for people. */
+  /** Why it did not go further. */
   readonly problem?: string;
 }
 
-const ACCESS_TOKEN_STAYS = "an access token is good until it expires";
+const ACCESS_TOKEN_STAYS = "an access token is valid until it expires";
 
-/** How far a logout went, as the end of a sentence; `undefined`: there is nothing to say. */
+/** How far a logout went, as the end of a sentence; `undefined` if there is nothing to say. */
 export function signOutText({ ended, problem }: SignOutResult): string | undefined {
   if (ended === "everywhere") return "also at the provider, on all devices";
   if (ended === "here") return problem;
@@ -37,11 +37,11 @@ export function signOutText({ ended, problem }: SignOutResult): string | undefin
 }
 
 /**
- * Ends sessions at the provider, as far as the provider lets. They are forgotten here already, so a
- * failure is a part of the result and not an error.
+ * Ends sessions at the provider, as far as the provider supports it. Their tokens are already removed
+ * here, so a failure is part of the result, not an error.
  *
  * @param held All tokens that this logout ends, the newest of each login last.
- * @param everywhere Whether the account is signed out on all devices.
+ * @param everywhere Whether to sign the account out on all devices.
  * @throws The signal's reason, if it is aborted.
  */
 export async function endAtProvider(
@@ -60,18 +60,29 @@ export async function endAtProvider(
     return { ended: "here", problem: `nothing to end at the provider: ${ACCESS_TOKEN_STAYS}` };
   }
   try {
-    const provider = await checkProviderSettings("tell the provider", options, settings);
-    const started = world.monotonic();
-    const totalMs = Math.min(PATIENCE_MS, provider.timeoutMs);
-    const request: SignOut = {
+    const provider = await resolveProvider("tell the provider", options, settings);
+    const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
+    const leftMs = () => end - world.monotonic();
+    const bestEffort = { signal, isBestEffort: true } as const;
+    const signOut: SignOut = {
       provider,
-      username: settings.text("username"),
-      world,
-      waiters: { signal, isOptional: true },
-      leftMs: () => totalMs - (world.monotonic() - started),
+      whyNot: async (request) => {
+        const { outcome } = await send(request, world, leftMs(), bestEffort);
+        if (outcome.kind !== "refused") return undefined;
+        const { advice, seen } = outcome;
+        return advice?.problem === undefined ? seen : `${advice.problem} (${seen})`;
+      },
+      withValidAccess: async (tokens) => {
+        if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
+        const username = settings.text("username");
+        const refresh = requestRefresh(provider, tokens, username, world, leftMs(), bestEffort);
+        return (await refresh).tokens ?? tokens;
+      },
     };
-    const end = everywhere ? endEverywhere : endHere;
-    return together(await Promise.all(sessions.map((tokens) => end(request, tokens))));
+    const ending = sessions.map((tokens) =>
+      everywhere ? endEverywhere(signOut, tokens) : endHere(signOut, tokens)
+    );
+    return together(await Promise.all(ending));
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
@@ -79,18 +90,16 @@ export async function endAtProvider(
   }
 }
 
-/** How the provider is told of a logout. */
+/** The requests of one logout. */
 interface SignOut {
   readonly provider: ProviderSettings;
-  /** The name in the settings. */
-  readonly username: string | undefined;
-  readonly world: World;
-  readonly waiters: Waiters;
-  /** How long it may still take, in milliseconds. */
-  leftMs(): number;
+  /** Sends a request. @returns Why the provider did not do it; `undefined` if it did. */
+  whyNot(request: ProviderRequest): Promise<string | undefined>;
+  /** Signing out all devices takes an access token that is still valid. */
+  withValidAccess(tokens: Tokens): Promise<Tokens>;
 }
 
-/** Of one login only the newest tokens: where refresh tokens rotate, the provider ends it by no other. */
+/** Only the newest tokens of each login: if refresh tokens rotate, no other ends it. */
 function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] {
   const byLogin = new Map<unknown, Tokens>();
   for (const tokens of held) {
@@ -99,49 +108,28 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
   return [...byLogin.values()];
 }
 
-/** The result of all sessions: that of the one that ended least far away, and all problems. */
+/** The result of all sessions: the least far end, and all problems. */
 function together(results: readonly SignOutResult[]): SignOutResult {
-  const ended =
-    (["here", "provider"] as const).find((each) =>
-      results.some((result) => result.ended === each)
-    ) ?? "everywhere";
-  const problems = new Set(results.flatMap(({ problem }) => problem === undefined ? [] : problem));
+  const ended = (["here", "provider", "everywhere"] as const)
+    .find((each) => results.some((result) => result.ended === each)) ?? "here";
+  const problems = new Set(results.flatMap(({ problem }) => problem ?? []));
   return problems.size === 0 ? { ended } : { ended, problem: [...problems].join("; ") };
 }
 
-async function endHere(request: SignOut, tokens: Tokens): Promise<SignOutResult> {
+async function endHere({ provider, whyNot }: SignOut, tokens: Tokens): Promise<SignOutResult> {
   if (!isRenewable(tokens)) return { ended: "here", problem: ACCESS_TOKEN_STAYS };
-  const whyNot = await ask(request, revokeRequest(request.provider, tokens.refreshToken));
-  return whyNot === undefined
+  const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
+  return problem === undefined
     ? { ended: "provider" }
-    : { ended: "here", problem: `not at the provider: ${whyNot}` };
+    : { ended: "here", problem: `not at the provider: ${problem}` };
 }
 
-/** Where the provider does not sign out all devices, this session ends all the same. */
-async function endEverywhere(request: SignOut, tokens: Tokens): Promise<SignOutResult> {
-  const current = await withGoodAccess(request, tokens);
-  const whyNot = await ask(request, globalSignOutRequest(request.provider, current.accessToken));
+/** If the provider does not sign out all devices, this session ends all the same. */
+async function endEverywhere(signOut: SignOut, tokens: Tokens): Promise<SignOutResult> {
+  const current = await signOut.withValidAccess(tokens);
+  const whyNot = await signOut.whyNot(globalSignOutRequest(signOut.provider, current.accessToken));
   if (whyNot === undefined) return { ended: "everywhere" };
-  const { ended, problem } = await endHere(request, current);
+  const { ended, problem } = await endHere(signOut, current);
   const problems = [`not on other devices: ${whyNot}`, ...(problem === undefined ? [] : [problem])];
   return { ended, problem: problems.join("; ") };
-}
-
-/** The provider takes the wish for all devices only from an access token that is good. */
-async function withGoodAccess(request: SignOut, tokens: Tokens): Promise<Tokens> {
-  const { provider, username, world, waiters, leftMs } = request;
-  if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
-  const refreshed = await requestRefresh(provider, tokens, username, world, leftMs(), waiters);
-  return refreshed.tokens ?? tokens;
-}
-
-/** @returns Why the provider did not do it, for people. */
-async function ask(
-  { world, waiters, leftMs }: SignOut,
-  sent: ProviderRequest,
-): Promise<string | undefined> {
-  const { outcome } = await send(sent, world, leftMs(), waiters);
-  if (outcome.kind !== "refused") return undefined;
-  const { words, seen } = outcome;
-  return words?.problem === undefined ? seen : `${words.problem} (${seen})`;
 }

@@ -1,29 +1,35 @@
 import {
+  claimedLifetimeMs,
   makeTokens,
   readClaims,
   type RefreshVariant,
   type RenewableTokens,
+  type TokenParts,
   type Tokens,
 } from "./tokens.ts";
-import { type Delivery, send, type Waiters } from "./send.ts";
+import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./initiate_auth.ts";
-import type { Meaning, Outcome, ProviderSettings } from "./protocol.ts";
+import type { Advice } from "../errors/advice.ts";
+import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
+import type { Outcome, ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
-// Exported here so that it is loaded before anything is sent.
-export { type CredentialOrigins, deliveryError } from "./delivery_error.ts";
+// Exported here so that both are loaded before anything is sent.
+export { refusalError } from "./refusal_error.ts";
+export { resolveProvider } from "./provider_settings.ts";
 
-/** The outcome of a request, with the tokens if the answer had any. */
-export interface TokenDelivery {
-  readonly delivery: Delivery;
+/** What a request for tokens came to. */
+export interface TokenResult extends SendResult {
   readonly tokens: Tokens | undefined;
-  /** What the user should know beside it. */
-  readonly warning?: Pick<Meaning, "problem" | "fix">;
+  /** What the user should know although there are tokens. */
+  readonly warning?: Advice;
 }
 
-/** The longest time that a login waits for its device to be confirmed. It has its tokens already. */
+/** What a refresh came to, and the form of the request that was sent last. */
+export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
+
+/** Time limit for confirming the device of a login, which already has its tokens. */
 const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
@@ -33,96 +39,78 @@ export async function requestLogin(
   password: Secret,
   world: World,
   signal: AbortSignal | undefined,
-): Promise<TokenDelivery> {
+): Promise<TokenResult> {
   const request = await passwordRequest(provider, username, password);
-  const delivery = await send(request, world, provider.timeoutMs, { signal });
-  return await loginTokens(provider, delivery, world, signal);
+  const result = await send(request, world, provider.timeoutMs, { signal });
+  return await loginTokens(provider, result, world, signal);
 }
 
 /**
- * Reads the tokens of an answer to a login. If the provider made a device of it, that is confirmed; a
- * failure is a warning.
+ * Reads the tokens from the response to a login. If the provider created a device for it, confirms the
+ * device; a failure of that is a warning.
  */
 export async function loginTokens(
   provider: ProviderSettings,
-  delivery: Delivery,
+  result: SendResult,
   world: World,
   signal: AbortSignal | undefined,
-): Promise<TokenDelivery> {
-  const tokens = tokensOfDelivery(delivery, "password", delivery.sentAt, undefined, world);
-  const device = delivery.outcome.kind === "tokens" ? delivery.outcome.tokens.device : undefined;
-  if (tokens === undefined || device === undefined) return { delivery, tokens };
-  const spentMs = world.monotonic() - delivery.sentAtMonotonic;
-  const leftMs = Math.min(provider.timeoutMs - spentMs, CONFIRMATION_MS);
-  // Loaded on demand: few providers know devices. With tokens at hand no failure may throw.
+): Promise<TokenResult> {
+  const { outcome, sentAt } = result;
+  const tokens = tokensIn(result, { source: "password", authenticatedAt: sentAt }, world);
+  const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
+  if (tokens === undefined || device === undefined) return { ...result, tokens };
+  const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
+  // Loaded on demand: few providers track devices. The login has succeeded, so nothing may throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>
-      confirmDevice(provider, tokens.accessToken, device, world, leftMs, signal),
+      confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
     () => "a file of this module could not be loaded",
   );
   const withDevice: Tokens = { ...tokens, learned: { deviceKey: device.key } };
-  if (failure === undefined) return { delivery, tokens: withDevice };
-  const warning = {
+  if (failure === undefined) return { ...result, tokens: withDevice };
+  const warning: Advice = {
     problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
       "the session",
     fix: ["if it does, run ", { call: "login", options: { force: true } }],
-  } as const;
-  return { delivery, tokens: withDevice, warning };
+  };
+  return { ...result, tokens: withDevice, warning };
 }
 
 /**
  * Refreshes (section 5.2.3). The document shows the request with and without SECRET_HASH, and the
- * provider may know the user by another name than the one typed at login. So the variants are tried
- * in order until one is not rejected for its hash. If the flow is switched off, the operation of
- * services that rotate refresh tokens is tried.
+ * provider may know the user by another name than the one typed at login, so this tries one variant
+ * after the other while SECRET_HASH is rejected. If the client does not allow the flow, it tries the
+ * operation of services that rotate refresh tokens.
  *
- * @param username The name in the settings: it counts where the login's own is not known.
- * @param deadlineMs How long all of it may take.
+ * @param username The name in the settings, for tokens that do not say which name logged in.
+ * @param limitMs Time limit for all requests together.
  */
 export async function requestRefresh(
   provider: ProviderSettings,
   held: RenewableTokens,
   username: string | undefined,
   world: World,
-  deadlineMs: number,
-  waiters: Waiters,
-): Promise<TokenDelivery & { variant: RefreshVariant }> {
+  limitMs: number,
+  options: SendOptions,
+): Promise<RefreshResult> {
   const { claims, learned: { loginName = username, refreshVariant } } = held;
   const names = { username: claims.username, sub: claims.sub, login: loginName };
-  const started = world.monotonic();
+  const end = world.monotonic() + limitMs;
   let attempts = 0;
-  let last: TokenDelivery & { variant: RefreshVariant } | undefined;
-  const variants = variantsFor(provider, names, refreshVariant);
-  for (let variant = variants.shift(); variant !== undefined; variant = variants.shift()) {
-    const left = deadlineMs - (world.monotonic() - started);
-    if (last !== undefined && (left <= 0 || waiters.isWanted?.() === false)) break;
+  const attempt = async (variant: RefreshVariant): Promise<RefreshResult> => {
     const request = variant === "rotating"
       ? rotatingRefreshRequest(provider, held)
       : await refreshRequest(provider, held, variant === "omit" ? undefined : names[variant]);
-    const delivery = await send(request, world, left, waiters);
-    attempts += delivery.attempts;
-    const tokens = tokensOfDelivery(
-      delivery,
-      "refresh",
-      held.authenticatedAt,
-      held.refreshToken,
-      world,
-    );
-    const { outcome } = delivery;
-    if (variant === "rotating" && last !== undefined && isUnknownOperation(outcome)) {
-      // The service does not know this operation: its answer to the documented one counts.
-      last = { ...last, delivery: { ...last.delivery, attempts } };
-      break;
-    }
-    last = { delivery: { ...delivery, attempts }, tokens, variant };
-    if (outcome.kind !== "refused") break;
-    if (outcome.code === "FLOW_DISABLED" && variant !== "rotating") {
-      variants.splice(0, variants.length, "rotating");
-    } else if (outcome.code !== "SECRET_HASH_REJECTED") {
-      break;
-    }
-  }
-  if (last === undefined) {
+    const result = await send(request, world, end - world.monotonic(), options);
+    attempts += result.attempts;
+    const { authenticatedAt, refreshToken } = held;
+    const tokens = tokensIn(result, { source: "refresh", authenticatedAt, refreshToken }, world);
+    return { ...result, attempts, tokens, variant };
+  };
+  const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
+
+  const [first, ...others] = variantsFor(provider, names, refreshVariant);
+  if (first === undefined) {
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
@@ -130,12 +118,24 @@ export async function requestRefresh(
       "set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
     );
   }
-  return last;
+  let last = await attempt(first);
+  for (const variant of others) {
+    if (codeOf(last.outcome) !== "SECRET_HASH_REJECTED" || !mayGoOn()) break;
+    last = await attempt(variant);
+  }
+  if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
+  const rotated = await attempt("rotating");
+  // If the service does not know this operation, its response to the documented one says more.
+  return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
 }
 
-/** Whether a refusal gives no other reason than that the service does not know or allow this request. */
+function codeOf(outcome: Outcome): string | undefined {
+  return outcome.kind === "refused" ? outcome.code : undefined;
+}
+
+/** Whether a refusal gives no reason except that the service does not know or allow this request. */
 function isUnknownOperation(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.words === undefined &&
+  return outcome.kind === "refused" && outcome.advice === undefined &&
     ["REJECTED", "UNEXPECTED_RESPONSE", "FLOW_DISABLED"].includes(outcome.code);
 }
 
@@ -157,34 +157,25 @@ function variantsFor(
   return [known, ...variants.filter((variant) => variant !== known)];
 }
 
-/** A refresh keeps the old refresh token when the answer has none. */
-function tokensOfDelivery(
-  delivery: Delivery,
-  source: "password" | "refresh",
-  authenticatedAt: number | undefined,
-  oldRefreshToken: Secret | undefined,
+/**
+ * The tokens of a response.
+ *
+ * @param parts What the response does not say. A refresh token in it replaces the one given here.
+ */
+function tokensIn(
+  { outcome, sentAt, sentAtMonotonic }: SendResult,
+  parts: Pick<TokenParts, "source" | "authenticatedAt" | "refreshToken">,
   world: World,
 ): Tokens | undefined {
-  const { outcome, sentAt, sentAtMonotonic } = delivery;
   if (outcome.kind !== "tokens") return undefined;
-  const { accessToken, refreshToken, expiresIn } = outcome.tokens;
+  const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
-  const { exp, iat } = claims;
   // The lifetime is ExpiresIn (section 8), else the time between the token's own claims.
-  const seconds = expiresIn ?? (exp ?? 0) - (iat ?? 0);
-  const lifetimeMs = iat === undefined && expiresIn === undefined || seconds <= 0
-    ? undefined
-    : seconds * 1_000;
+  const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
+  const lifetimeMs = ms > 0 ? ms : undefined;
+  const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;
   return makeTokens(
-    {
-      accessToken,
-      refreshToken: refreshToken ?? oldRefreshToken,
-      lifetimeMs,
-      expiresAt: lifetimeMs === undefined ? undefined : sentAt + lifetimeMs,
-      authenticatedAt,
-      source,
-      claims,
-    },
+    { ...parts, accessToken, refreshToken, lifetimeMs, expiresAt, claims },
     world,
     { now: sentAt, monotonic: sentAtMonotonic },
   );

@@ -6,7 +6,7 @@
  * This file tells what a session was told.
  */
 import { type World, worldOf } from "../platform/world.ts";
-import { dialectOf, endpointText } from "../provider/provider_settings.ts";
+import { dialectOf, endpointText } from "../provider/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
 import { hostAndPort } from "../settings/permissions.ts";

@@ -1,8 +1,7 @@
 import type { ProviderSettings } from "../provider/protocol.ts";
-import { checkProviderSettings } from "../provider/provider_settings.ts";
-import type { Delivery } from "../provider/send.ts";
+import type { SendResult } from "../provider/send.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
-import type { TokenDelivery } from "../provider/token_request.ts";
+import type { TokenResult } from "../provider/token_request.ts";
 import { AuthError, ConfigError, ProviderError, sentenceOf } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import type { World } from "../platform/world.ts";
@@ -76,7 +75,7 @@ interface Refreshing {
   /** The signals of those who wait for it; `undefined`: one who waits in any case. */
   readonly waiting: (AbortSignal | undefined)[];
   /** The provider's answer, once it was asked: a logout ends the tokens that it brings. */
-  answer?: Promise<TokenDelivery>;
+  answer?: Promise<TokenResult>;
   /** Ends the wait for that answer, so that a login or a logout is applied. */
   wake?: () => void;
 }
@@ -754,9 +753,11 @@ export class Engine {
     try {
       const before = this.#renewable();
       const { options, settings } = this.#configuration;
-      const provider = await checkProviderSettings("refresh the session", options, settings);
-      // All that is needed is there before the lock is taken and anything is sent.
-      const { deliveryError, requestRefresh } = await import("../provider/token_request.ts");
+      // Everything needed is loaded before the lock is taken and anything is sent.
+      const { refusalError, requestRefresh, resolveProvider } = await import(
+        "../provider/token_request.ts"
+      );
+      const provider = await resolveProvider("refresh the session", options, settings);
       const started = world.monotonic();
       const totalMs = Math.min(
         provider.timeoutMs,
@@ -797,8 +798,8 @@ export class Engine {
           const waiters = { signal, isWanted: () => isWaitedFor(refreshing) };
           const asked = requestRefresh(provider, held, username, world, budgetMs(), waiters);
           const answer = await this.#answerOrChange(transaction, refreshing, asked);
-          const { delivery, tokens } = answer;
-          this.notices.learnClock(delivery.clockOffsetMs ?? issuedOffsetMs(tokens));
+          const { clockOffsetMs, tokens } = answer;
+          this.notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
           if (tokens) {
             const learned = learnedFrom(answer, held, provider);
             return await this.#keep(transaction, held, { ...tokens, learned });
@@ -811,8 +812,8 @@ export class Engine {
           const now = this.current;
           const isOther = now.kind === "renewable" && !sameRefresh(now.tokens, held);
           if (isOther && budgetMs() > 0) continue;
-          const error = deliveryError("refresh", delivery, world.now(), held.authenticatedAt);
-          if (endsSession(delivery, reason)) await this.#end(transaction, held, error);
+          const error = refusalError("refresh", answer, held);
+          if (endsSession(answer, reason)) await this.#end(transaction, held, error);
           throw error;
         }
       }, wait);
@@ -859,8 +860,8 @@ export class Engine {
   async #answerOrChange(
     transaction: Transaction,
     refreshing: Refreshing,
-    asked: Promise<TokenDelivery>,
-  ): Promise<TokenDelivery> {
+    asked: Promise<TokenResult>,
+  ): Promise<TokenResult> {
     refreshing.answer = asked;
     // It may be left to a logout, which waits for it only so long.
     asked.catch(() => {});
@@ -912,7 +913,7 @@ export class Engine {
   /** Tells the provider of a logout. */
   async #tellProvider(
     ended: readonly (Tokens | undefined)[],
-    lateAnswer: Promise<TokenDelivery> | undefined,
+    lateAnswer: Promise<TokenResult> | undefined,
     everywhere: boolean,
     signal: AbortSignal | undefined,
   ): Promise<Told> {
@@ -934,7 +935,7 @@ export class Engine {
 
   /** The tokens that a refresh still brings after a logout, which waits for them only so long. */
   async #lateTokens(
-    answer: Promise<TokenDelivery>,
+    answer: Promise<TokenResult>,
     signal: AbortSignal | undefined,
   ): Promise<Tokens | undefined> {
     const stop = new AbortController();
@@ -1006,7 +1007,9 @@ function storeOf(engine: Engine): SessionStore {
  * clock.
  */
 function learnedFrom(
-  { delivery, variant }: TokenDelivery & { readonly variant?: Tokens["learned"]["refreshVariant"] },
+  { clockOffsetMs, variant }: TokenResult & {
+    readonly variant?: Tokens["learned"]["refreshVariant"];
+  },
   held: RenewableTokens,
   provider: ProviderSettings,
 ): Tokens["learned"] {
@@ -1014,7 +1017,7 @@ function learnedFrom(
   const isPlain = variant === "omit" && provider.clientSecret === undefined;
   return {
     ...held.learned,
-    clockOffsetMs: delivery.clockOffsetMs,
+    clockOffsetMs,
     refreshVariant: isPlain ? undefined : variant,
   };
 }
@@ -1023,7 +1026,7 @@ function learnedFrom(
  * Whether a refusal ends the session. Where the API rejected the access token too, any refusal of the
  * refresh token does.
  */
-function endsSession({ outcome }: Delivery, reason: Reason): boolean {
+function endsSession({ outcome }: SendResult, reason: Reason): boolean {
   return outcome.kind === "refused" &&
     (outcome.isFinal || (reason === "rejected" && outcome.code === "REFRESH_REJECTED"));
 }

@@ -1,4 +1,4 @@
-import { issuedOffsetMs, makeTokens, readClaims, type Tokens } from "../provider/tokens.ts";
+import { makeTokens, readClaims } from "../provider/tokens.ts";
 import { missingWritePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
@@ -6,34 +6,22 @@ import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
-import { checkProviderSettings, endpointText } from "../provider/provider_settings.ts";
+import { endpointText } from "../provider/endpoint.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
-import type { SettingName } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import {
-  type CredentialOrigins,
-  deliveryError,
-  requestLogin,
-  type TokenDelivery,
-} from "../provider/token_request.ts";
+import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
-// Not on demand: it must be there before anything is sent.
-import {
-  type Answerers,
-  driveLogin,
-  furtherSteps,
-  type LoginResult,
-  type SteppedLogin,
-  type StepSupport,
-} from "./challenges/further_steps.ts";
+// Not on demand: it must be loaded before anything is sent.
+import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
+import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
 import { spanText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 
-export type { LoginResult } from "./challenges/further_steps.ts";
+export type { LoginResult } from "./challenges/login_result.ts";
 
 /** Options of {@linkcode login}. */
 export interface LoginOptions {
@@ -141,9 +129,8 @@ export async function obtainTokens(
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
-  const answerers = { questions, onChallenge, asksPerson, support };
-  const login = passwordLogin(configuration, settings, answerers, signal);
-  return await driveLogin(login, answerers, signal);
+  const answerers = { questions, onChallenge, asksPerson };
+  return await loginByPassword(configuration, settings, answerers, signal, support);
 }
 
 /** Masked, because what is typed openly is kept in the notebook. */
@@ -191,77 +178,45 @@ async function askPortalToken(
   );
 }
 
-/** A login by user name and password, which are asked for where they are missing. */
-async function* passwordLogin(
+/** A login by user name and password. Prompts for what is missing. */
+async function loginByPassword(
   configuration: Configuration,
   settings: Settings,
-  { questions, asksPerson, support }: Answerers,
+  answerers: Answerers,
   signal: AbortSignal | undefined,
-): SteppedLogin {
-  const { options, world, envFile } = configuration;
-  const alsoMissing: SettingName[] = [];
-  if (!asksPerson && !settings.text("username")) alsoMissing.push("username");
-  if (!asksPerson && !settings.text("password")) alsoMissing.push("password");
-  const provider = await checkProviderSettings("log in", options, settings, alsoMissing);
+  support: StepSupport | undefined,
+): Promise<LoginResult> {
+  const { options, world } = configuration;
+  const { questions, asksPerson } = answerers;
+  const provider = await resolveProvider("log in", options, settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   await refuseOtherName(configuration, username);
-  const origins: CredentialOrigins = {
-    username: settings.origin("username") ?? "typed",
-    password: settings.origin("password") ?? "typed",
-    envFile,
-  };
+  const login = { provider, world, settings, username, support };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
-  const resultOf = (
-    { delivery: { clockOffsetMs }, warning }: TokenDelivery,
-    tokens: Tokens,
-    newPassword: boolean,
-  ): LoginResult => ({
-    tokens: { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } },
-    clockOffsetMs: clockOffsetMs ?? issuedOffsetMs(tokens),
-    notices: {
-      DEVICE_NOT_CONFIRMED: warning,
-      OLD_PASSWORD: newPassword && known !== undefined
-        ? { problem: oldPassword(settings), fix: "replace it" }
-        : undefined,
-    },
-  });
   for (let first = true;; first = false) {
     const message = first ? question : `That password was rejected.\n${question}`;
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     signal?.throwIfAborted();
-    const begun = world.monotonic();
-    const answer = await requestLogin(provider, username, password, world, signal);
-    const { delivery, tokens } = answer;
-    const { outcome, sentAtMonotonic } = delivery;
+    const result = await requestLogin(provider, username, password, world, signal);
+    const { outcome, tokens, sentAtMonotonic } = result;
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);
-    if (tokens !== undefined) return resultOf(answer, tokens, false);
-    if (outcome.kind === "challenge") {
-      const login = { provider, world, username, support, spentMs: world.monotonic() - begun };
-      const taken = yield* furtherSteps(login, outcome, signal);
-      return resultOf(taken.answer, taken.tokens, taken.newPassword);
-    }
+    if (tokens) return loginResult(login, tokens, result, false);
+    if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
+    const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
     // A mistyped password may be typed once more, but never if that could lock the name.
-    const mistyped = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS" &&
-      known === undefined;
-    if (first && mistyped && !failures.nextLocks) continue;
-    throw deliveryError(
-      "login",
-      delivery,
-      world.now(),
-      undefined,
-      failures.advice,
-      origins,
-    );
+    if (first && isRejected && known === undefined && !failures.nextLocks) continue;
+    const hints = isRejected ? [originsOf(settings), ...failures.hints] : failures.hints;
+    throw refusalError("login", result, {}, hints);
   }
 }
 
 /**
- * @throws {ConfigError} `INVALID_SETTING` where the login would take the place of another account's
- * session in the store: nothing was sent.
+ * @throws {ConfigError} `INVALID_SETTING` if the login would replace another account's session in the
+ * store: nothing was sent.
  */
 async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
   if (!configuration.isInStore) return;
@@ -280,21 +235,20 @@ async function refuseOtherName(configuration: Configuration, username: string): 
   );
 }
 
-/** What to do with a password that is set somewhere, after the account got a new one. */
-function oldPassword(settings: Settings): string {
-  const origin = settings.origin("password");
-  const place = origin === "option"
-    ? "in the option password"
-    : `in PASSWORD ${
-      origin === "file" ? `of ${displayPath(settings.envFile)}` : "of the environment"
-    }`;
-  return `the account has a new password; what is ${place} is the old one`;
+/** Where rejected credentials came from: often from a variable that was forgotten. */
+function originsOf(settings: Settings): string {
+  const places = {
+    option: "given as an option",
+    environment: "from the environment",
+    file: `from ${displayPath(settings.envFile)}`,
+    typed: "typed",
+  };
+  const [username, password] = (["username", "password"] as const)
+    .map((name) => places[settings.origin(name) ?? "typed"]);
+  return `the user name was ${username}, the password ${password}`;
 }
 
-/**
- * Who named the host that gets the password: a copied project may bring a stranger's address in its
- * `.env`.
- */
+/** Who named the host that gets the password: a copied `.env` may contain a stranger's address. */
 function namedBy(settings: Settings): string[] {
   const parts = settings.origin("authUrl") === undefined
     ? ["region", "providerHost", "providerDomain"] as const

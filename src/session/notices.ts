@@ -1,5 +1,5 @@
 import { sentenceOf } from "../errors/errors.ts";
-import { type Fix, fixText } from "../errors/advice.ts";
+import { type Advice, type Fix, fixText } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
 /** From this difference on, a wrong clock is worth a warning. */
@@ -177,7 +177,7 @@ export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Noti
 
 /** What notices say, by code; `undefined`: no longer. */
 export type NoticeTexts = Readonly<
-  Partial<Record<NoticeCode, { readonly problem: string; readonly fix?: Fix } | undefined>>
+  Partial<Record<NoticeCode, Advice | undefined>>
 >;
 
 /** What a session has to tell its user, each code once, and how far the clock is off. */

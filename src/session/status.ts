@@ -1,5 +1,5 @@
 import type { World } from "../platform/world.ts";
-import { endpointText } from "../provider/provider_settings.ts";
+import { endpointText } from "../provider/endpoint.ts";
 import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";

@@ -8,7 +8,7 @@ import { isSafeTransport } from "../platform/transport.ts";
 import { VISIBLE_ASCII } from "../platform/secret.ts";
 
 /** The names that a provider uses in its requests: they differ between deployments of the protocol. */
-export interface ProviderWords {
+export interface ProviderDialect {
   /** The header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
   /** The prefix of the operation in that header, such as `VendorIdentityProviderService`. */
@@ -46,7 +46,7 @@ export interface SessionOptions {
    *
    * Default: `aws` if the host ends in `.amazonaws.com` or `.amazonaws.com.cn`, otherwise `vendor`.
    */
-  provider?: "vendor" | "aws" | ProviderWords;
+  provider?: "vendor" | "aws" | ProviderDialect;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
   /** The app client secret (`APP_CLIENT_SECRET`). An empty string: a public client, without a secret. */
@@ -129,12 +129,10 @@ type TypeName<Value> = Value extends string ? "string"
 /** What checks are made of. Named one by one: else a released file would hold the whole package. */
 export type Schemas = Pick<
   typeof zod,
-  | "_default"
   | "enum"
   | "instanceof"
   | "number"
   | "object"
-  | "optional"
   | "pipe"
   | "refine"
   | "regex"
@@ -287,11 +285,7 @@ const TABLE = {
     types: ["string"],
     readFrom: "environment and file",
     identity: "no",
-    check: (z) =>
-      z._default(
-        z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
-        "auto",
-      ),
+    check: (z) => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
   },
   apiBaseUrl: {
     variable: "API_BASE_URL",
@@ -314,13 +308,11 @@ const TABLE = {
     identity: "no",
     // Never quotes the address: it may hold a password.
     check: (z) =>
-      z.optional(
-        z.string().check(
-          z.refine(
-            (text) => portalAddress(text) !== undefined,
-            "must be an https: address (http: only on this machine's loopback) without a user " +
-              "name and password, such as https://portal.example.com",
-          ),
+      z.string().check(
+        z.refine(
+          (text) => portalAddress(text) !== undefined,
+          "must be an https: address (http: only on this machine's loopback) without a user " +
+            "name and password, such as https://portal.example.com",
         ),
       ),
   },
@@ -372,8 +364,12 @@ type NamesWith<Rule extends keyof Setting> = {
 /** Name of a setting that must not be shown. */
 export type SecretName = NamesWith<"secret">;
 
-/** What the checks make of the settings that have one. */
-export type CheckedSettings = {
+/** What the checks return for the settings that are set; a request needs the first three. */
+export type CheckedSettings =
+  & Pick<CheckedTable, "authUrl" | "clientId" | "userPoolId">
+  & Partial<CheckedTable>;
+
+type CheckedTable = {
   readonly [Name in NamesWith<"check">]: zod.output<ReturnType<Table[Name]["check"]>>;
 };
 

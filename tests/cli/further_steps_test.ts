@@ -79,7 +79,7 @@ Deno.test("without a terminal a further step is exit status 3, with what to do",
     assertEquals([code, stdout], [3, ""]);
     assertMatch(
       stderr,
-      /SMS_MFA: Code that was sent by SMS to \+\*{7}0100\); run platform-auth login where it can ask, in a terminal \(help/,
+      /SMS_MFA: Code that was sent by SMS to \+\*{7}0100\); run platform-auth login where it can prompt, in a terminal \(help/,
     );
     const json = await world.run(["login", "--json"]);
     assertEquals([json.code, JSON.parse(json.stderr).error.code], [3, "CHALLENGE_REQUIRED"]);

@@ -174,7 +174,7 @@ Deno.test("what an answer may need is loaded before the request", async () => {
     ["token_request.ts", "./device.ts"],
   ]);
   const names = modules.map(({ specifier }: { specifier: string }) => nameOf(specifier));
-  for (const name of ["checks.ts", "delivery_error.ts", "read_refusal.ts"]) {
+  for (const name of ["checks.ts", "refusal_error.ts", "read_refusal.ts"]) {
     assert(names.includes(name), name);
   }
 });

@@ -101,10 +101,10 @@ Deno.test("an answer that is repeated is withheld, unless it is so short that an
 });
 
 Deno.test("a step that cannot be answered here says why, and leads to the portal", () => {
-  const unknown = elsewhere("SOMETHING_NEW").reason;
+  const unknown = elsewhere("SOMETHING_NEW").problem;
   for (const [step, names] of ASKED.filter(([, names]) => names.length === 0)) {
-    const { reason, fix } = elsewhere(step);
-    assertEquals(reason === unknown, !STEP_NAMES.includes(step), step);
+    const { problem, fix = "" } = elsewhere(step);
+    assertEquals(problem === unknown, !STEP_NAMES.includes(step), step);
     assertEquals(fixText(fix).endsWith('run login({ strategy: "portal" })'), true, step);
     assertEquals(names, []);
   }

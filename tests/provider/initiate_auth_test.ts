@@ -142,7 +142,7 @@ Deno.test("a challenge is CHALLENGE_REQUIRED with its name and parameters, and n
   assertEquals([USER_ID_FOR_SRP, requiredAttributes, n], ["ada", '["email"]', "7"]);
   assertMatch(
     error.message,
-    /NEW_PASSWORD_REQUIRED: New password of ada.*; run login\(\) where it can ask/,
+    /NEW_PASSWORD_REQUIRED: New password of ada.*; run login\(\) where it can prompt/,
   );
   assertEquals(session.status().state, "none");
 });

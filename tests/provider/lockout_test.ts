@@ -24,36 +24,23 @@ Deno.test("rejected passwords in a row are counted in the message, and none is s
     messages.push(error.message);
   }
   assert(!messages[0]?.includes("in a row"), messages[0]);
-  assertMatch(
-    messages[1] ?? "",
-    /2 passwords in a row were rejected .* after about 5 it is locked/,
-  );
-  assertMatch(messages[3] ?? "", /4 passwords in a row .* after about 5/);
-  assertMatch(messages[4] ?? "", /5 passwords .* locked for about 1 s\w*: wait that long/);
-  assertMatch(messages[6] ?? "", /7 passwords .* locked for about 4 s/);
+  assertMatch(messages[1] ?? "", /2 passwords in a row were rejected .*; after about 5 .* locks/);
+  assertMatch(messages[6] ?? "", /7 passwords in a row/);
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
   const error = await rejection(world.session.login(wrong(name)));
   assert(!error.message.includes("in a row"), "the right one ends the row");
 });
 
-Deno.test("a lock is told with its length, and never waited for", async () => {
+Deno.test("a lock is reported, and never waited for", async () => {
   const { world, name, password } = withUser(5);
   await using _ = world;
   for (let time = 0; time < 5; time++) await rejection(world.session.login(wrong(name)));
   const locked = await rejection(world.session.login({ username: name, password }));
   assertEquals(locked.code, "LOCKED_OUT");
-  assertMatch(locked.message, /5 passwords in a row .* locked for about 1 s/);
+  assertMatch(locked.message, /5 passwords in a row .* locks/);
   assertEquals([world.logins(), world.pauses.length], [6, 0]);
   world.clock.advance(2);
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
-});
-
-Deno.test("the lock is told to last 15 minutes at most", async () => {
-  const { world, name } = withUser();
-  await using _ = world;
-  for (let time = 0; time < 30; time++) await rejection(world.session.login(wrong(name)));
-  const { message } = await rejection(world.session.login(wrong(name)));
-  assertMatch(message, /31 passwords .* locked for about 15 min/);
 });
 
 Deno.test("names, and failures that say nothing of the password, are kept apart", async () => {
@@ -91,21 +78,15 @@ Deno.test("fifteen quiet minutes end the row, attempts while locked do not lengt
   };
   const name = `user-${crypto.randomUUID()}`;
   const count = (code: "INVALID_CREDENTIALS" | "LOCKED_OUT", minutes: number) => {
-    const refused = {
-      kind: "refused",
-      code,
-      repeatable: false,
-      isFinal: false,
-      seen: "",
-    } as const;
+    const refused = { kind: "refused", code, seen: "" } as const;
     return countFailures(provider, name, refused, minutes * 60_000);
   };
-  const advice = (...args: Parameters<typeof count>) => count(...args).advice;
-  assertEquals(advice("INVALID_CREDENTIALS", 0), undefined);
-  assertMatch(advice("INVALID_CREDENTIALS", 14) ?? "", /^2 passwords in a row/);
-  assertMatch(advice("LOCKED_OUT", 28) ?? "", /^2 passwords in a row/);
-  assertEquals(advice("LOCKED_OUT", 29), undefined, "15 minutes after the last one that counts");
-  assertEquals(advice("INVALID_CREDENTIALS", 29), undefined);
+  const hints = (...args: Parameters<typeof count>) => count(...args).hints;
+  assertEquals(hints("INVALID_CREDENTIALS", 0), []);
+  assertMatch(hints("INVALID_CREDENTIALS", 14).join(), /^2 passwords in a row/);
+  assertMatch(hints("LOCKED_OUT", 28).join(), /^2 passwords in a row/);
+  assertEquals(hints("LOCKED_OUT", 29), [], "15 minutes after the last one that counts");
+  assertEquals(hints("INVALID_CREDENTIALS", 29), []);
   const locks = [30, 31, 32, 33].map((minute) => count("INVALID_CREDENTIALS", minute).nextLocks);
   assertEquals(locks, [false, false, true, true], "the fifth in a row locks");
 });

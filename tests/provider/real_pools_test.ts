@@ -1,7 +1,7 @@
 /** What pools of the real service say beside what the API document shows, from the call to its error. */
 import { assertEquals, assertMatch, assertNotMatch, assertRejects } from "@std/assert";
 import { AuthError, createSession, type SessionOptions } from "../../mod.ts";
-import { endpointText } from "../../src/provider/provider_settings.ts";
+import { endpointText } from "../../src/provider/endpoint.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
@@ -149,7 +149,7 @@ const CASES: readonly PoolCase[] = [
     message: "PreTokenGeneration failed",
     code: "REJECTED",
     problem: /a program of your platform that checks each request failed/,
-    fix: /try again in a few minutes; if it stays, tell the support channel/,
+    fix: /try again in a few minutes; if it keeps failing, tell the support channel/,
     sent: { login: 4, refresh: 4 },
   })),
   {

@@ -240,7 +240,7 @@ Deno.test("each refusal that is no wrong password says what to do next", async (
       /\(.*Temporary password has expired .*\); .*have an administrator reset it/,
     ],
     ["Client x is configured for secret but secret was not received", /APP_CLIENT_SECRET.* empty/],
-    ["Password attempts exceeded", /15 minutes.*does not make the wait longer/],
+    ["Password attempts exceeded", /15 minutes.*do not extend the wait/],
   ];
   for (const [message, next] of said) {
     const error = await loginError(errorAnswer("NotAuthorizedException", message));

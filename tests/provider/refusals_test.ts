@@ -2,7 +2,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES, isTransient } from "../../src/errors/errors.ts";
 import { fixText } from "../../src/errors/advice.ts";
-import type { ProviderAnswer, ProviderRequest, RefusalCode } from "../../src/provider/protocol.ts";
+import type {
+  ProviderRequest,
+  ProviderResponse,
+  RefusalCode,
+} from "../../src/provider/protocol.ts";
 import { readRefusal } from "../../src/provider/read_refusal.ts";
 import { MEANINGS, type Refusal, refusalFor, REFUSALS } from "../../src/provider/refusals.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -33,6 +37,9 @@ const CREDENTIALS = {
   refresh: "REFRESH_REJECTED",
   other: "REJECTED",
 } as const;
+
+const USED_BEFORE = "the refresh token was used before, and the one that replaced it is with " +
+  "another program or was lost";
 
 const EXAMPLES: readonly Example[] = [
   {
@@ -193,7 +200,7 @@ const EXAMPLES: readonly Example[] = [
     message: "Refresh token reuse detected",
     codes: { refresh: "REFRESH_REJECTED" },
     isFinal: true,
-    means: "the refresh token was used before",
+    means: USED_BEFORE,
   },
   ...["Refresh Token has expired", "Refresh Token has been revoked", "Invalid Refresh Token."]
     .map((message) => ({
@@ -223,7 +230,7 @@ const EXAMPLES: readonly Example[] = [
     message: "Refresh Token has been invalidated by rotation",
     codes: { refresh: "REFRESH_REJECTED" },
     isFinal: true,
-    means: "the refresh token was used before",
+    means: USED_BEFORE,
   },
   {
     name: "UnsupportedTokenTypeException",
@@ -247,7 +254,7 @@ const EXAMPLES: readonly Example[] = [
     name: "UnknownOperationException",
     message: "",
     codes: { "sign-out": "REJECTED" },
-    means: "it knows no such operation",
+    means: "it does not know this operation",
   },
   { name: "UnauthorizedException", message: "", codes: { login: "REJECTED", refresh: "REJECTED" } },
   ...[
@@ -312,7 +319,7 @@ const EXAMPLES: readonly Example[] = [
   { name: "NeverHeardOfException", message: "", status: 300, codes: { other: "REJECTED" } },
 ];
 
-function answerOf({ name, message, status = 400, headers }: Example): ProviderAnswer {
+function answerOf({ name, message, status = 400, headers }: Example): ProviderResponse {
   const text = JSON.stringify({ __type: name, message });
   return { status, headers: new Headers(headers), text };
 }
@@ -333,9 +340,9 @@ Deno.test("each refusal has its code, and is final or repeated as it should be",
     const what = `${flow}: ${status} ${name} "${message}"`;
     assertEquals(refused.code, code, what);
     assertEquals(refused.repeatable, example.repeatable ?? isTransient(code), what);
-    assertEquals(refused.isFinal, example.isFinal ?? false, what);
-    assertEquals(refused.codeAlreadyUsed, example.codeAlreadyUsed ?? false, what);
-    assertEquals(refused.words?.problem, example.means, what);
+    assertEquals(refused.isFinal, example.isFinal, what);
+    assertEquals(refused.codeAlreadyUsed, example.codeAlreadyUsed, what);
+    assertEquals(refused.advice?.problem, example.means, what);
   }
 });
 
@@ -470,7 +477,7 @@ Deno.test("each code of the table is in the list of codes, and its fix says what
     if (of !== "ChallengeError") assert(Object.hasOwn(MEANINGS, code), code);
   }
   for (const [code, { fix }] of Object.entries(MEANINGS)) {
-    assertMatch(fixText(fix), FIXES[code as keyof typeof FIXES], code);
+    assertMatch(fixText(fix ?? ""), FIXES[code as keyof typeof FIXES], code);
   }
 });
 

@@ -69,7 +69,10 @@ Deno.test("a logout says how far it went, as data", async () => {
 Deno.test("where a logout did not go, its problem says why", async () => {
   const nothing = await end([PORTAL], false);
   assertEquals([nothing.ended, nothing.sent], ["here", []]);
-  assertMatch(nothing.text ?? "", /^nothing to end at the provider: an access token is good until/);
+  assertMatch(
+    nothing.text ?? "",
+    /^nothing to end at the provider: an access token is valid until/,
+  );
 
   const nobody = await end([undefined], true);
   assertEquals([nobody.ended, nobody.sent], ["here", []]);

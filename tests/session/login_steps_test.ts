@@ -114,11 +114,11 @@ Deno.test("an open step has its problem, and as its fix where and how it can be 
   const mail = "Code that was sent by e-mail to a***@e***";
   assertEquals(
     open.problem,
-    `Cannot log in: the provider asks for a further step (EMAIL_OTP: ${mail})`,
+    `Cannot log in: the provider requires a further step (EMAIL_OTP: ${mail})`,
   );
   assertEquals(
     open.fix,
-    "run login() where it can ask, in a notebook or a terminal, or answer with onChallenge " +
+    "run login() where it can prompt, in a notebook or a terminal, or answer with onChallenge " +
       'or with respond({ EMAIL_OTP_CODE: "…" }) of this error',
   );
   const again = await rejection(open.respond({ EMAIL_OTP_CODE: "0" })) as ChallengeError;
@@ -126,10 +126,21 @@ Deno.test("an open step has its problem, and as its fix where and how it can be 
   assertEquals(again.fix, open.fix);
 });
 
-Deno.test("a password that is replaced at a later step is said to be old, too", async () => {
-  await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"] });
-  const { warnings } = await world.session.login({
-    onChallenge: ({ name }) => name === "EMAIL_OTP" ? right(world) : { NEW_PASSWORD },
-  });
-  assertMatch(warnings.join(), /new password; what is in the option password is the old one/);
+Deno.test("a password that is replaced at any step is reported as old", async () => {
+  for (
+    const challenge of [["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"], [
+      "NEW_PASSWORD_REQUIRED",
+      "EMAIL_OTP",
+    ]]
+  ) {
+    await using world = worldOf({ ...BY_MAIL, challenge });
+    const { warnings } = await world.session.login({
+      onChallenge: ({ name }) => name === "EMAIL_OTP" ? right(world) : { NEW_PASSWORD },
+    });
+    assertMatch(
+      warnings.join(),
+      /new password; the option password is the old one/,
+      `${challenge}`,
+    );
+  }
 });

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { ConfigError } from "../../src/errors/errors.ts";
-import { checkProviderSettings, settingsFault } from "../../src/provider/provider_settings.ts";
+import { resolveProvider, settingsFault } from "../../src/provider/provider_settings.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 
 const COMPLETE: SessionOptions = {
@@ -23,7 +23,7 @@ Deno.test("settingsFault() finds nothing in settings that can be used", async ()
 Deno.test("settingsFault() names each setting that is missing", async () => {
   const fault = await faultOf({ clientSecret: "secret" });
   assertEquals(fault?.code, "MISSING_SETTINGS");
-  assertEquals(fault?.settings.map(({ name }) => name), ["authUrl", "clientId", "userPoolId"]);
+  assertEquals(fault?.settings, ["authUrl", "clientId", "userPoolId"]);
   assertMatch(fault?.problem ?? "", /^missing AUTH_URL \(or .*\), APP_CLIENT_ID, USER_POOL_ID$/);
   assertMatch(fault?.fix ?? "", /^set them in the environment or as options\. The app client id/);
 });
@@ -31,18 +31,12 @@ Deno.test("settingsFault() names each setting that is missing", async () => {
 Deno.test("settingsFault() tells of each wrong setting where it came from and what is wrong", async () => {
   const fault = await faultOf({ ...COMPLETE, clientId: "two words", timeoutMs: 0 });
   assertEquals(fault?.code, "INVALID_SETTING");
-  assertEquals(fault?.settings, [
-    {
-      name: "clientId",
-      origin: "option",
-      problem: "must be visible ASCII without spaces",
-    },
-    {
-      name: "timeoutMs",
-      origin: "option",
-      problem: "must be a whole number of milliseconds, from 1 to one hour",
-    },
-  ]);
+  assertEquals(fault?.settings, ["clientId", "timeoutMs"]);
+  assertEquals(
+    fault?.problem,
+    "APP_CLIENT_ID (from the option) must be visible ASCII without spaces; AUTH_TIMEOUT_MS (from " +
+      "the option) must be a whole number of milliseconds, from 1 to one hour",
+  );
   assertEquals(fault?.fix, "correct it and try again");
 });
 
@@ -51,7 +45,7 @@ Deno.test("an error tells what a fault tells, and what was tried", async () => {
     const settings = resolveSettings(options, false);
     const fault = await settingsFault(options, settings);
     const error = await assertRejects(
-      () => checkProviderSettings("log in", options, settings),
+      () => resolveProvider("log in", options, settings),
       ConfigError,
     );
     assertEquals(error.code, fault?.code);

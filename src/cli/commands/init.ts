@@ -11,7 +11,7 @@ import { environment } from "../../platform/environment.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { Secret } from "../../platform/secret.ts";
-import { endpointText } from "../../provider/provider_settings.ts";
+import { endpointText } from "../../provider/endpoint.ts";
 import { SETTING_NAMES, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings, Settings } from "../../settings/settings.ts";
 

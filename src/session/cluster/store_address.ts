@@ -1,4 +1,4 @@
-import { endpointText } from "../../provider/provider_settings.ts";
+import { endpointText } from "../../provider/endpoint.ts";
 import { isLoopback } from "../../platform/transport.ts";
 import { hostAndPort, scriptCommand } from "../../settings/permissions.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";

@@ -1,4 +1,4 @@
-import { endpointText } from "../../provider/provider_settings.ts";
+import { endpointText } from "../../provider/endpoint.ts";
 import {
   type AuthError,
   ConfigError,

@@ -83,13 +83,13 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [
       {
         ...newPassword,
-        alsoAsks: "email of ada, which the provider wants to know:",
+        alsoAsks: "email of ada, which the provider requires:",
         answer: () => ({ NEW_PASSWORD: "short", "userAttributes.email": email }),
       },
       {
         ...newPassword,
         attempt: 2,
-        alsoAsks: "email of ada, which the provider wants to know:",
+        alsoAsks: "email of ada, which the provider requires:",
         says:
           /^The provider refused the new password \(Password did not conform with policy: Password not long enough\)\. New password of ada:$/,
         answer: () => ({ NEW_PASSWORD, "userAttributes.email": email }),

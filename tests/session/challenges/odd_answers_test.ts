@@ -35,5 +35,25 @@ Deno.test("a key that is not verified is a rejected code, and another one may be
       return answer();
     },
   });
-  assertEquals([status.state, refusals], ["valid", [undefined, "Status: ERROR"]]);
+  assertEquals([status.state, refusals], ["valid", [undefined, "it was not verified"]]);
+});
+
+Deno.test("after its code is verified, the setup of an app is answered with the user's name alone", async () => {
+  await using world = worldOf({ challenge: "MFA_SETUP" });
+  const sent: Record<string, unknown>[] = [];
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    sent.push(JSON.parse(String(init?.body)));
+    return (world.options.fetch ?? globalThis.fetch)(input, init);
+  };
+  await world.another({ fetch }).login({
+    onChallenge: async () => ({ SOFTWARE_TOKEN_MFA_CODE: await world.sandbox.totp(USERNAME) }),
+  });
+  const [, key, verification, answer] = sent;
+  assertEquals(Object.keys(key ?? {}), ["Session"]);
+  assertEquals(Object.keys(verification ?? {}).sort(), ["Session", "UserCode"]);
+  const { ChallengeName, ChallengeResponses = {} } = answer ?? {};
+  assertEquals([ChallengeName, Object.keys(ChallengeResponses ?? {}).sort()], [
+    "MFA_SETUP",
+    ["SECRET_HASH", "USERNAME"],
+  ]);
 });

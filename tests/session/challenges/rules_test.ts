@@ -27,10 +27,10 @@ Deno.test("an answer must be what is asked for: else nothing is sent, and it can
   const error = await stopped(world);
   const before = world.sandbox.requests.length;
   const wrong: [unknown, RegExp][] = [
-    [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a text$/],
-    [{}, /EMAIL_OTP_CODE is missing or is no text$/],
-    [{ EMAIL_OTP_CODE: 123456 }, /EMAIL_OTP_CODE is missing or is no text$/],
-    [{ EMAIL_OTP_CODE: " " }, /EMAIL_OTP_CODE is missing or is no text$/],
+    [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string$/],
+    [{}, /EMAIL_OTP_CODE is missing or not a string$/],
+    [{ EMAIL_OTP_CODE: 123456 }, /EMAIL_OTP_CODE is missing or not a string$/],
+    [{ EMAIL_OTP_CODE: " " }, /EMAIL_OTP_CODE is missing or not a string$/],
     [{ EMAIL_OTP_CODES: "1" }, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, not EMAIL_OTP_CODES$/],
     [{ [crypto.randomUUID()]: "1" }, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, and nothing else$/],
   ];
@@ -45,7 +45,7 @@ Deno.test("an answer must be what is asked for: else nothing is sent, and it can
   const choice = await rejection(error.respond({ ANSWER: "PIGEON" }));
   assertMatch(choice.message, /ANSWER must be one of SOFTWARE_TOKEN_MFA, EMAIL_OTP$/);
   const given = world.another().login({ onChallenge: () => "123456" as never });
-  assertMatch((await rejection(given)).message, /^onChallenge must give \{ EMAIL_OTP_CODE \}/);
+  assertMatch((await rejection(given)).message, /^onChallenge must return \{ EMAIL_OTP_CODE \}/);
 });
 
 Deno.test("the third refused answer ends the login, and the next one is not sent", async () => {
@@ -251,7 +251,7 @@ Deno.test("after a new password the one that is set somewhere is said to be old"
   const { warnings } = await createSession(others).login({ onChallenge, force: true });
   assertMatch(
     warnings.join(),
-    /new password; what is in PASSWORD of .*\.env is the old one; replace/,
+    /new password; PASSWORD of .*\.env is the old one; replace/,
   );
   const again = await createSession(others).login({ username: USERNAME, password: NEW_PASSWORD });
   assertEquals(again.warnings, []);
@@ -277,7 +277,7 @@ Deno.test("doctor({ login: true }) answers no step, and makes no key", async () 
   const told = checks.map(({ message, fix }) => `${message}; ${fix}`).join();
   assertMatch(
     told,
-    /asks for a further step \(MFA_SETUP.*; run login\(\).*answer with onChallenge/,
+    /requires a further step \(MFA_SETUP.*; run login\(\).*answer with onChallenge/,
   );
   assert(!told.includes("respond("), "there is no error to answer");
   assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);

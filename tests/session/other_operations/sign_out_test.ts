@@ -74,7 +74,7 @@ const failures: [Answer, RegExp][] = [
   ],
   [() => errorAnswer("UnsupportedOperationException", "x"), /revocation is switched off/],
   [() => errorAnswer("UnauthorizedException", "x"), /does not belong to the app client/],
-  [() => errorAnswer("UnknownOperationException", "x", 404), /it knows no such operation/],
+  [() => errorAnswer("UnknownOperationException", "x", 404), /it does not know this operation/],
   [() => errorAnswer("NotAuthorizedException", "x"), /NotAuthorizedException: x/],
   [() => errorAnswer("InternalErrorException", "x", 500), /status 500, Internal/],
   [() => new Response("<html>a login page</html>"), /status 200, an HTML or XML page/],
@@ -108,7 +108,7 @@ Deno.test("logout() waits three seconds for a provider that does not answer, and
     at.clock.advance(ms / 1_000);
     timeouts.pass(ms);
   }
-  assertMatch(noteOf(await out), /^; not at the provider: no answer from /);
+  assertMatch(noteOf(await out), /^; not at the provider: no response from /);
   // Each time-out is rounded up to a millisecond.
   assert(at.clock.monotonic() - begun < 3_002, `${timeouts.asked}`);
 });
@@ -179,7 +179,10 @@ Deno.test("a session without a refresh token has nothing to revoke, and none has
     await at.session.login({ portalToken: await at.sandbox.portalToken() });
     return noteOf(await at.session.logout(options));
   };
-  assertMatch(await portal({}), /^; nothing to end at the provider: an access token is good until/);
+  assertMatch(
+    await portal({}),
+    /^; nothing to end at the provider: an access token is valid until/,
+  );
   assertMatch(noteOf(await at.session.logout()), /^there was no session to end: .* no tokens$/);
   const again = await at.session.logout({ everywhere: true });
   assertMatch(noteOf(again), /^there was no session to end: .*; not on other devices: no token is/);

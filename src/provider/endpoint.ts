@@ -1,0 +1,53 @@
+import type { ProviderDialect, SessionOptions } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
+
+/** The dialects of the two known deployments of the protocol (section 4.1). */
+const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
+  vendor: {
+    targetHeader: "X-Vendor-Target",
+    service: "VendorIdentityProviderService",
+    contentType: "application/x-vendor-json-1.1",
+  },
+  aws: {
+    targetHeader: "X-Amz-Target",
+    service: "AWSCognitoIdentityProviderService",
+    contentType: "application/x-amz-json-1.1",
+    host: "cognito-idp",
+    domain: "amazonaws.com",
+  },
+};
+
+/** The configured dialect, else the one that fits the host; `undefined` for an unknown name. */
+export function dialectOf(
+  options: SessionOptions,
+  settings: Settings,
+): ProviderDialect | undefined {
+  if (typeof options.provider === "object") return options.provider;
+  const name = settings.text("provider");
+  if (name === "vendor" || name === "aws") return DIALECTS[name];
+  if (name !== undefined) return undefined;
+  const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
+    settings.text("providerDomain") ?? "";
+  return isAwsHost(host) ? DIALECTS.aws : DIALECTS.vendor;
+}
+
+/**
+ * Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of
+ * their own.
+ */
+export function isAwsHost(host: string): boolean {
+  return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
+}
+
+/** The configured token endpoint, unchecked, to show and to compare. */
+export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
+  const whole = settings.text("authUrl");
+  if (whole !== undefined) return whole;
+  const dialect = dialectOf(options, settings);
+  const host = settings.text("providerHost") ?? dialect?.host;
+  const region = settings.text("region");
+  const inChina = dialect === DIALECTS.aws && region?.startsWith("cn-");
+  const domain = settings.text("providerDomain") ??
+    (inChina ? "amazonaws.com.cn" : dialect?.domain);
+  return host && region && domain ? `https://${host}.${region}.${domain}` : undefined;
+}

@@ -1,0 +1,65 @@
+import { DOING, type SendResult } from "./send.ts";
+import { type AuthError, ProviderError, SessionExpiredError } from "../errors/errors.ts";
+import type { ProviderRequest, RefusalCode, Refused } from "./protocol.ts";
+import { MEANINGS } from "./refusals.ts";
+import { REFRESH_DAYS } from "./tokens.ts";
+import { counted } from "../errors/amounts.ts";
+
+/**
+ * The error of a request that was refused.
+ *
+ * @param login When the user logged in, milliseconds since 1970, if known.
+ * @param hints What else the user should know before trying again.
+ */
+export function refusalError(
+  flow: ProviderRequest["flow"],
+  { outcome, attempts, retryAfterSeconds, sentAt }: SendResult,
+  { authenticatedAt = sentAt }: { readonly authenticatedAt?: number | undefined } = {},
+  hints: readonly string[] = [],
+): AuthError {
+  const refused = outcome.kind === "refused" ? outcome : unexpected(outcome);
+  const code = hasMeaning(refused.code) ? refused.code : "REJECTED";
+  const { problem, fix = "" } = { ...MEANINGS[code], ...refused.advice };
+  const cannot = `Cannot ${DOING[flow]}`;
+  if (code === "REFRESH_REJECTED") {
+    const days = (sentAt - authenticatedAt) / 86_400_000;
+    // An advice of its own says more than the age.
+    if (days <= REFRESH_DAYS || refused.advice !== undefined) {
+      return new SessionExpiredError(code, `${cannot}: ${problem} (${refused.seen})`, fix);
+    }
+    return new SessionExpiredError(
+      "REFRESH_WINDOW_OVER",
+      `${cannot}: the login is ${Math.floor(days)} days old and the provider no longer accepts ` +
+        "its refresh token",
+      fix,
+    );
+  }
+  const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
+  const parts = [`${cannot}: ${problem} (${refused.seen}${tried})`];
+  if (retryAfterSeconds !== undefined) {
+    parts.push(`it asks to wait ${counted(retryAfterSeconds, "second")}`);
+  }
+  const { status, providerCode, requestId, cause } = refused;
+  return new ProviderError(code, [...parts, ...hints].join("; "), fix, {
+    attempts,
+    status,
+    providerCode,
+    requestId,
+    retryAfterSeconds,
+    cause,
+  });
+}
+
+/** A response of the wrong kind. */
+function unexpected(
+  outcome: Exclude<SendResult["outcome"], Refused>,
+): Refused {
+  const seen = outcome.kind === "challenge"
+    ? `a further step, ${outcome.name}, that does not belong here`
+    : "neither tokens nor a challenge";
+  return { kind: "refused", code: "UNEXPECTED_RESPONSE", seen };
+}
+
+function hasMeaning(code: RefusalCode): code is keyof typeof MEANINGS {
+  return Object.hasOwn(MEANINGS, code);
+}

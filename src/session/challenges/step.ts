@@ -1,0 +1,162 @@
+import {
+  type Answers,
+  type AuthenticatorKey,
+  type Challenge,
+  type ChallengeError,
+  challengeError,
+  HiddenKey,
+} from "./challenge.ts";
+import { type LoginResult, loginResult, type PasswordLogin } from "./login_result.ts";
+import { requestAnswer, requestKey } from "../../provider/answer_challenge.ts";
+import { asksOf, needsKey, replacesPassword } from "../../provider/challenges.ts";
+import type { IssuedChallenge } from "../../provider/protocol.ts";
+import type { SendResult } from "../../provider/send.ts";
+import { refusalError } from "../../provider/token_request.ts";
+import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
+import type { Fix } from "../../errors/advice.ts";
+import { shortened } from "../../errors/lines.ts";
+import type { Secret } from "../../platform/secret.ts";
+
+/** How many answers to the same step may be refused. */
+const MAX_ATTEMPTS = 3;
+/** No account needs as many steps: a provider that requires more would never end. */
+const MAX_STEPS = 20;
+/** How much of what a step asks for is in an error, in characters. All of it is in its `challenge`. */
+export const MAX_LIST_LENGTH = 1_000;
+
+export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
+
+/** A step of a login that waits for an answer. */
+export interface Step {
+  readonly challenge: Challenge;
+  /** The name by which the provider knows the user. */
+  readonly username: string;
+  /** The answer must carry it. */
+  readonly session: Secret | undefined;
+  /** The code of an error about this step. */
+  readonly code: ChallengeErrorCode;
+  /** Whether the refused code was right once. */
+  readonly codeAlreadyUsed: boolean;
+  /** Its number in the login, starting at 1. */
+  readonly count: number;
+  /** Whether the account gets a new password in this step or got one in an earlier step. */
+  readonly hasNewPassword: boolean;
+}
+
+/**
+ * The step for a challenge. Requests a key for an authenticator app if the step needs one.
+ *
+ * @param before The step before it.
+ * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the provider requires too many steps.
+ */
+export async function stepOf(
+  login: PasswordLogin,
+  issued: IssuedChallenge,
+  signal: AbortSignal | undefined,
+  before?: Step,
+): Promise<Step> {
+  const { provider, world, username, support } = login;
+  const { name, parameters, session } = issued;
+  const count = (before?.count ?? 0) + 1;
+  if (count > MAX_STEPS) throw tooManySteps();
+  const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
+  const step: Step = {
+    challenge,
+    username: issued.username ?? username,
+    session,
+    code: "CHALLENGE_REQUIRED",
+    codeAlreadyUsed: false,
+    count,
+    hasNewPassword: before?.hasNewPassword === true || replacesPassword(issued),
+  };
+  if (!needsKey(challenge) || support === undefined) return step;
+  const { displayableKey } = await support.keyDisplay();
+  const result = await requestKey({ provider, world, session, signal });
+  if (result.key === undefined) throw failure(step, result);
+  const key = displayableKey(new HiddenKey(result.key, username, provider.url.hostname));
+  const next = result.outcome.kind === "done" ? result.outcome.session : undefined;
+  return { ...step, session: next ?? session, challenge: withKey(challenge, key) };
+}
+
+/**
+ * Sends the answers to a step.
+ *
+ * @returns The next step, the same one if another answer may be given, or the result of the login.
+ * @throws {ChallengeError} If the login must start over.
+ * @throws {ProviderError} If the provider did not judge the answer.
+ */
+export async function answerStep(
+  login: PasswordLogin,
+  step: Step,
+  answers: Answers,
+  signal: AbortSignal | undefined,
+): Promise<Step | LoginResult> {
+  const { provider, world } = login;
+  const { challenge, username, session, hasNewPassword } = step;
+  const request = { provider, world, session, signal };
+  const result = await requestAnswer(request, challenge, username, answers);
+  if (result.tokens) return loginResult(login, result.tokens, result, hasNewPassword);
+  const { outcome } = result;
+  return outcome.kind === "challenge"
+    ? await stepOf(login, outcome, signal, step)
+    : stepAgain(step, result);
+}
+
+/** The same step once more, if another answer may be given. */
+function stepAgain(step: Step, result: SendResult): Step {
+  const { outcome } = result;
+  if (
+    outcome.kind !== "refused" ||
+    (outcome.code !== "CODE_REJECTED" && outcome.code !== "NEW_PASSWORD_REJECTED")
+  ) throw failure(step, result);
+  const { code, message = "", codeAlreadyUsed = false, session = step.session } = outcome;
+  const { challenge, challenge: { authenticator, attempt } } = step;
+  const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
+  const next = { ...step, challenge: again, session, code, codeAlreadyUsed };
+  if (attempt < MAX_ATTEMPTS) return next;
+  const problem = `Cannot log in: ${problemOf(next)}, for the third time in a row`;
+  throw challengeError(code, problem, LOGIN_AGAIN, challenge);
+}
+
+/** A challenge with its key, which is not enumerable so that no output shows it by accident. */
+function withKey(challenge: Challenge, value: AuthenticatorKey | undefined): Challenge {
+  return value ? Object.defineProperty(challenge, "authenticator", { value }) : challenge;
+}
+
+function failure(step: Step, result: SendResult): AuthError {
+  const { outcome } = result;
+  return outcome.kind === "refused" && outcome.code === "CHALLENGE_EXPIRED"
+    ? expired(step, outcome.message ?? outcome.seen)
+    : refusalError("login", result);
+}
+
+function tooManySteps(): ProviderError {
+  return new ProviderError(
+    "UNEXPECTED_RESPONSE",
+    `Cannot log in: the provider required more than ${MAX_STEPS} further steps and issued no token`,
+    ["log in to the portal, choose Copy Token and run ", {
+      call: "login",
+      options: { strategy: "portal" },
+    }],
+  );
+}
+
+/** The error of a step that can no longer be answered. */
+export function expired({ challenge }: Step, why: string): ChallengeError {
+  return challengeError(
+    "CHALLENGE_EXPIRED",
+    `Cannot log in: the step ${challenge.name} can no longer be answered (${why})`,
+    LOGIN_AGAIN,
+    challenge,
+  );
+}
+
+/** What the provider requires, or why it refused the answer. */
+export function problemOf({ challenge, code }: Step): string {
+  const { name, asks, refused } = challenge;
+  if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
+  if (code === "CODE_REJECTED") return `the provider rejected the code (${refused})`;
+  const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
+  const details = prompts === "" ? name : `${name}: ${shortened(prompts, MAX_LIST_LENGTH)}`;
+  return `the provider requires a further step (${details})`;
+}

@@ -32,7 +32,7 @@ export const SETTINGS_CHECKS: Checks = {
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
     const missing = fault?.code === "MISSING_SETTINGS"
-      ? fault.settings.map(({ name }) => name)
+      ? fault.settings
       : [];
     const told = missing.length === 0
       ? []

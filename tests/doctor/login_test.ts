@@ -112,7 +112,7 @@ Deno.test("a login without a refresh token says how long it lasts", async () => 
   const diagnosis = await world.session.doctor({ login: true });
   const lasts = /gave this login no refresh token, so it lasts 30 min$/;
   assertCheck(diagnosis, "refresh", "warn", lasts, /to allow refresh tokens for the app client/);
-  assertCheck(diagnosis, "logout", "ok", /an access token is (good|valid) until it expires/);
+  assertCheck(diagnosis, "logout", "ok", /an access token is valid until it expires/);
   assertEquals(world.sent.length, 1);
 });
 

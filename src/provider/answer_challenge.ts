@@ -1,7 +1,7 @@
 import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
 import { request, secretHash } from "./requests.ts";
 import type { ProviderSettings, Refused } from "./protocol.ts";
-import { send, type SendOptions, type SendResult } from "./send.ts";
+import { send, type SendResult } from "./send.ts";
 import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";

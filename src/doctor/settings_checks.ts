@@ -31,9 +31,7 @@ export const SETTINGS_CHECKS: Checks = {
   // What was probably meant, unless the check above has it.
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
-    const missing = fault?.code === "MISSING_SETTINGS"
-      ? fault.settings
-      : [];
+    const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings : [];
     const told = missing.length === 0
       ? []
       : suggestionsFor(settings, missing).map(({ problem }) => problem);

@@ -1,27 +1,12 @@
 import { parseArgs } from "node:util";
-import { type Command, type Given, GLOBAL, type Options } from "./command.ts";
+import { type Command, type Given, GLOBAL, type Option, type Options } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { closest } from "../errors/closest.ts";
 
-/** The arguments of a command line, split at the name of the command. */
-export interface Split {
-  readonly name: string | undefined;
-  /** All others. */
-  readonly rest: readonly string[];
-}
-
-/**
- * Finds the command.
- *
- * @throws {UsageError} For an option before it that is not one of all commands.
- */
-export function splitAtCommand(args: readonly string[]): Split {
-  const { tokens } = tokensOf(args, GLOBAL);
-  const at = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;
-  const before = args.slice(0, at);
-  const further = "put the options of a command after its name; see: platform-auth --help";
-  checkedValues(before, GLOBAL, (problem) => new UsageError(problem, further));
-  return { name: args[at], rest: [...before, ...args.slice(at + 1)] };
+/** Splits a command line at the name of the command. Options of all commands may precede it. */
+export function splitAtName(args: readonly string[]): [name: string | undefined, rest: string[]] {
+  const at = parsed(args, GLOBAL).tokens.find(({ kind }) => kind === "positional")?.index;
+  return [args[at ?? args.length], args.filter((_, each) => each !== at)];
 }
 
 /** The arguments of a command, and whether they ask for its help or the version. */
@@ -30,41 +15,52 @@ export interface Parsed extends Given {
   readonly version: boolean;
 }
 
-/** Parses the arguments of a command. @throws {UsageError} */
-export function parse(name: string, command: Command, args: readonly string[]): Parsed {
-  const { word, either = [] } = command;
-  const misuse = (problem: string) => new UsageError(problem, `see: platform-auth ${name} --help`);
-  const options = { ...GLOBAL, ...command.options };
-  const { values, words } = checkedValues(args, options, misuse, `${name} has `);
-  const { json, help, version, "env-file": envFile, ...own } = values;
-  const parsed = {
-    options: own,
-    word: words[0],
+/**
+ * Parses the arguments of a command.
+ *
+ * @param name How the command line names it: `platform-auth` alone, or with the name of the command.
+ * @throws {UsageError} If the command does not take them.
+ */
+export function parse(
+  name: string,
+  { word, options: own, either = [] }: Pick<Command, "word" | "options" | "either">,
+  args: readonly string[],
+): Parsed {
+  const misuse = (problem: string) => new UsageError(problem, `see: ${name} --help`);
+  const options = { ...GLOBAL, ...own };
+  const { values, positionals, tokens } = parsed(args, options);
+  for (const token of tokens) {
+    const problem = token.kind === "option" && problemOf(token, options);
+    if (problem) throw misuse(problem);
+  }
+  const { json, help, version, "env-file": envFile, ...others } = values;
+  const [first, ...further] = positionals;
+  const given = {
+    options: others,
+    word: first,
     json: json === true,
     help: help === true,
     version: version === true,
     envFile: typeof envFile === "string" ? envFile : undefined,
   };
-  if (help || version) return parsed;
-  if (word === undefined && words.length > 0) {
+  if (help || version) return given;
+  if (first !== undefined && word === undefined) {
     throw misuse(`${name} takes options but no positional arguments`);
   }
-  const isChoice = parsed.word === undefined || word?.choices?.includes(parsed.word) !== false;
-  if (words.length > 1 || !isChoice) {
-    throw misuse(
-      `${name} takes one ${word?.name}${word?.choices ? `: ${oneOf(word.choices)}` : ""}`,
-    );
+  const { choices } = word ?? {};
+  if (further.length > 0 || (first !== undefined && choices?.includes(first) === false)) {
+    throw misuse(`${name} takes one ${word?.name}${choices ? `: ${oneOf(choices)}` : ""}`);
   }
   for (const [one, other] of either) {
     if (values[one] !== undefined && values[other] !== undefined) {
       throw misuse(`${name} takes either --${one} or --${other}`);
     }
   }
-  return parsed;
+  return given;
 }
 
-/** Strict mode describes a misuse only in a sentence, so the tokens are checked here. */
-function tokensOf(args: readonly string[], options: Options) {
+/** Strict mode describes a misuse only in a sentence, so the caller checks the tokens. */
+function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
     name,
     {
@@ -82,53 +78,44 @@ function tokensOf(args: readonly string[], options: Options) {
   });
 }
 
-function checkedValues(
-  args: readonly string[],
-  options: Options,
-  misuse: (problem: string) => UsageError,
-  subject = "There is ",
-): { values: Record<string, unknown>; words: string[] } {
-  const { values, positionals, tokens } = tokensOf(args, options);
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const { name, rawName, value, inlineValue } = token;
-    const option = Object.hasOwn(options, name) ? options[name] : undefined;
-    if (option === undefined) {
-      const meant = optionMeant(name, Object.keys(options));
-      throw misuse(
-        subject + unknown("option", rawName, meant === undefined ? undefined : `--${meant}`),
-      );
-    }
-    if (option.value === undefined) {
-      if (value !== undefined) throw misuse(`${rawName} takes no value`);
-      continue;
-    }
-    const isLeftOut = value === undefined || (value === "" && !option.mayBeEmpty) ||
-      (!inlineValue && /^-./.test(value));
-    if (isLeftOut) throw misuse(`${rawName} takes a value`);
-    if (option.choices && !option.choices.includes(value)) {
-      throw misuse(`${rawName} takes ${oneOf(option.choices)}`);
-    }
-  }
-  return { values, words: positionals };
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
 }
 
-/** A single letter is the first one of a name in most programs. */
-function optionMeant(given: string, known: readonly string[]): string | undefined {
-  return given.length === 1
-    ? known.find((name) => name.startsWith(given.toLowerCase()))
-    : closest(given, known);
+function problemOf(
+  { name, rawName, value, inlineValue }: OptionToken,
+  options: Options,
+): string | undefined {
+  const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
+  if (option === undefined) {
+    const known = Object.keys(options);
+    // A single letter is the first one of a name in most programs.
+    const meant = name.length > 1
+      ? closest(name, known)
+      : known.find((each) => each.startsWith(name.toLowerCase()));
+    return noSuch("option", rawName, meant && `--${meant}`);
+  }
+  if (option.value === undefined) {
+    return value === undefined ? undefined : `${rawName} takes no value`;
+  }
+  const isMissing = value === undefined || (value === "" && !option.mayBeEmpty) ||
+    (!inlineValue && /^-./.test(value));
+  if (isMissing) return `${rawName} takes a value`;
+  return option.choices?.includes(value) === false
+    ? `${rawName} takes ${oneOf(option.choices)}`
+    : undefined;
 }
 
 /** Anything but a short name may be a secret in the wrong place, and is not quoted. */
-const NAME = /^-{0,2}[a-z]+(?:-[a-z]+)*$/i;
-const LONGEST_NAME = 20;
+const NAME = /^-{0,2}(?=.{1,20}$)[a-z]+(-[a-z]+)*$/i;
 
-/** Says that there is no such option or command. */
-export function unknown(what: string, given: string, meant: string | undefined): string {
-  const isName = meant !== undefined || (NAME.test(given) && given.length <= LONGEST_NAME);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  return isName ? `no ${what} ${given}${hint}` : `no such ${what}`;
+/** Says that an option or a command does not exist. */
+export function noSuch(what: string, given: string, meant: string | undefined): string {
+  if (meant !== undefined) return `There is no ${what} ${given} (did you mean ${meant}?)`;
+  return NAME.test(given) ? `There is no ${what} ${given}` : `There is no such ${what}`;
 }
 
 function oneOf(choices: readonly string[]): string {

@@ -33,7 +33,8 @@ const offers: [line: string[], offered: string[]][] = [
   [["fetch", "/v1/stations", "--if-exists", ""], ["error", "keep", "replace"]],
   [["fetch", "--if-exists", "=", "k"], ["keep"]],
   [["fetch", "--if-exists", "="], ["error", "keep", "replace"]],
-  [["--json", "--env-file", "login", "logo"], ["logout"]],
+  [["--json", "--env-file", "x", "logo"], ["logout"]],
+  [["--env-file", ""], []],
   [["--env-file", "=", "x", "logout", "--every"], ["--everywhere"]],
   [["login", "--env-file", ""], []],
   [["fetch", "-o", ""], []],
@@ -41,7 +42,6 @@ const offers: [line: string[], offered: string[]][] = [
   [["completion", "z"], ["zsh"]],
   [["help", "sand"], ["sandbox"]],
   [["sandbox", "--wr"], ["--write-env"]],
-  [["nothing", ""], []],
 ];
 
 testNeeding(

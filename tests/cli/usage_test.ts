@@ -8,39 +8,37 @@ import { denoConfig } from "../support/documented_flags.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { answerOf, ENTRY } from "./answer_of.ts";
 
-const HELP = "; see: platform-auth --help";
 const misuse: [args: string, message: RegExp | string][] = [
-  ["nothing", `There is no command nothing${HELP}`],
-  ["hunter2-hunter2", `There is no such command${HELP}`],
+  ["nothing", "There is no command nothing; see: platform-auth --help"],
+  ["hunter2-hunter2", "There is no such command; see: platform-auth --help"],
   ["__proto__", /no such command;/],
-  ["lgoin", `There is no command lgoin (did you mean login?)${HELP}`],
+  ["lgoin", "There is no command lgoin (did you mean login?); see: platform-auth --help"],
   ["note", /did you mean notebook\?/],
   ["help nothing", /no command nothing/],
+  ["-v", "There is no option -v (did you mean --version?); see: platform-auth --help"],
+  ["--versoin", /no option --versoin \(did you mean --version\?\)/],
   [
-    "-v",
-    "There is no option -v (did you mean --version?); put the options of a command after its name" +
-    HELP,
+    "--json --portl login",
+    /no option --portl \(did you mean --portal\?\); see: platform-auth login -/,
   ],
-  ["--versoin", /no option --versoin \(did you mean --version\?\); put/],
-  ["--json --portal login", /no option --portal; put the options of a command after its name/],
   ["--env-file= status", /--env-file takes a value/],
   ["--json=yes status", /--json takes no value/],
-  ["--hunter2-hunter2", /There is no such option; put/],
+  ["--hunter2-hunter2", /There is no such option; see/],
   [
     "status more",
-    "status takes options but no positional arguments; see: platform-auth status --help",
+    "platform-auth status takes options but no positional arguments; see: platform-auth status --help",
   ],
   ["init hunter2-hunter2", /init takes options but/],
   [
     "login --password=hunter2-hunter2",
-    /^login has no option --password; see: platform-auth login -/,
+    "There is no option --password; see: platform-auth login --help",
   ],
-  ["login --hunter2-hunter2", /^login has no such option;/],
-  ["status -hunter2", /^status has no option -u;/],
-  ["login --usernme x", /^login has no option --usernme \(did you mean --username\?\)/],
-  ["login --user x", /login has no option --user \(did you mean --username\?\)/],
-  ["fetch -O x", /fetch has no option -O \(did you mean --output\?\)/],
-  ["doctor --JSON", /doctor has no option --JSON \(did you mean --json\?\)/],
+  ["login --hunter2-hunter2", /^There is no such option;/],
+  ["status -hunter2", /^There is no option -u;/],
+  ["login --usernme x", /no option --usernme \(did you mean --username\?\)/],
+  ["login --user x", /no option --user \(did you mean --username\?\)/],
+  ["fetch -O x", /no option -O \(did you mean --output\?\)/],
+  ["doctor --JSON", /no option --JSON \(did you mean --json\?\)/],
   ["notebook a b", /notebook takes one file/],
   ["notebook hunter2", /notebook takes a file that ends in \.ipynb/],
   ["completion tcsh", /completion takes one shell: bash, zsh, fish or powershell; see/],
@@ -88,7 +86,7 @@ Deno.test("wrong usage ends the process with exit status 2 and one line, or JSON
   inCliWorld(async ({ run }) => {
     const { code, stdout, stderr } = await run(["nothing"], { flags: [] });
     assertEquals([code, stdout, stderr], [
-      ...[2, "", `platform-auth: There is no command nothing${HELP}\n`],
+      ...[2, "", "platform-auth: There is no command nothing; see: platform-auth --help\n"],
     ]);
     const json = await run(["--json", "nothing"], { flags: [] });
     assertEquals([json.code, json.stdout], [2, ""]);

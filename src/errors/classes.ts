@@ -7,7 +7,7 @@ import type {
 } from "./codes.ts";
 import { type Fix, fixText } from "./advice.ts";
 import type { ErrorCause } from "./cause.ts";
-import { addParts, messageOf } from "./parts.ts";
+import { addParts, jsonOf, messageOf } from "./parts.ts";
 import { hideOwnFrames } from "./stack.ts";
 
 /**
@@ -48,9 +48,7 @@ export class AuthError extends Error {
 
   /** The error as data, for logs: name, code, problem, fix, and the fields of its class. */
   toJSON(): Record<string, unknown> {
-    const { name, code, problem, fix, cause } = this;
-    const own = Object.fromEntries(Object.entries(this));
-    return { name, code, problem, fix, ...own, ...(cause && { cause }) };
+    return jsonOf(this);
   }
 }
 
@@ -139,5 +137,24 @@ export class SessionExpiredError extends AuthError {
 
   private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {
     super(code, problem, fixText(fix));
+  }
+}
+
+/** The API could not be reached: a `TypeError`, as `fetch` throws it, with the parts of an `AuthError`. */
+export class UnreachableError extends TypeError {
+  readonly code = "API_UNREACHABLE";
+  declare readonly problem: string;
+  declare readonly fix: string;
+  declare readonly cause?: ErrorCause;
+
+  constructor(problem: string, fix: Fix, cause?: unknown) {
+    const parts = { code: "API_UNREACHABLE", problem, fix: fixText(fix) } as const;
+    super(messageOf(parts));
+    addParts(this, parts, cause);
+    hideOwnFrames(this);
+  }
+
+  toJSON(): Record<string, unknown> {
+    return jsonOf(this);
   }
 }

@@ -3,8 +3,7 @@
  * public and their constructors are not, so code of this module imports them from here.
  */
 import * as classes from "./classes.ts";
-import { type Fix, fixText } from "./advice.ts";
-import type { ErrorCause } from "./cause.ts";
+import type { Fix } from "./advice.ts";
 import type {
   ApiErrorCode,
   AuthErrorCode,
@@ -13,12 +12,12 @@ import type {
   SessionExpiredErrorCode,
 } from "./codes.ts";
 import { printable } from "./escape.ts";
-import { addParts, messageOf } from "./parts.ts";
 import { hideOwnFrames, showCaller } from "./stack.ts";
 
 export type { ErrorCause } from "./cause.ts";
 export type * from "./codes.ts";
 export { CODES, isTransient } from "./codes.ts";
+export { UnreachableError } from "./classes.ts";
 export { helpOn, sentenceOf } from "./parts.ts";
 
 /** A class whose constructor is not public. */
@@ -59,25 +58,6 @@ export function typeError(message: string): TypeError {
   const error = new TypeError(printable(message));
   hideOwnFrames(error);
   return error;
-}
-
-/** The error of a call that did not reach the API: a `TypeError`, as `fetch` throws it. */
-export interface UnreachableError extends TypeError {
-  readonly code: "API_UNREACHABLE";
-  readonly problem: string;
-  readonly fix: string;
-  readonly cause?: ErrorCause;
-}
-
-/** Makes the error of a call that did not reach the API. */
-export function unreachableError(problem: string, fix: Fix, cause?: unknown): UnreachableError {
-  const parts = { code: "API_UNREACHABLE", problem, fix: fixText(fix) } as const;
-  const error = Object.assign(new TypeError(messageOf(parts)), { code: parts.code });
-  addParts(error, parts, cause);
-  const toJSON = () => ({ name: error.name, ...parts });
-  Object.defineProperty(error, "toJSON", { value: toJSON });
-  hideOwnFrames(error);
-  return error as UnreachableError;
 }
 
 /**

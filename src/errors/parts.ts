@@ -36,3 +36,9 @@ export function addParts(error: Error, { code, problem, fix }: Parts, cause: unk
     if (value !== undefined) Object.defineProperty(error, name, { value });
   }
 }
+
+/** An error as data: its parts, the fields of its class, and its cause. */
+export function jsonOf(error: Error & Parts): Record<string, unknown> {
+  const { name, code, problem, fix, cause } = error;
+  return { name, code, problem, fix, ...Object.fromEntries(Object.entries(error)), cause };
+}

@@ -1,0 +1,92 @@
+/** Errors: what they say of themselves, and to whom. */
+import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import * as mod from "../../mod.ts";
+import {
+  ApiError,
+  AuthError,
+  CODES,
+  ConfigError,
+  isTransient,
+  ProviderError,
+  SessionExpiredError,
+  typeError,
+  UnreachableError,
+} from "../../src/errors/errors.ts";
+
+const DISK_FULL = Object.assign(new Error("No space left (os error 28)"), { code: "ENOSPC" });
+const CALL = { method: "GET", url: "https://api.example/v1/x" };
+const ERRORS = [
+  [new AuthError("INTERRUPTED", "Stopped", "run it again"), "AuthError", {}],
+  [
+    new ConfigError("FILE", "Cannot save x", "make room", DISK_FULL),
+    "ConfigError",
+    { cause: { name: "Error", code: "ENOSPC" } },
+  ],
+  [
+    new ProviderError("THROTTLED", "Cannot log in", "wait", { status: 429 }),
+    "ProviderError",
+    { status: 429, attempts: 0 },
+  ],
+  [
+    new ApiError("API_STATUS", "Cannot GET x", "check it", {
+      ...CALL,
+      status: 422,
+      body: { a: 1 },
+    }),
+    "ApiError",
+    { ...CALL, status: 422 },
+  ],
+  [new SessionExpiredError("NO_SESSION", "No session", "log in"), "SessionExpiredError", {}],
+  [
+    new UnreachableError("Cannot reach x", "check the network", DISK_FULL),
+    "TypeError",
+    { cause: { name: "Error", code: "ENOSPC" } },
+  ],
+] as const;
+
+for (const [error, name, fields] of ERRORS) {
+  Deno.test(`${name} ${error.code}: its message, its JSON and its class`, () => {
+    const { code, problem, fix } = error;
+    assertEquals(error.name, name);
+    assertInstanceOf(error, Reflect.get({ ...mod, TypeError }, name));
+    assertEquals(error instanceof mod.AuthError, name !== "TypeError");
+    assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${code})`);
+    assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
+    assertEquals(error.cause, "cause" in fields ? fields.cause : undefined);
+    // A log of the error names its parts once.
+    assertEquals(Deno.inspect(error).split(problem).length, 2, Deno.inspect(error));
+  });
+}
+
+Deno.test("the body of an ApiError is seen only by programs that ask for it", () => {
+  const body = { errors: [{ field: "station", message: "echoed-in-the-body" }] };
+  const error = new ApiError("API_STATUS", "Cannot GET x", "check it", { ...CALL, body });
+  assertEquals(error.body, body);
+  for (const shown of [Deno.inspect(error), JSON.stringify(error), `${error}${error.stack}`]) {
+    assertEquals(shown.includes("echoed"), false, shown);
+  }
+  const without = new ApiError("API_STATUS", "Cannot GET x", "check it", CALL);
+  assertEquals([without.body, "body" in without], [undefined, false]);
+});
+
+Deno.test("characters that would turn text or move a cursor are in no part of an error", () => {
+  const hostile = "a\u202eb\u0007c\u001b[31m\u009bd\u2028e\r\nf";
+  for (const error of [new AuthError("REJECTED", hostile, hostile), typeError(hostile)]) {
+    assertMatch(error.message, /^abc\[31mdef/);
+    const all = `${error.stack}`.replaceAll("\n", "") + JSON.stringify(error);
+    assertEquals(all.match(/\p{Cc}|\p{Cf}|\u2028/u), null);
+  }
+});
+
+Deno.test("a transient code is one after which the same call may succeed", () => {
+  const transient = Object.keys(CODES).filter((code) => isTransient(code as keyof typeof CODES));
+  assertEquals(transient, [
+    "STORE_UNREACHABLE",
+    "THROTTLED",
+    "UNREACHABLE",
+    "TIMEOUT",
+    "SERVER_ERROR",
+    "API_TIMEOUT",
+    "API_UNREACHABLE",
+  ]);
+});

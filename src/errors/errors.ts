@@ -17,7 +17,7 @@ import { hideOwnFrames, showCaller } from "./stack.ts";
 export type { ErrorCause } from "./cause.ts";
 export type * from "./codes.ts";
 export { CODES, isTransient } from "./codes.ts";
-export { UnreachableError } from "./classes.ts";
+export type { UnreachableError } from "./classes.ts";
 export { helpOn, sentenceOf } from "./parts.ts";
 
 /** A class whose constructor is not public. */
@@ -58,6 +58,15 @@ export function typeError(message: string): TypeError {
   const error = new TypeError(printable(message));
   hideOwnFrames(error);
   return error;
+}
+
+/** Makes the error of a call that did not reach the API. */
+export function unreachableError(
+  problem: string,
+  fix: Fix,
+  cause?: unknown,
+): classes.UnreachableError {
+  return new classes.UnreachableError(problem, fix, cause);
 }
 
 /**

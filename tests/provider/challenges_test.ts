@@ -1,6 +1,5 @@
 /** The table of further steps: what each asks for, and where the documents name it. */
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { AuthError } from "../../mod.ts";
+import { assertEquals } from "@std/assert";
 import { fixText } from "../../src/errors/advice.ts";
 import {
   asksOf,
@@ -9,9 +8,7 @@ import {
   STEP_NAMES,
 } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
-import { errorAnswer, jsonAnswer } from "../support/answers.ts";
 import { documentText } from "../support/documented_flags.ts";
-import { cannedSession } from "../support/canned_session.ts";
 
 function issued(name: string, parameters: Readonly<Record<string, string>>): IssuedChallenge {
   return {
@@ -84,20 +81,6 @@ Deno.test("a custom question shows what the provider says, without the user's na
     promptOf({ USERNAME: "ada", hint: "your pet", round: "2" }),
     "Answer to the provider's question (hint: your pet, round: 2):",
   );
-});
-
-/** What a message shows of a refusal that repeats the answer. */
-async function shownOf(answer: string): Promise<string> {
-  const step = jsonAnswer({ ChallengeName: "CUSTOM_CHALLENGE", Session: "a-session-of-the-test" });
-  const refused = errorAnswer("OtherException", `we got ${answer}`);
-  const { session } = cannedSession({ prompt: () => null }, step, refused);
-  const onChallenge = () => ({ ANSWER: answer });
-  return (await assertRejects(() => session.login({ onChallenge }), AuthError)).message;
-}
-
-Deno.test("an answer that is repeated is withheld, unless it is so short that any text has it", async () => {
-  assertStringIncludes(await shownOf("wxyz"), "[withheld: it repeats a secret]");
-  assertStringIncludes(await shownOf("wxy"), "we got wxy");
 });
 
 Deno.test("a step that cannot be answered here says why, and leads to the portal", () => {

@@ -1,5 +1,5 @@
-import { assertEquals, assertNotEquals } from "@std/assert";
-import { computeSecretHash, createSession } from "../../mod.ts";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { computeSecretHash, createSession, type ProviderError } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
@@ -115,7 +115,12 @@ Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens st
   });
   await world.session.login();
   const before = Deno.readTextFileSync(world.envFile);
-  assertEquals((await rejection(world.session.refresh())).code, "SECRET_HASH_REJECTED");
+  const error = await rejection(world.session.refresh());
+  assertEquals([error.code, (error as ProviderError).attempts], [
+    "SECRET_HASH_REJECTED",
+    world.refreshes(),
+  ]);
+  assert(world.refreshes() > 1, "each variant is an attempt");
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 

@@ -427,13 +427,12 @@ Deno.test("names and sentences of the table are quoted also if a password contai
 Deno.test("other names and sentences are withheld if they repeat a password", () => {
   const withheld = "[withheld: it repeats a secret]";
   assertEquals(shownTo("OtherException", "OtherException", "").providerCode, withheld);
-  for (
-    const sentence of [
-      "Incorrect username or password!",
-      "Password does not conform to policy: Password is Password must",
-    ]
-  ) {
-    assertEquals(shownTo("password", "NotAuthorizedException", sentence).message, withheld);
+  const cases = [
+    ["password", "Incorrect username or password!"],
+    ["Password", "Password does not conform to policy: Password is Password must"],
+  ] as const;
+  for (const [secret, sentence] of cases) {
+    assertEquals(shownTo(secret, "NotAuthorizedException", sentence).message, withheld);
   }
 });
 

@@ -222,6 +222,22 @@ Deno.test("of one login the newest refresh token is revoked, of two logins both"
   assertEquals(told(at).slice(1).map(([, token]) => token), ["refresh-3", "refresh-4"]);
 });
 
+Deno.test("a logout of two sessions goes as far as the one that goes less far", async () => {
+  for (const [refused, ended] of [[0, "provider"], [1, "here"], [2, "here"]] as const) {
+    let count = 0;
+    await using at = world(() =>
+      ++count > refused ? new Response("") : errorAnswer("UnsupportedOperationException", "x")
+    );
+    await at.session.login();
+    at.clock.advance(1);
+    await at.another().login({ force: true });
+    const status = await at.session.logout();
+    assertEquals([status.ended, told(at).length], [ended, 2]);
+    // The same reason is given once.
+    assertEquals(noteOf(status).split("revocation is switched off").length, refused > 0 ? 2 : 1);
+  }
+});
+
 Deno.test("tokens that cannot be taken out of the file are revoked, and the error says where they are", async () => {
   await using at = world(done);
   await at.session.login();

@@ -265,3 +265,27 @@ Deno.test("login() asks anew when the API refused the token, though its time is 
   assertEquals(world.logins(), 2);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
 });
+
+Deno.test("the signal in init replaces that of a Request, as with fetch", async () => {
+  await using world = portless();
+  await world.session.login();
+  const { authFetch, fetchJson, download } = world.session;
+  const file = `${world.envFile}.json`;
+  const url = "https://api.sandbox.example/v1/whoami";
+  const calls = [
+    (own: AbortSignal, signal: AbortSignal | null) =>
+      authFetch(new Request(url, { signal: own }), { signal }),
+    (own: AbortSignal, signal: AbortSignal | null) =>
+      fetchJson(new Request(url, { signal: own }), { signal }),
+    (own: AbortSignal, signal: AbortSignal | null) =>
+      download(new Request(url, { signal: own }), file, {
+        init: { signal },
+        ifExists: "replace",
+      }),
+  ];
+  const [open, aborted] = [new AbortController().signal, AbortSignal.abort(new Error("left"))];
+  for (const call of calls) {
+    for (const signal of [null, open]) await call(aborted, signal);
+    assertEquals((await rejection(call(open, aborted))).message, "left");
+  }
+});

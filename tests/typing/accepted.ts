@@ -1,7 +1,4 @@
-/**
- * What the compiler must accept: this file is checked, never run. The folder tests the types that
- * callers see.
- */
+/** What the compiler must accept: this file is checked, never run. */
 import {
   accessToken,
   ApiError,
@@ -12,6 +9,7 @@ import {
   ChallengeError,
   computeSecretHash,
   ConfigError,
+  type ConfigErrorCode,
   configure,
   createSession,
   type Diagnosis,
@@ -32,6 +30,7 @@ import {
   refresh,
   type Session,
   SessionExpiredError,
+  type SessionExpiredErrorCode,
   type SessionOptions,
   type SessionStatus,
   status,
@@ -87,7 +86,7 @@ configure({ envFile: false, provider: "aws", prompt: () => Promise.resolve("answ
 // The settings of a sandbox are options.
 export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ settings }) => settings);
 
-// A body is what the caller says, else unknown.
+// A body has the type that the caller gives.
 const twice: FetchJsonInit = { retries: 2, retryWithinMs: 10_000, headers: { accept: "*/*" } };
 export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations", twice);
 export const body: Promise<unknown> = session.fetchJson(new URL("https://api.example.com/"));
@@ -103,9 +102,16 @@ export const saved: Promise<Download>[] = [
   session.download(new Request("https://api.example.com/"), new URL("file:///tmp/file.csv")),
 ];
 
+// In a variable, the rows of a list have the type string[].
+const pairs = [{ url: "/v1/a", name: "a.csv" }].map((row) => [row.url, row.name]);
+async function* pieces() {
+  yield [await Promise.resolve("/v1/a"), new URL("file:///tmp/a.csv")] as const;
+}
 const many: DownloadAllOptions = { concurrency: 8, ifExists: "keep", idleTimeoutMs: 0 };
 export const all: Promise<Downloads>[] = [
   downloadAll(["a", "b"].map((id) => [`/v1/${id}`, `${id}.csv`]), many),
+  downloadAll(pairs),
+  downloadAll(pieces()),
   session.downloadAll([[new URL("https://api.example.com/"), new URL("file:///tmp/file.csv")]]),
 ];
 
@@ -119,7 +125,8 @@ export function explained(error: unknown): string {
     const told = `${names.length} ${attempt} ${refused ?? ""} ${authenticator?.address ?? ""}`;
     return error.challenge.parameters["USER_ID"] ?? told;
   }
-  if (error instanceof SessionExpiredError || error instanceof ConfigError) return error.code;
+  if (error instanceof SessionExpiredError) return (error.code satisfies SessionExpiredErrorCode);
+  if (error instanceof ConfigError) return (error.code satisfies ConfigErrorCode);
   if (!(error instanceof AuthError)) throw error;
   const code: AuthErrorCode = error.code;
   return code === "INTERRUPTED" ? "stopped" : error.message;

@@ -4,10 +4,12 @@ import {
   AuthError,
   authFetch,
   computeSecretHash,
+  ConfigError,
   configure,
   createSession,
   doctor,
   download,
+  downloadAll,
   fetchJson,
   login,
   parsePortalToken,
@@ -60,10 +62,23 @@ status().state === "refreshing";
 status().accessTokenExpiresAt.getTime();
 // @ts-expect-error -- a promise has no state
 login().state;
-// @ts-expect-error -- there is no such code
-new AuthError("NO_TOKEN", "message");
-// @ts-expect-error -- codes are read only
-new AuthError("NO_SESSION", "message").code = "TIMEOUT";
+// @ts-expect-error -- only this module makes its errors
+new AuthError("NO_SESSION", "problem", "fix");
+// @ts-expect-error -- only this module makes its errors
+new ConfigError("INVALID_SETTING", "problem", "fix");
+declare const error: ConfigError;
+// @ts-expect-error -- a code of another class
+error.code === "TIMEOUT";
+// @ts-expect-error -- codes are read-only
+error.code = "PERMISSION";
+// @ts-expect-error -- ifExists: "replace"
+download("/v1/file", "file", { overwrite: true });
+// @ts-expect-error -- concurrency
+downloadAll([], { at: 8 });
+// @ts-expect-error -- notices
+status().notes;
+// @ts-expect-error -- no public option
+createSession({ random: () => 0 });
 // @ts-expect-error -- a body has the type that is given
 (await fetchJson<{ name: string }[]>("/v1/stations")).name;
 // @ts-expect-error -- a file is needed

@@ -285,7 +285,7 @@ export function makeSession(
     download: (input, file, given = {}) =>
       run("download", given, async (signal) => {
         const { downloadTo, pathOfFile } = await import("./api/download.ts");
-        const path = pathOfFile("download()", file, "as its second argument");
+        const path = pathOfFile(file);
         const { displayableDownload } = await import("./show/download_view.ts");
         const { downloadText } = await import("./show/progress.ts");
         const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);

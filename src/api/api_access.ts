@@ -4,13 +4,13 @@ import { isSafeTransport, namesProxy } from "../platform/transport.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-/** Where the token may go, as the settings say. */
+/** Where the token may go according to the settings. */
 export interface ApiAccess {
-  /** What relative paths are resolved against. */
+  /** Base of relative paths; its own path is a folder, so it ends with a slash. */
   readonly base: URL | undefined;
-  /** How the addresses begin that may receive the token: an allowed origin and a slash. */
+  /** Beginnings of the addresses that may receive the token: an allowed origin and a slash. */
   readonly prefixes: readonly string[];
-  /** Whether a proxy was named when the settings were read. */
+  /** Whether a variable named a proxy when the settings were read. */
   readonly proxied: boolean;
   readonly settings: Settings;
 }
@@ -19,6 +19,7 @@ export interface ApiAccess {
 export function apiAccessOf(settings: Settings): ApiAccess {
   const baseText = settings.text("apiBaseUrl");
   const base = baseText === undefined ? undefined : usable("apiBaseUrl", baseText, settings);
+  if (base && !base.pathname.endsWith("/")) base.pathname += "/";
   const listed = (settings.text("allowedOrigins") ?? "").split(",").map((text) => text.trim())
     .filter((text) => text !== "").map((text) => usable("allowedOrigins", text, settings));
   const urls = base === undefined ? listed : [base, ...listed];
@@ -52,8 +53,8 @@ function shownAddress(text: string): string {
  * The address of a call as text, if the token may go there.
  *
  * One rule decides: the address begins with an allowed origin and a slash. Nothing after that slash
- * can lead elsewhere, so an address that begins so is not parsed: that would take longer than the
- * rest of the call. Any other spelling is parsed first, and the rule is applied to the result.
+ * can lead elsewhere, so such an address is not parsed, which would take longer than the rest of the
+ * call. Any other spelling is parsed first, and the rule is applied to the result.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a
  *   relative path without a base.
@@ -89,6 +90,19 @@ function unresolved({ base, settings }: ApiAccess): Error {
     `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}`,
     `set it ${file}in the environment or as an option`,
   );
+}
+
+/**
+ * The path of `API_BASE_URL` that a path with a leading slash leaves out; `undefined` if it leaves out
+ * nothing.
+ */
+export function droppedPath(
+  input: string | URL | Request,
+  { base }: ApiAccess,
+): string | undefined {
+  const isFromHost = typeof input === "string" && /^\/[^/]/.test(input);
+  const path = base?.pathname ?? "/";
+  return isFromHost && !input.startsWith(path) ? path : undefined;
 }
 
 /** Why the token may not go to a URL, and what to do. */

@@ -1,66 +1,65 @@
 /**
  * Calls to the API: where the token may go (`api_access.ts`), how a call is sent, redirected and sent
- * again (`auth_fetch.ts`), and calls whose answer this module checks itself. May import session and
- * the folders below it.
- *
- * This file checks answers, and says in errors what the API said.
+ * again (`auth_fetch.ts`), and calls whose response this module checks itself (here).
  */
-import { addressOfCall, type ApiAccount, fetchWithToken } from "./auth_fetch.ts";
+import { droppedPath } from "./api_access.ts";
+import {
+  accessOf,
+  addressOfCall,
+  type ApiAccount,
+  fetchWithToken,
+  membersOf,
+} from "./auth_fetch.ts";
+import { isMarkup, isPage, pageText } from "./pages.ts";
+import { isElsewhere } from "./redirects.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
+import { readUpTo } from "../platform/body.ts";
 import { IdleWatch } from "../platform/idle.ts";
-import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
-import type { Fix } from "../errors/advice.ts";
+import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
+import type { Advice, Fix } from "../errors/advice.ts";
 import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
-/** How much of an error or a page is read: its message or title stands at the beginning. */
-const MAX_BEGINNING_LENGTH = 65_536;
-/** Shorter values of a query occur in every text. */
+/** How many bytes of an error or a page are read. */
+const MAX_BODY_BYTES = 65_536;
+/** Every text contains shorter values. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
-/** Why a body cannot be used, and what to do about it. */
-export interface Unusable {
-  readonly problem: string;
-  readonly fix: Fix;
-}
-
-/** A call whose answer this module checks, and not the user. */
+/** A call whose response is checked by this module, not by the user. */
 export class CheckedCall {
   readonly method: string;
-  /** Where it goes, without the query: that of a presigned address is as good as a token. */
+  /** Its address without the query, because that of a presigned address is as secret as a token. */
   readonly url: string;
-  /** The same with the query. */
+  /** Its address with the query. */
   readonly address: string;
+  readonly init: RequestInit;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
 
   /**
-   * @param idleMs How long a request may bring nothing, from `idleTimeout()`.
+   * @param idleMs From `idleTimeout()`.
    * @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there.
    */
   constructor(
-    readonly doing: string,
     readonly account: ApiAccount,
     readonly input: string | URL | Request,
-    readonly init: RequestInit,
+    init: RequestInit,
     readonly signal: AbortSignal | undefined,
     readonly idleMs: number,
   ) {
-    if (typeof input !== "string" && !(input instanceof URL) && !(input instanceof Request)) {
-      throw typeError(`${doing} takes a string, a URL or a Request, not ${typeof input}`);
-    }
     this.address = addressOfCall(account, input);
+    this.init = membersOf(init);
     const { origin, pathname } = new URL(this.address);
     this.url = origin + pathname;
     this.method = init.method?.toUpperCase() ??
       (input instanceof Request ? input.method : "GET");
   }
 
-  /** Those that the user gave. */
+  /** The user's headers. */
   get headers(): HeadersInit {
     return this.init.headers ?? (this.input instanceof Request ? this.input.headers : []);
   }
@@ -70,38 +69,38 @@ export class CheckedCall {
     return this.method === "GET" || this.method === "HEAD";
   }
 
-  /** @throws {Stalled} If it is not answered in time. */
+  /** @throws {Stalled} If no response comes in time. */
   async send(headers: string[][]): Promise<Response> {
     this.release();
     const { account, input, idleMs, signal } = this;
     const watch = this.#watch = new IdleWatch(account.world, idleMs, signal);
     const init = { ...this.init, headers: headers as HeadersInit };
     try {
-      // The time for a refresh is not that of the API.
-      const answer = fetchWithToken(account, input, init, watch.signal, {
+      // The time of a refresh does not count.
+      const response = fetchWithToken(account, input, init, watch.signal, {
         onSent: (tokens) => {
           this.#tokens.add(tokens);
           watch.begin();
         },
         onAnswered: () => watch.pause(),
       });
-      return await unlessAborted(watch.signal, answer);
+      return await unlessAborted(watch.signal, response);
     } finally {
       watch.pause();
     }
   }
 
-  /** Waits for more of the last answer. @throws {Stalled} If nothing comes. */
+  /** Waits for more of the last response. @throws {Stalled} If nothing comes. */
   async more<T>(read: Promise<T>): Promise<T> {
     return this.#watch === undefined ? await read : await this.#watch.during(read);
   }
 
-  /** Ends the watch over the last answer, which is read no further. */
+  /** Ends the watch over the last response. */
   release(): void {
     this.#watch?.release();
   }
 
-  /** What the API said, fit for a message: without what was secret in the request. */
+  /** Text of the API for a message, without what was secret in the request. */
   quote(text: string, response: Response, maxLength?: number): string {
     return redact(text, this.#secrets(response), maxLength);
   }
@@ -118,12 +117,12 @@ export class CheckedCall {
     return [...tokens, ...values.map((value) => new Secret(value))];
   }
 
-  /** @param details The answer, and the error behind this one. */
+  /** @param details The response with its body, and the error behind this one. */
   error(
     code: ApiErrorCode,
     problem: string,
     fix: Fix,
-    { response, cause }: { response?: Response; cause?: unknown } = {},
+    { response, text, cause }: { response?: Response; text?: string; cause?: unknown } = {},
   ): ApiError {
     const { method, url } = this;
     const waitMs = response && retryAfterMs(response.headers, this.account.world.now());
@@ -134,17 +133,30 @@ export class CheckedCall {
       status: response?.status,
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
       requestId: response && id ? this.quote(id, response, 80) : undefined,
+      body: response && text ? this.#bodyOf(text.slice(0, MAX_BODY_BYTES), response) : undefined,
       cause,
     });
   }
 
-  /** The error of a 2xx whose body is not what was asked for. */
-  bodyError(response: Response, { problem, fix }: Unusable, cause?: unknown): ApiError {
-    const what = `Cannot use the answer to ${this.method} ${this.url} (status ${response.status})`;
-    return this.error("API_BODY", `${what}: ${problem}`, fix, { response, cause });
+  /** A body for a program: as the API sent it, unless it repeats a secret. */
+  #bodyOf(text: string, response: Response): unknown {
+    const shown = this.quote(text, response, Infinity);
+    if (shown !== redact(text, [], Infinity)) return shown;
+    return parsed(text) ?? text;
   }
 
-  /** Describes a page that came in place of an answer of the API. */
+  /** The error of a 2xx with an unexpected body. */
+  bodyError(
+    response: Response,
+    { problem, fix = "" }: Advice,
+    { text, cause }: { text?: string; cause?: unknown } = {},
+  ): ApiError {
+    const what = `Cannot use the response to ${this.method} ${this.url}`;
+    const details = { response, cause, ...(text !== undefined && { text }) };
+    return this.error("API_BODY", `${what} (status ${response.status}): ${problem}`, fix, details);
+  }
+
+  /** Describes a page that came instead of a response of the API. */
   describePage(text: string, response: Response): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
       ? ", which asks for a login"
@@ -155,88 +167,75 @@ export class CheckedCall {
   /**
    * Refuses a login page before it is saved: in a file of measurements it would be noticed late.
    *
-   * @throws {ApiError} `API_BODY` for a page where the file is not named as one, and for an answer
+   * @throws {ApiError} `API_BODY` for a page unless the file is named like one, and for a response
    *   without a body.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
-    if (response.status === 204 || response.status === 205) {
-      throw this.bodyError(response, {
-        problem: "it has no body, so nothing was saved",
-        fix: "check the path",
-      });
+    if (isBodiless(response)) {
+      const problem = "it has no body, so nothing was saved";
+      throw this.bodyError(response, { problem, fix: "check the path" });
     }
     if (/\.x?html?$/i.test(file)) return;
     const type = response.headers.get("content-type") ?? "";
     if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
-    const text = await this.#beginningOf(response.clone(), isNoMarkup);
+    const text = await this.#beginningOf(response.clone());
     if (!isMarkup(text)) return;
     await response.body?.cancel();
-    const page = this.describePage(text, response);
     throw this.bodyError(response, {
-      problem: `it is ${page}, and was not saved`,
+      problem: `it is ${this.describePage(text, response)}, and was not saved`,
       fix: `${NOT_THE_API}; or, to save a page, name the file ….html`,
-    });
+    }, { text });
   }
 
-  /** The error of an answer that is no 2xx. Reads its body. */
+  /** The error of a response outside 2xx. Reads its body. */
   async statusError(response: Response, attempts: number): Promise<ApiError> {
     const { status } = response;
-    const said = messageIn(await this.#beginningOf(response));
+    const text = await this.#beginningOf(response);
+    const said = messageIn(text);
     const quoted = said && ` (${this.quote(said, response).replace(/\.$/, "")})`;
-    const host = response.redirected ? URL.parse(response.url)?.host : undefined;
-    const who = host === undefined || host === new URL(this.url).host ? "the API" : host;
+    const isFromStore = isElsewhere(response, this.address);
+    const who = isFromStore ? URL.parse(response.url)?.host : "the API";
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
-    const answered = `${who} answered ${status}${quoted}${tried}`;
-    const what = `Cannot ${this.method} ${this.url} because ${answered}`;
-    const waitMs = retryAfterMs(response.headers, this.account.world.now());
-    return this.error("API_STATUS", what, fixOfStatus(status, waitMs), { response });
+    const what =
+      `Cannot ${this.method} ${this.url} because ${who} answered ${status}${quoted}${tried}`;
+    return this.error("API_STATUS", what, this.#fixOf(response, isFromStore), { response, text });
   }
 
-  /** The first part of a body, up to where it broke off or nothing more came. */
-  async #beginningOf(
-    response: Response,
-    isEnough: (text: string) => boolean = () => false,
-  ): Promise<string> {
-    let text = "";
-    try {
-      for await (const piece of this.#textOf(response)) {
-        text += piece;
-        // Asked after each piece: more may tell nothing more.
-        if (text.length >= MAX_BEGINNING_LENGTH || isEnough(text)) break;
-      }
-    } catch {
-      this.signal?.throwIfAborted();
+  #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {
+    const dropped = droppedPath(this.input, accessOf(this.account.settings));
+    if (status === 404 && dropped !== undefined) {
+      return `check the path: with a leading slash it starts at the host, without one at ${dropped}`;
     }
-    return text.trim();
+    // A host that did not receive the token says nothing about the session.
+    const about = status === 401 && isFromStore ? 403 : status;
+    return fixOfStatus(about, retryAfterMs(headers, this.account.world.now()));
+  }
+
+  /** The first part of a body, up to where it broke off or stalled. */
+  async #beginningOf({ body }: Response): Promise<string> {
+    // deno-lint-ignore no-explicit-any -- as the end of a stream
+    const end = (): any => ({ done: true });
+    const read = <T>(piece: Promise<T>) => this.more(piece).catch<T>(end);
+    const { bytes } = await readUpTo(body, MAX_BODY_BYTES, read);
+    this.signal?.throwIfAborted();
+    return new TextDecoder().decode(bytes).trim();
   }
 
   /** A whole body. @throws {Stalled} If nothing more of it comes. */
-  async text(response: Response): Promise<string> {
-    let text = "";
-    for await (const piece of this.#textOf(response)) text += piece;
-    return text;
-  }
-
-  async *#textOf({ body }: Response): AsyncGenerator<string> {
-    const reader = body?.getReader();
-    const decoder = new TextDecoder();
-    try {
-      while (reader) {
-        const { done, value } = await this.more(reader.read());
-        if (done) break;
-        yield decoder.decode(value, { stream: true });
-      }
-      yield decoder.decode();
-    } finally {
-      // Not waited for: that of a copy settles only when the answer itself ends, too.
-      reader?.cancel().catch(() => {});
-    }
+  async text({ body }: Response): Promise<string> {
+    const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));
+    return new TextDecoder().decode(bytes);
   }
 }
 
-/** What to do about a page in place of an answer of the API. */
+/** Whether the status means that there is no body. */
+export function isBodiless({ status }: Response): boolean {
+  return status === 204 || status === 205;
+}
+
+/** What to do about a page instead of a response of the API. */
 export const NOT_THE_API =
-  "something between here and the API answered: check API_BASE_URL, the path and any proxy";
+  "something in front of the API responded: check API_BASE_URL, the path and any proxy";
 
 function requestIdOf(headers: Headers): string | undefined {
   const names = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
@@ -244,9 +243,9 @@ function requestIdOf(headers: Headers): string | undefined {
 }
 
 /**
- * What to do about an answer that is no 2xx.
+ * What to do about a response outside 2xx.
  *
- * @param waitMs What the API asked to wait.
+ * @param waitMs From its `Retry-After`.
  */
 export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
@@ -265,15 +264,18 @@ export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   return "check the request";
 }
 
-/** The message in an error's body: that of JSON or XML, the title of a page, or the whole text. */
+/** The message in the body of an error: that of JSON or XML, the title of a page, or the whole text. */
 function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
-  if (element) return element;
+  return element || (sentenceIn(parsed(text)) ?? text);
+}
+
+function parsed(text: string): unknown {
   try {
-    return sentenceIn(JSON.parse(text)) ?? text;
+    return JSON.parse(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
 
@@ -286,49 +288,4 @@ function sentenceIn(value: unknown): string | undefined {
   const named = SENTENCES.map((name) => body[name]).find((it) => typeof it === "string" && it);
   const [first] = Array.isArray(body.errors) ? body.errors : [];
   return typeof named === "string" ? named : sentenceIn(body.error ?? first);
-}
-
-/** Whether a text begins as an HTML page. */
-export function isPage(text: string): boolean {
-  return /^<(!doctype\s*html|html)\b/i.test(withoutPreamble(text));
-}
-
-/** Whether a text that is said to be HTML begins as a page or a part of one, such as a form. */
-function isMarkup(text: string): boolean {
-  const rest = withoutPreamble(text);
-  return isPage(text) || FIRST_TAG.test(rest) || UNENDED.test(rest);
-}
-
-/** Whether a text is certainly not HTML, whatever follows. */
-function isNoMarkup(text: string): boolean {
-  const rest = withoutPreamble(text);
-  return rest.length > FIRST_TAG_LENGTH && !isMarkup(text) || /^[^<]/.test(rest);
-}
-
-/** The tags that a page begins with where it has no doctype. */
-const FIRST_TAG =
-  /^<(head|title|meta|link|style|script|noscript|base|body|header|main|section|nav|form|div|span|center|iframe|h[1-6]|table|font|img|br|p|a|b)[\s/>]/i;
-/** Within so many characters a doctype or a first tag names itself. */
-const FIRST_TAG_LENGTH = 64;
-/** A comment that does not end in what was read. */
-const UNENDED = /^<(!--|\?)/;
-
-/** A text without what may stand before the first tag: blanks, an XML declaration and comments. */
-function withoutPreamble(text: string): string {
-  const blanks = /\s*/y;
-  for (let at = 0;;) {
-    blanks.lastIndex = at;
-    blanks.test(text);
-    at = blanks.lastIndex;
-    const closing = text.startsWith("<!--", at) ? "-->" : text.startsWith("<?", at) ? ">" : "";
-    const end = closing === "" ? -1 : text.indexOf(closing, at + 2);
-    if (end < 0) return text.slice(at);
-    at = end + closing.length;
-  }
-}
-
-/** Names a page by its title. The pattern stops at the next tag, so that the time stays linear. */
-function pageText(html: string): string {
-  const title = /<title[^<>]*>([^<]*)/i.exec(html)?.[1]?.trim();
-  return `an HTML page${title ? ` with the title "${title}"` : ""}`;
 }

@@ -1,21 +1,23 @@
 /**
- * Downloads: requests until a file is whole (`download.ts`), many files at once (`download_all.ts`),
- * where the bytes go meanwhile (`download_target.ts`), and what an answer says of the file
- * (`representation.ts`). May import api and the folders below it.
- *
- * This file sends the requests for one file.
+ * Downloads: requests until a file is complete (here), many files at once (`download_all.ts`), where
+ * the bytes go (`part.ts`), and what the headers say about the file (`version.ts`).
  */
-import { type ApiAccount, NetworkError } from "./auth_fetch.ts";
+import { type ApiAccount, unreachedHost } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { pairsOf, withDefault } from "./headers.ts";
-import { type DownloadTarget, type IfExists, openTarget, PartNames } from "./download_target.ts";
-import { isEnd, isPacked, isRest, rangeOf, representationOf } from "./representation.ts";
+import { openTarget } from "./part.ts";
+import type { IfExists, Target } from "./target.ts";
+import { isElsewhere } from "./redirects.ts";
+import { Reports } from "./reports.ts";
+import { encodingOf, isEnd, isRest, NO_VERSION, totalIn, versionOf } from "./version.ts";
 import { isUrl, pathOfUrl } from "../platform/paths.ts";
+import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { backoffMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
 import { Pauses } from "../platform/pauses.ts";
+import { type Attempt, retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
-import { type ApiError, ConfigError, typeError } from "../errors/errors.ts";
+import { type ApiError, typeError } from "../errors/errors.ts";
 import { bytesText } from "../errors/amounts.ts";
 
 /** Options of {@linkcode download}. */
@@ -42,6 +44,7 @@ export interface DownloadOptions {
   /** Cancels the download; the next call resumes it. */
   signal?: AbortSignal;
 }
+
 /** The progress of a download. */
 export interface DownloadProgress {
   /** Bytes on disk, including those of earlier calls. */
@@ -49,6 +52,7 @@ export interface DownloadProgress {
   /** Length of the complete file in bytes, if known. */
   total?: number;
 }
+
 /** A downloaded file; shows as a card in a notebook. */
 export interface Download {
   /** Path of the file, as given. */
@@ -64,116 +68,110 @@ export interface Download {
   /** Present if the file existed already and nothing was sent. */
   kept?: true;
 }
+
 /** How many requests in a row may bring nothing. */
 const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;
 /** A longer Retry-After is an error. */
 export const LONGEST_PAUSE_MS = 300_000;
-const PROGRESS_MS = 100;
-/** Statuses worth a retry: the API, or a proxy before it, is busy or away for a moment. */
+/** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
-/** How often a request is sent to an API that has answered nothing yet: its address may be wrong. */
-const TRIES_BEFORE_ANSWER = 3;
-/** How often to look whether another download has finished a file that is to be kept. */
+/** Requests to a host that has not responded yet: its address may be wrong. */
+const TRIES_BEFORE_RESPONSE = 3;
+/** How often to check whether another download of the same file has ended. */
 const LOOK_MS = 100;
-
-/** A request that did not bring the rest of the file. */
-interface Setback {
-  readonly why: string;
-  /** How long to wait before the next request, in milliseconds; `undefined`: by the usual rule. */
-  readonly pauseMs?: number | undefined;
-  /** The error of the network behind it. */
-  readonly cause?: unknown;
-  /** Whether the API asked to be left alone: then no other download of the group sends either. */
-  readonly isBusy?: boolean;
-  /** Whether nothing came for too long. */
-  readonly isStall?: boolean;
-}
 
 /** What downloads that run at once have in common. */
 export class DownloadGroup {
-  /** The origins that answered: there a network that fails is worth another try. */
-  readonly answered = new Set<string>();
-  readonly parts = new PartNames();
+  /** The origins that responded: a network error there is worth more tries. */
+  readonly responded = new Set<string>();
+  /** Errors that all other downloads would meet, too. */
+  readonly fatal = new WeakSet<Error>();
   readonly pauses: Pauses;
-  readonly #holds = new Set<Promise<void>>();
-  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #hold: Promise<unknown> = Promise.resolve();
   #free: number;
+  #freed = Promise.withResolvers<void>();
 
-  /** @param at How many may send at once. */
-  constructor(readonly doing: string, readonly world: World, at = 1) {
+  /** @param transfers How many may use the network at once. */
+  constructor(world: World, transfers = 1) {
     this.pauses = new Pauses(world);
-    this.#free = at;
+    this.#free = transfers;
   }
 
-  /** Does what needs the network when there is a place. Others open and finish their files meanwhile. */
+  /** Limits the work that uses the network. Others open and finish their files meanwhile. */
   async inPlace<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await this.#nextPlace(signal);
+    while (this.#free === 0) await unlessAborted(signal, this.#freed.promise);
+    this.#free--;
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next.resolve();
-      else this.#free++;
+      this.#free++;
+      this.#freed.resolve();
+      this.#freed = Promise.withResolvers();
     }
   }
 
-  async #nextPlace(signal: AbortSignal | undefined): Promise<void> {
-    const place = Promise.withResolvers<void>();
-    const abort = () => {
-      const at = this.#waiting.indexOf(place);
-      if (at < 0) return;
-      this.#waiting.splice(at, 1);
-      place.reject(signal?.reason);
-    };
-    this.#waiting.push(place);
-    signal?.addEventListener("abort", abort);
-    try {
-      await place.promise;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  /** From now on nobody sends for so many milliseconds. */
+  /** Lets no download of the group send for some time. */
   hold(ms: number, why: string, signal: AbortSignal | undefined): void {
-    const hold = this.pauses.pause(ms, why, signal).then(() => {
-      this.#holds.delete(hold);
-    });
-    this.#holds.add(hold);
+    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, signal)]);
   }
 
-  /** Waits until one may send. */
+  /** Waits until requests may be sent. */
   async turn(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#holds.size > 0) {
-      await Promise.all(this.#holds);
+    let hold;
+    do {
+      hold = this.#hold;
+      await hold;
       signal?.throwIfAborted();
-    }
+    } while (hold !== this.#hold);
   }
-}
-
-/** The path of a file that was given. @throws {TypeError} If it is none. */
-export function pathOfFile(doing: string, file: unknown, where: string): string {
-  const isText = typeof file === "string" && file !== "";
-  const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
-  const problem = `${doing} takes a file's path or file: URL ${where}`;
-  if (typeof path !== "string" || path === "") throw typeError(problem);
-  // A folder with that name could cost its maker the home folder.
-  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ is a folder only in a shell`);
-  return path;
 }
 
 /**
- * Saves an answer as a file. A transfer that breaks resumes where it was, as long as each further
- * request brings something. Each request is sent like any call: with a current token, to the address
- * that was given, so that a redirect leads to a presigned address that is good now.
+ * The path of a file to save.
  *
- * @throws {ConfigError} If the file cannot be saved there; where that can be known, before anything
- *   is sent.
- * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `API_TIMEOUT` where nothing
- *   comes, `DOWNLOAD_BROKEN` if the file is not whole.
+ * @param name What the error calls it.
+ * @throws {TypeError} If it is neither a path nor a `file:` URL.
+ */
+export function pathOfFile(file: unknown, name = "The file to save"): string {
+  const isText = typeof file === "string" && file !== "";
+  const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
+  const problem = `${name} must be a path or file: URL`;
+  if (typeof path !== "string" || path === "") throw typeError(problem);
+  // A folder of this name could lead to the deletion of the home folder.
+  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; only a shell knows ~`);
+  return path;
+}
+
+const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
+
+/** @throws {TypeError} For any other word. */
+export function checkIfExists(ifExists: unknown): void {
+  if (ifExists === undefined || IF_EXISTS.includes(ifExists)) return;
+  throw typeError('ifExists must be "error", "keep" or "replace"');
+}
+
+/** @throws {TypeError} For a request whose response is not a whole file. */
+export function checkRequest(method: string, headers: HeadersInit): void {
+  if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
+  if (namesHeader(headers, /^(range|if-range)$/i)) {
+    throw typeError(
+      "A download saves whole files and sets range itself; use authFetch() for a part",
+    );
+  }
+}
+
+function namesHeader(headers: HeadersInit, pattern: RegExp): boolean {
+  return pairsOf(headers).some(([name = ""]) => pattern.test(name));
+}
+
+/**
+ * Saves a response as a file; waits while another download saves it.
+ *
+ * @throws {ConfigError} If the file cannot be saved, before anything is sent if possible.
+ * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `API_TIMEOUT` if nothing
+ *   comes, `DOWNLOAD_BROKEN` if the file is not complete.
  */
 export async function downloadTo(
   account: ApiAccount,
@@ -181,131 +179,139 @@ export async function downloadTo(
   file: string,
   options: DownloadOptions,
   signal: AbortSignal | undefined,
-  group: DownloadGroup = new DownloadGroup("download()", account.world),
 ): Promise<Download> {
-  const started = account.world.monotonic();
-  const { doing } = group;
-  const idleMs = idleTimeout(doing, options.idleTimeoutMs);
-  const ifExists = ifExistsOf(doing, options);
-  const call = new CheckedCall(doing, account, input, options.init ?? {}, signal, idleMs);
-  checkHeaders(call);
-  const kept = (bytes: number): Download => {
-    const milliseconds = Math.round(account.world.monotonic() - started);
-    return { file, bytes, resumedFrom: 0, milliseconds, kept: true };
+  checkIfExists(options.ifExists);
+  let last: DownloadProgress | undefined;
+  const reports = new Reports(account.world, () => last && options.onProgress?.(last));
+  const onPiece = (progress: DownloadProgress) => {
+    const isFirst = last === undefined;
+    last = progress;
+    // The first piece is reported at once, too.
+    if (isFirst) options.onProgress?.(progress);
+    else reports.soon();
   };
-  const target = await openWhenFree(call, file, ifExists, options.resume ?? true, group);
-  if ("kept" in target) return kept(target.kept);
-  // Released at once: the next call must find the file free, however late this one ends.
-  const release = () => target.release();
-  signal?.addEventListener("abort", release);
+  try {
+    const saved = await whenFree(account, signal, () => {
+      const group = new DownloadGroup(account.world);
+      return downloadUnlessBusy(account, input, file, { ...options, onPiece }, signal, group);
+    });
+    reports.now();
+    return saved;
+  } finally {
+    reports.end();
+  }
+}
+
+/** Repeats a download while another one saves the same file. */
+export function whenFree<T>(
+  { world }: ApiAccount,
+  signal: AbortSignal | undefined,
+  save: () => Promise<T | "busy">,
+): Promise<T> {
+  return retry(world, signal, async (): Promise<Attempt<T>> => {
+    const saved = await save();
+    if (saved !== "busy") return { done: saved };
+    return { pauseMs: LOOK_MS, why: "another download is saving it" };
+  });
+}
+
+/** Options of one file. */
+export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
+  /** Called for each piece. */
+  readonly onPiece: (progress: DownloadProgress) => void;
+}
+
+/**
+ * Saves a response as a file. A transfer that breaks off is resumed, as long as each further request
+ * brings something. Each request is sent like any call: with a current token, to the given address, so
+ * that a redirect leads to a presigned address that is still valid.
+ *
+ * @returns `busy` if another download saves a file that is then kept.
+ */
+export async function downloadUnlessBusy(
+  account: ApiAccount,
+  input: string | URL | Request,
+  file: string,
+  options: FileOptions,
+  signal: AbortSignal | undefined,
+  group: DownloadGroup,
+): Promise<Download | "busy"> {
+  const { monotonic } = account.world;
+  const started = monotonic();
+  const idleMs = idleTimeout(options.idleTimeoutMs);
+  const call = new CheckedCall(account, input, options.init ?? {}, signal, idleMs);
+  checkRequest(call.method, call.headers);
+  const { ifExists = "error", resume = true } = options;
+  const opening = openTarget(file, call.address, ifExists, resume && call.method === "GET");
+  const target = opening instanceof Promise ? await unlessLeft(signal, opening) : opening;
+  const passed = () => Math.round(monotonic() - started);
+  const kept = (bytes: number): Download => {
+    return { file, bytes, resumedFrom: 0, milliseconds: passed(), kept: true };
+  };
+  if (target === "busy") return target;
+  if (typeof target === "number") return kept(target);
+  // At once: the caller's next call must find the file free, however late this one ends.
+  const stopListening = onAbort(signal, () => target.release());
   try {
     signal?.throwIfAborted();
-    const transfer = new Transfer(call, file, target, options.onProgress, group);
+    const transfer = new Transfer(call, file, target, options.onPiece, group);
     await group.inPlace(signal, () => transfer.run());
     await check(call, target);
     const bytes = target.size;
-    if (!await target.finish()) return kept(Deno.statSync(file).size);
-    return {
-      file,
-      bytes,
-      resumedFrom: transfer.resumedFrom,
-      ...(transfer.contentType !== undefined && { contentType: transfer.contentType }),
-      milliseconds: Math.round(account.world.monotonic() - started),
-    };
+    const found = await target.finish();
+    if (found !== undefined) return kept(found);
+    const { resumedFrom, contentType } = transfer;
+    const type = contentType === undefined ? {} : { contentType };
+    return { file, bytes, resumedFrom, ...type, milliseconds: passed() };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
-    signal?.removeEventListener("abort", release);
+    stopListening();
     target.release();
     call.release();
   }
 }
 
-const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
-
-/** @throws {TypeError} For any other value. */
-export function ifExistsOf(
-  doing: string,
-  { ifExists }: Pick<DownloadOptions, "ifExists">,
-  byDefault: IfExists = "error",
-): IfExists {
-  if (ifExists !== undefined && !IF_EXISTS.includes(ifExists)) {
-    throw typeError(`${doing} takes "error", "keep" or "replace" as ifExists`);
-  }
-  return ifExists ?? byDefault;
-}
-
-/**
- * Opens the target. While another download saves a file that would be kept, this one waits for it, as
- * long as that one goes on.
- */
-async function openWhenFree(
-  call: CheckedCall,
-  file: string,
-  ifExists: IfExists,
-  resume: boolean,
-  { parts }: DownloadGroup,
-): Promise<DownloadTarget | { readonly kept: number }> {
-  const { account: { world }, address, idleMs, signal } = call;
-  // A download waits no longer than that for the API. This one was stopped, and holds its file.
-  const longestMs = MAX_FRUITLESS * (idleMs + LONGEST_PAUSE_MS);
-  let size = -1;
-  let since = world.monotonic();
-  for (let looks = 0;; looks++) {
-    const options = { ifExists, resume: resume && call.method === "GET", parts };
-    const target = await openTarget(file, address, options);
-    if (!("busy" in target)) return target;
-    if (target.busy !== size) [size, looks, since] = [target.busy, 0, world.monotonic()];
-    // By the looks, too: while the computer slept, the other one slept as well.
-    const isStopped = Math.min(looks * LOOK_MS, world.monotonic() - since) > longestMs;
-    if (idleMs > 0 && isStopped) {
-      throw new ConfigError(
-        "INVALID_SETTING",
-        `Cannot save ${file}: another download is saving it, and gets nothing`,
-        "end that one, or name another file",
-      );
-    }
-    await world.sleep(LOOK_MS, signal);
-    await nextTurn();
-    signal?.throwIfAborted();
+/** Waits for the reader of a pipe, who may never come. */
+async function unlessLeft(
+  signal: AbortSignal | undefined,
+  opening: Promise<Target>,
+): Promise<Target> {
+  try {
+    return await unlessAborted(signal, opening);
+  } catch (error) {
+    opening.then((target) => target.release(), () => {});
+    throw error;
   }
 }
 
-/** Lets all else that is due happen, such as a Stop. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}
-
-async function check(call: CheckedCall, target: DownloadTarget): Promise<void> {
-  const { digest } = target.of;
+async function check(call: CheckedCall, target: Target): Promise<void> {
+  const { digest } = target.version;
   if (digest === undefined || await target.matches(digest)) return;
   target.discard();
   const algorithm = digest.algorithm.toUpperCase();
-  const seen = `its ${algorithm} is not the one that the API gave, so it was removed`;
-  throw broken(call, seen, "run it again");
-}
-
-/** What can be saved, and what not. @throws {TypeError} */
-export function checkHeaders(
-  call: Pick<CheckedCall, "doing" | "method" | "headers">,
-): void {
-  const { doing, method } = call;
-  if (method === "HEAD") {
-    throw typeError(`${doing} saves a body, and HEAD has none; use authFetch()`);
-  }
-  if (namesHeader(call, /^(range|if-range)$/i)) {
-    throw typeError(`${doing} saves whole files and sets range itself; use authFetch() for a part`);
-  }
-}
-
-/** Whether the user gave such a header. */
-function namesHeader({ headers }: Pick<CheckedCall, "headers">, pattern: RegExp): boolean {
-  return pairsOf(headers).some(([name = ""]) => pattern.test(name));
+  throw broken(
+    call,
+    `its ${algorithm} differs from the one that the API sent, so it was removed`,
+    "run it again",
+  );
 }
 
 function broken(call: CheckedCall, why: string, fix: string, cause?: unknown): ApiError {
   return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, fix, { cause });
+}
+
+/** A request that did not bring the rest of the file. */
+interface Setback {
+  readonly why: string;
+  /** Pause before the next request, in milliseconds; `undefined`: the usual backoff. */
+  readonly pauseMs?: number | undefined;
+  /** The error of the network behind it. */
+  readonly cause?: unknown;
+  /** Whether the API is overloaded: then no other download of the group sends either. */
+  readonly isBusy?: boolean;
+  readonly isStall?: boolean;
 }
 
 /** The requests of one download. */
@@ -314,143 +320,169 @@ class Transfer {
   contentType: string | undefined;
   readonly #call: CheckedCall;
   readonly #file: string;
-  readonly #target: DownloadTarget;
-  readonly #onProgress: DownloadOptions["onProgress"];
+  readonly #target: Target;
+  readonly #onPiece: FileOptions["onPiece"];
   readonly #group: DownloadGroup;
-  #shownAt = -Infinity;
   /** Whether the last request was sent because a presigned address had expired. */
-  #askedAnew = false;
-  /** Asks for an answer that is not packed: only then length and ranges are those of the file. */
+  #askedAgain = false;
+  /** Requests a response that is not encoded: only then length and ranges are those of the file. */
   #wantsPlain: boolean;
 
   constructor(
     call: CheckedCall,
     file: string,
-    target: DownloadTarget,
-    onProgress: DownloadOptions["onProgress"],
+    target: Target,
+    onPiece: FileOptions["onPiece"],
     group: DownloadGroup,
   ) {
-    this.#group = group;
     this.#call = call;
     this.#file = file;
     this.#target = target;
-    this.#wantsPlain = call.isSafe && !namesHeader(call, /^accept-encoding$/i);
-    this.#onProgress = onProgress;
+    this.#onPiece = onPiece;
+    this.#group = group;
+    this.#wantsPlain = call.isSafe && !namesHeader(call.headers, /^accept-encoding$/i);
     this.resumedFrom = target.size;
   }
 
-  /** Sends requests until the file is whole. */
-  async run(): Promise<void> {
+  /** Sends requests until the file is complete. */
+  run(): Promise<void> {
     const { account: { world }, isSafe, signal } = this.#call;
     let furthest = this.#target.size;
     let fruitless = 0;
-    this.#show(true);
-    this.#shownAt = -Infinity;
-    while (true) {
+    this.#report();
+    return retry(world, signal, async (): Promise<Attempt<void>> => {
       await this.#group.turn(signal);
       const setback = await this.#attempt(fruitless + 1);
-      if (setback === undefined) return this.#show(true);
-      const { size, of } = this.#target;
-      const canResume = size === 0 || of.validator !== undefined;
-      if (!canResume || !isSafe) throw this.#brokenOff(setback, setback.why, "try again");
+      if (setback === undefined) return { done: undefined };
+      const { size, version, canResume } = this.#target;
+      const canContinue = isSafe && (size === 0 || version.validator !== undefined);
+      if (!canContinue) throw this.#brokenOff(setback, setback.why, "try again");
       fruitless = size > furthest ? 0 : fruitless + 1;
       furthest = Math.max(furthest, size);
+      const { why } = setback;
       if (fruitless >= MAX_FRUITLESS) {
-        const fix = this.#target.isKept ? "run it again, it goes on from there" : "try again";
-        const why = `${setback.why}, ${fruitless} times in a row`;
-        throw this.#brokenOff(setback, why, fix);
+        const fix = canResume ? "run it again, and it resumes from there" : "try again";
+        throw this.#brokenOff(setback, `${why}, ${fruitless} times in a row`, fix);
       }
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
-      if (setback.isBusy) this.#group.hold(pauseMs, setback.why, signal);
-      else if (pauseMs > 0) await this.#group.pauses.pause(pauseMs, setback.why, signal);
-      signal?.throwIfAborted();
-    }
+      if (!setback.isBusy) return { pauseMs, why };
+      this.#group.hold(pauseMs, why, signal);
+      return { pauseMs: 0, why };
+    }, this.#group.pauses);
   }
 
-  /** Sends one request. @returns `undefined` if the file is whole. */
+  /** Sends one request. @returns `undefined` if the file is complete. */
   async #attempt(attempts: number): Promise<Setback | undefined> {
-    const { size, of } = this.#target;
+    const { size, version } = this.#target;
+    const { origin } = new URL(this.#call.url);
     let response: Response;
     try {
       response = await this.#call.send(this.#headers());
     } catch (error) {
       this.#call.signal?.throwIfAborted();
       if (error instanceof Stalled) return { why: error.message, isStall: true };
-      if (!(error instanceof NetworkError)) throw error;
-      const tries = this.#call.isSafe ? TRIES_BEFORE_ANSWER : 1;
-      if (!this.#group.answered.has(this.#origin) && attempts >= tries) throw error;
-      return { why: error.reason, cause: error.cause };
+      return this.#unreachable(error, origin, attempts);
     }
-    this.#group.answered.add(this.#origin);
+    this.#group.responded.add(origin);
     const { status } = response;
     if (status === 206 && size > 0) return await this.#resume(response);
     if (status === 416 && size > 0) {
       await response.body?.cancel();
-      if (isEnd(response.headers, size, of)) return undefined;
-      return this.#anew("the API has another version than the one that was begun");
+      if (isEnd(response.headers, size, version)) return undefined;
+      return this.#startOver("the API has a different version of the file");
     }
     if (response.ok && status !== 206) return await this.#begin(response);
     return await this.#refused(response, attempts);
   }
 
-  get #origin(): string {
-    return new URL(this.#call.url).origin;
+  /** Says whether a host that could not be reached is worth another request; throws if not. */
+  #unreachable(error: unknown, origin: string, attempts: number): Setback {
+    const host = unreachedHost(error);
+    if (host === undefined) throw error;
+    const { responded, fatal } = this.#group;
+    // The API redirected to that host.
+    if (host.origin !== origin) responded.add(origin);
+    const tries = this.#call.isSafe ? TRIES_BEFORE_RESPONSE : 1;
+    if (responded.has(host.origin) || attempts < tries) return { why: host.reason, cause: error };
+    if (responded.size === 0) fatal.add(error as Error);
+    throw error;
   }
 
   #headers(): string[][] {
     const given = pairsOf(this.#call.headers);
     const headers = this.#wantsPlain ? withDefault(given, "accept-encoding", "identity") : given;
-    const { size, of } = this.#target;
+    const { size, version } = this.#target;
     if (size === 0) return headers;
-    return [...headers, ["range", `bytes=${size}-`], ["if-range", of.validator ?? ""]];
+    return [...headers, ["range", `bytes=${size}-`], ["if-range", version.validator ?? ""]];
   }
 
-  /** Reads an answer that holds the rest of the file. */
+  /** Reads a response that contains the rest of the file. */
   async #resume(response: Response): Promise<Setback | undefined> {
-    const { size, of } = this.#target;
-    if (!isRest(response, size, of)) {
+    const { size, version } = this.#target;
+    if (!isRest(response, size, version)) {
       await response.body?.cancel();
-      return this.#anew("the API sent another part or version of the file");
+      return this.#startOver("the API sent another part or version of the file");
     }
-    this.#target.learn(rangeOf(response.headers).total);
+    this.#target.version = { ...version, total: version.total ?? totalIn(response.headers) };
     return await this.#read(response);
   }
 
-  /** Reads an answer that holds the file from its first byte. */
+  /** Reads a response that contains the file from its first byte. */
   async #begin(response: Response): Promise<Setback | undefined> {
     await this.#call.refuseUnusable(response, this.#file);
-    if (this.#wantsPlain && isPacked(response)) {
-      // Packed all the same. The runtime unpacks only what it asked for itself.
+    const encoding = encodingOf(response);
+    if (encoding !== "" && this.#wantsPlain) {
+      // The runtime decodes only what it accepted itself.
       await response.body?.cancel();
       this.#wantsPlain = false;
-      return this.#anew("the answer is packed");
+      return this.#startOver("the response is encoded");
     }
-    const found = representationOf(response);
-    this.#target.begin(this.#call.isSafe ? found : { ...found, validator: undefined });
+    if (encoding !== "" && !this.#isDecoded(encoding)) {
+      await response.body?.cancel();
+      throw this.#call.bodyError(response, {
+        problem: `it is encoded with ${
+          this.#call.quote(encoding, response, 80)
+        }, and was not saved`,
+        fix: "ask the support channel of your subscription for files without this encoding",
+      });
+    }
+    const version = encoding === "" ? versionOf(response.headers) : NO_VERSION;
+    this.#target.begin(this.#call.isSafe ? version : { ...version, validator: undefined });
     this.resumedFrom = 0;
     return await this.#read(response);
   }
 
+  /** Whether the runtime decoded a response: it knows two codings, each by one name. */
+  #isDecoded(encoding: string): boolean {
+    const accepted = new Headers(this.#call.headers).get("accept-encoding");
+    return /^(gzip|br)$/.test(encoding) && accepted?.trim().toLowerCase() !== "identity";
+  }
+
   /** Begins again with the first byte, at once. */
-  #anew(why: string): Setback {
-    this.#target.begin({});
+  #startOver(why: string): Setback {
+    this.#target.begin(NO_VERSION);
     this.resumedFrom = 0;
     return { why, pauseMs: 0 };
   }
 
-  /** Says whether a request that was refused is worth another. @throws {ApiError} `API_STATUS` if not. */
+  /** Says whether a refused request is worth another. @throws {ApiError} `API_STATUS` if not. */
   async #refused(response: Response, attempts: number): Promise<Setback> {
     const { status } = response;
     const waitMs = retryAfterMs(response.headers, this.#call.account.world.now());
-    const isPassing = WORTH_A_RETRY.includes(status) && (waitMs ?? 0) <= LONGEST_PAUSE_MS;
-    // A presigned address ends with its time; the API gives a new one.
-    const hasExpired = isElsewhere(response, this.#call) && status < 500 && !this.#askedAnew;
+    const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
+    const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
+    const isFromStore = isElsewhere(response, this.#call.url);
+    // A presigned address expires; the API returns a new one.
+    const hasExpired = isFromStore && status < 500 && !this.#askedAgain;
     if (!this.#call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
-      throw await this.#call.statusError(response, attempts);
+      const error = await this.#call.statusError(response, attempts);
+      const isFatal = status === 401 && !isFromStore || status === 429 && !isBrief;
+      if (isFatal) this.#group.fatal.add(error);
+      throw error;
     }
     await response.body?.cancel();
-    this.#askedAnew = !isPassing;
+    this.#askedAgain = !isPassing;
     return {
       why: `the API answered ${status}`,
       pauseMs: isPassing ? waitMs : 0,
@@ -460,7 +492,8 @@ class Transfer {
 
   /** Writes a body to the target. */
   async #read(response: Response): Promise<Setback | undefined> {
-    this.contentType = response.headers.get("content-type") ?? undefined;
+    const type = response.headers.get("content-type");
+    this.contentType = type === null ? undefined : this.#call.quote(type, response);
     const target = this.#target;
     let breakage: BodyError | Stalled | undefined;
     try {
@@ -470,13 +503,13 @@ class Transfer {
       if (!(error instanceof BodyError || error instanceof Stalled)) throw error;
       breakage = error;
     }
-    const { size, of: { total } } = target;
-    // After its last byte a connection may break: the file is whole.
-    const isWhole = total === undefined ? breakage === undefined : size === total;
-    if (isWhole) return undefined;
+    const { size, version: { total } } = target;
+    // A connection may break after its last byte: the file is complete.
+    const isComplete = total === undefined ? breakage === undefined : size === total;
+    if (isComplete) return undefined;
     if (total === undefined || size < total) {
       if (breakage instanceof Stalled) return { why: breakage.message, isStall: true };
-      return { why: "the answer broke off", cause: breakage?.cause };
+      return { why: "the response broke off", cause: breakage?.cause };
     }
     target.discard();
     throw broken(this.#call, "the API sent more than it announced", "try again");
@@ -484,26 +517,22 @@ class Transfer {
 
   async #copy({ body }: Response): Promise<void> {
     if (body === null) return;
-    this.#askedAnew = false;
-    const { size, of: { total = Infinity } } = this.#target;
+    this.#askedAgain = false;
+    const { size, version: { total = Infinity } } = this.#target;
     for await (const piece of piecesOf(body, this.#call, total - size)) {
       const written = this.#target.write(piece);
       if (written) await written;
-      this.#show(false);
+      this.#report();
     }
   }
 
-  #show(isEnd: boolean): void {
-    if (this.#onProgress === undefined) return;
-    const now = this.#call.account.world.monotonic();
-    if (!isEnd && now - this.#shownAt < PROGRESS_MS) return;
-    this.#shownAt = now;
-    const { size, of: { total } } = this.#target;
-    this.#onProgress({ bytes: size, ...(total !== undefined && { total }) });
+  #report(): void {
+    const { size, version: { total } } = this.#target;
+    this.#onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
   #brokenOff({ isStall, cause }: Setback, why: string, fix: string): ApiError {
-    const { size, of: { total } } = this.#target;
+    const { size, version: { total } } = this.#target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const problem = `${why} after ${bytesText(size)}${whole}`;
     if (!isStall) return broken(this.#call, problem, fix, cause);
@@ -512,20 +541,16 @@ class Transfer {
   }
 }
 
-function isElsewhere({ redirected, url }: Response, call: CheckedCall): boolean {
-  return redirected && URL.parse(url)?.origin !== new URL(call.url).origin;
-}
-
-/** The body broke off: an error of the network, and not of the disk that it is written to. */
+/** The body broke off: an error of the network, not of the disk that it is written to. */
 class BodyError extends Error {}
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads a body piece by piece. Each piece is valid until the next one is read: where it is
- * possible all of them are read into the same memory. A body that is not read to its end is canceled.
+ * Reads a body piece by piece. Each piece is valid until the next one is read, because all of them are
+ * read into the same memory if possible. Cancels a body that is not read to its end.
  *
- * @param size Its length: a small file needs little memory.
+ * @param size Length of the body: a small file needs little memory.
  * @throws {BodyError} If the body breaks off.
  * @throws {Stalled} If nothing more comes.
  */
@@ -554,19 +579,16 @@ function readerOf(body: ReadableStream<Bytes>): Reader {
   try {
     return body.getReader({ mode: "byob" });
   } catch {
-    // The body of a replaced `fetch` may be no byte stream.
+    // The body of a replaced `fetch` may not be a byte stream.
     return body.getReader();
   }
 }
 
 async function next(reader: Reader, room: Bytes): Promise<ReadableStreamReadResult<Bytes>> {
   try {
-    const result = reader instanceof ReadableStreamBYOBReader
-      ? await reader.read(room)
-      : await reader.read();
-    return result as ReadableStreamReadResult<Bytes>;
+    // A default reader ignores the argument.
+    return await (reader as ReadableStreamBYOBReader).read(room) as ReadableStreamReadResult<Bytes>;
   } catch (error) {
-    if (error instanceof Stalled) throw error;
     throw new BodyError("The body broke off", { cause: error });
   }
 }

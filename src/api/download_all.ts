@@ -1,30 +1,31 @@
-import { type ApiAccount, NetworkError } from "./auth_fetch.ts";
+import type { ApiAccount } from "./auth_fetch.ts";
 import { canBeSent } from "./headers.ts";
 import {
-  checkHeaders,
+  checkIfExists,
+  checkRequest,
   type Download,
   DownloadGroup,
-  downloadTo,
-  ifExistsOf,
-  LONGEST_PAUSE_MS,
-  nextTurn,
+  type DownloadProgress,
+  downloadUnlessBusy,
   pathOfFile,
+  whenFree,
 } from "./download.ts";
-import { concernsAllFiles, type IfExists, makeFolder } from "./download_target.ts";
-import { commonFolder, filePath, fileUrl, folderOf } from "../platform/paths.ts";
+import { Reports } from "./reports.ts";
+import { isDiskFull } from "./save_errors.ts";
+import { filePath, fileUrl } from "../platform/paths.ts";
 import { idleTimeout } from "../platform/idle.ts";
-import { unlessAborted } from "../platform/abort.ts";
+import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * What to download, and the file to save it as. A pair of strings may also have the type `string[]`,
- * as in `rows.map((row) => [row.url, row.name])`.
+ * What to save, and where: a pair. An array of two strings is one, too, such as
+ * `rows.map((row) => [row.url, row.name])` in a variable.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
   | readonly string[];
 
-/** The items of {@linkcode downloadAll}. What is given piece by piece is asked for as places get free. */
+/** The items of {@linkcode downloadAll}. An async iterable is read only as places become free. */
 export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>;
 
 /** Options of {@linkcode downloadAll}. */
@@ -48,6 +49,7 @@ export interface DownloadAllOptions {
   /** Cancels all downloads; the next call resumes them. */
   signal?: AbortSignal;
 }
+
 /** The progress of {@linkcode downloadAll}. */
 export interface DownloadsProgress {
   /** Files that are finished: saved, kept or failed. */
@@ -61,6 +63,7 @@ export interface DownloadsProgress {
   /** Bytes that this call has downloaded. */
   bytes: number;
 }
+
 /** A file that could not be downloaded. */
 export interface FailedDownload {
   /** The address, without its query. */
@@ -70,6 +73,7 @@ export interface FailedDownload {
   /** Why it failed. */
   error: Error;
 }
+
 /**
  * The result of {@linkcode downloadAll}; shows as a card in a notebook. Each list is in the order in
  * which the files were finished, and ends after 100 000 files.
@@ -88,22 +92,20 @@ export interface Downloads {
   /** Duration of this call. */
   milliseconds: number;
 }
+
 const DEFAULT_CONCURRENCY = 4;
-/** How many files are open for each that is fetched: one waits for its turn, or for the disk. */
+/** Files that are open for each that is fetched: the others wait for their turn, or for the disk. */
 const OPEN_FOR_EACH = 2;
 /** The longest list of a result: a million files must not fill the memory. */
-const MOST_LISTED = 100_000;
-const PROGRESS_MS = 100;
-/** How long files that cost no request may follow each other before anything else gets its turn. */
+const MAX_LISTED = 100_000;
+/** How long files that cost no request may follow each other before a Stop or a timer gets its turn. */
 const BUSY_MS = 20;
 
-const DOING = "downloadAll()";
-
 /**
- * Saves many files, a few at once. A failure of one does not end the others; one that all of them
- * would have does.
+ * Saves many files, a few at once. The failure of one does not end the others, unless all of them would
+ * fail for the same reason.
  *
- * @param signal Ends it. What is there of each file stays.
+ * @param signal Ends it. What was saved of each file stays.
  */
 export async function downloadItems(
   account: ApiAccount,
@@ -113,42 +115,44 @@ export async function downloadItems(
 ): Promise<Downloads> {
   const { concurrency = DEFAULT_CONCURRENCY } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw typeError(`${DOING} takes a whole number from 1 as "concurrency"`);
+    throw typeError("concurrency must be a whole number from 1");
   }
-  idleTimeout(DOING, options.idleTimeoutMs);
-  const ifExists = ifExistsOf(DOING, options, "keep");
-  const { method = "GET", headers = [] } = options.init ?? {};
-  checkHeaders({ doing: DOING, method: method.toUpperCase(), headers });
-  if (!canBeSent(headers)) throw typeError(`${DOING} was given a header that cannot be sent`);
-  if (options.init?.body instanceof ReadableStream) {
-    throw typeError(`${DOING} sends the body with each item; give a text or bytes, not a stream`);
+  idleTimeout(options.idleTimeoutMs);
+  checkIfExists(options.ifExists);
+  const { method = "GET", headers = [], body } = options.init ?? {};
+  checkRequest(method.toUpperCase(), headers);
+  if (!canBeSent(headers)) throw typeError("init has a header that cannot be sent");
+  if (body instanceof ReadableStream) {
+    throw typeError("The body is sent with each item; pass text or bytes, not a stream");
   }
   const end = new AbortController();
-  const abort = () => end.abort(signal?.reason);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted) abort();
+  const stopListening = onAbort(signal, () => end.abort(signal?.reason));
+  const batch = new Batch(account, options, concurrency, end);
   try {
-    const batch = new Batch(account, { ...options, ifExists }, concurrency, end);
     return await batch.run(items, concurrency * OPEN_FOR_EACH);
   } finally {
-    signal?.removeEventListener("abort", abort);
+    stopListening();
+    batch.reports.end();
   }
 }
 
-/** An item that was checked. */
+/** A checked item. */
 interface Task {
   readonly input: string | URL | Request;
   readonly path: string;
 }
 
 class Batch {
+  readonly reports: Reports;
   readonly #account: ApiAccount;
-  readonly #options: DownloadAllOptions & { readonly ifExists: IfExists };
-  /** Ends all downloads, with the reason that the call is rejected with. */
+  readonly #options: DownloadAllOptions;
+  /** Ends all downloads; its reason rejects the call. */
   readonly #end: AbortController;
   readonly #group: DownloadGroup;
-  /** The files, to find two that are the same. */
+  /** The files, to find two items with the same one. */
   readonly #targets = new Set<string>();
+  /** Items that another process is saving: they are looked at again after all others. */
+  readonly #busy: Task[] = [];
   readonly #result: Downloads = {
     saved: [],
     kept: [],
@@ -157,84 +161,89 @@ class Batch {
     bytes: 0,
     milliseconds: 0,
   };
-  readonly #started: number;
   #total: number | undefined;
-  /** The folder of all files, as far as they are known. */
-  #folder: string | undefined;
   #fetched = 0;
-  #shownAt = -Infinity;
   #restedAt = performance.now();
 
   constructor(
     account: ApiAccount,
-    options: DownloadAllOptions & { readonly ifExists: IfExists },
-    at: number,
+    options: DownloadAllOptions,
+    concurrency: number,
     end: AbortController,
   ) {
     this.#account = account;
     this.#options = options;
     this.#end = end;
-    this.#group = new DownloadGroup(DOING, account.world, at);
-    this.#started = account.world.monotonic();
+    this.#group = new DownloadGroup(account.world, concurrency);
+    this.reports = new Reports(account.world, () => this.#report());
   }
 
-  /** @param most How many files are open at once. */
-  async run(items: DownloadItems, most: number): Promise<Downloads> {
+  /** @param openFiles How many files are open at once. */
+  async run(items: DownloadItems, openFiles: number): Promise<Downloads> {
+    const { monotonic } = this.#account.world;
+    const started = monotonic();
     const { signal } = this.#end;
     const tasks = this.#tasksOf(items);
-    this.#show(true);
+    this.reports.now();
+    const workers = Math.min(openFiles, this.#total ?? openFiles);
+    await this.#together(workers, async () => {
+      const { done, value } = await unlessAborted(signal, tasks.next());
+      if (done) return false;
+      if (await this.#save(value) === "busy") this.#busy.push(value);
+      return true;
+    });
+    await this.#together(workers, async () => {
+      const task = this.#busy.shift();
+      if (task === undefined) return false;
+      await whenFree(this.#account, signal, () => this.#save(task));
+      return true;
+    });
+    if (signal.aborted) {
+      // Not awaited: the source of the items may be waiting itself.
+      tasks.return(undefined).catch(() => {});
+      throw signal.reason;
+    }
+    this.#result.milliseconds = Math.round(monotonic() - started);
+    this.reports.now();
+    return this.#result;
+  }
+
+  /** Repeats a step in several places at once, until each returns `false`. An error ends all of them. */
+  async #together(places: number, step: () => Promise<boolean>): Promise<void> {
+    const { signal } = this.#end;
     const work = async () => {
       try {
-        while (!signal.aborted) {
-          const { done, value } = await unlessAborted(signal, tasks.next());
-          if (done) return;
-          await this.#save(value);
-        }
+        while (!signal.aborted && await step());
       } catch (error) {
         this.#end.abort(error);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(most, this.#total ?? most) }, work));
-    if (signal.aborted) {
-      // Not waited for: what gives the items may be waiting for something itself.
-      tasks.return(undefined).catch(() => {});
-      throw signal.reason;
-    }
-    this.#result.milliseconds = Math.round(this.#account.world.monotonic() - this.#started);
-    this.#show(true);
-    return this.#result;
+    await Promise.all(Array.from({ length: places }, work));
   }
 
-  /** The items, checked. Those that are there as a whole are checked before the first is given. */
+  /** The checked items. Those of an array are checked before the first one is returned. */
   #tasksOf(items: DownloadItems): AsyncGenerator<Task, undefined> {
     if (typeof items === "object" && items !== null && Symbol.asyncIterator in items) {
-      return this.#checked(items, true);
+      return this.#checked(items);
     }
     if (typeof items !== "object" || items === null || !(Symbol.iterator in items)) {
-      throw typeError(`${DOING} takes an array or another iterable of pairs [input, file]`);
+      throw typeError("downloadAll() takes an array or another iterable of pairs [input, file]");
     }
-    const list = Array.isArray(items) ? items : [...items];
-    list.forEach((item, index) => this.#note(item, index));
-    if (this.#folder) makeFolder(this.#folder);
-    this.#total = list.length;
-    return this.#checked(list, false);
+    const tasks = Array.from(items, (item, index) => this.#check(item, index));
+    this.#total = tasks.length;
+    return each(tasks);
   }
 
-  /** An async generator: several may ask for the next one at once. */
-  async *#checked(items: DownloadItems, isNew: boolean): AsyncGenerator<Task, undefined> {
+  async *#checked(items: AsyncIterable<DownloadItem>): AsyncGenerator<Task, undefined> {
     let index = 0;
-    for await (const item of items) {
-      yield isNew ? this.#note(item, index) : taskOf(item, index);
-      index++;
-    }
+    for await (const item of items) yield this.#check(item, index++);
     return undefined;
   }
 
-  /** @throws {TypeError | ConfigError} For what is no item, and for a file that another one is saved as. */
-  #note(item: unknown, index: number): Task {
+  /** @throws {TypeError | ConfigError} For an invalid item, and for a file that another item names. */
+  #check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
-    this.#folder = commonFolder(this.#folder ?? folderOf(file), file);
     const target = FOLDS_CASE ? file.toLowerCase() : file;
     if (this.#targets.has(target)) {
       throw new ConfigError(
@@ -247,53 +256,59 @@ class Batch {
     return task;
   }
 
-  async #save({ input, path }: Task): Promise<void> {
+  async #save({ input, path }: Task): Promise<"busy" | "done"> {
     if (performance.now() - this.#restedAt > BUSY_MS) {
-      await nextTurn();
+      await new Promise((resolve) => setTimeout(resolve, 0));
       this.#restedAt = performance.now();
     }
     const { signal } = this.#end;
-    if (signal.aborted) return;
-    const { counts, saved, kept, failed } = this.#result;
+    signal.throwIfAborted();
     let before: number | undefined;
-    // What an earlier call left is no byte of this one; a file that is begun again starts at none.
-    const onProgress = ({ bytes }: { bytes: number }) => {
+    // The bytes of an earlier call are not counted; a file that starts over begins at zero.
+    const onPiece = ({ bytes }: DownloadProgress) => {
       this.#fetched += Math.max(0, bytes - (before ?? bytes));
       before = bytes;
-      this.#show(false);
+      this.reports.soon();
     };
     try {
-      const options = { ...this.#options, onProgress };
+      const { ifExists = "keep" } = this.#options;
+      const options = { ...this.#options, ifExists, onPiece };
       const either = input instanceof Request ? AbortSignal.any([signal, input.signal]) : signal;
-      const done = await downloadTo(this.#account, input, path, options, either, this.#group);
-      const [list, name] = done.kept ? [kept, "kept"] as const : [saved, "saved"] as const;
+      const done = await downloadUnlessBusy(
+        this.#account,
+        input,
+        path,
+        options,
+        either,
+        this.#group,
+      );
+      if (done === "busy") return done;
+      this.#note(done.kept ? "kept" : "saved", done);
       if (!done.kept) this.#result.bytes += done.bytes;
-      counts[name]++;
-      if (list.length < MOST_LISTED) list.push(done);
-    } catch (error) {
+    } catch (reason) {
       signal.throwIfAborted();
-      if (!(error instanceof Error) || this.#concernsAll(error)) throw error;
-      counts.failed++;
-      if (failed.length < MOST_LISTED) {
-        failed.push({ input: withoutQuery(input), file: path, error });
-      }
+      const error = reason instanceof Error ? reason : aborted(reason);
+      if (this.#concernsAll(error)) throw error;
+      this.#note("failed", { input: withoutQuery(input), file: path, error });
     }
-    this.#show(false);
+    this.reports.soon();
+    return "done";
   }
 
-  /** Whether the files that are left would fail for the same reason. */
+  #note<Name extends "saved" | "kept" | "failed">(name: Name, each: Downloads[Name][number]): void {
+    this.#result.counts[name]++;
+    const list: unknown[] = this.#result[name];
+    if (list.length < MAX_LISTED) list.push(each);
+  }
+
+  /** Whether the remaining files would fail for the same reason. */
   #concernsAll(error: Error): boolean {
-    if (error instanceof NetworkError) return this.#group.answered.size === 0;
-    if (error instanceof ApiError) return error.status === 401 || asksForLongPause(error);
-    if (!(error instanceof AuthError)) return false;
-    const isOfOne = error.code === "INVALID_SETTING" || error.code === "UNTRUSTED_ORIGIN";
-    return !isOfOne || concernsAllFiles(error);
+    if (this.#group.fatal.has(error) || isDiskFull(error)) return true;
+    return error instanceof AuthError && !(error instanceof ApiError) &&
+      !OF_ONE_FILE.includes(error.code);
   }
 
-  #show(isLast: boolean): void {
-    const now = this.#account.world.monotonic();
-    if (!isLast && now - this.#shownAt < PROGRESS_MS) return;
-    this.#shownAt = now;
+  #report(): void {
     const { saved, kept, failed } = this.#result.counts;
     this.#options.onProgress?.({
       files: saved + kept + failed,
@@ -305,28 +320,35 @@ class Batch {
   }
 }
 
-/** Whether the API asks its caller to stay away for longer than a download waits. */
-function asksForLongPause({ status, retryAfterSeconds = 0 }: ApiError): boolean {
-  return status === 429 && retryAfterSeconds * 1_000 > LONGEST_PAUSE_MS;
+/** The codes of errors that concern one item. */
+const OF_ONE_FILE = ["FILE", "FILE_EXISTS", "INVALID_SETTING", "UNTRUSTED_ORIGIN"];
+
+/** An async generator, because several workers may ask for the next one at once. */
+async function* each(tasks: readonly Task[]): AsyncGenerator<Task, undefined> {
+  yield* tasks;
+  return undefined;
+}
+
+/** The signal of an item may abort with any value. */
+function aborted(reason: unknown): Error {
+  return new DOMException(`The download was aborted (${reason})`, "AbortError");
 }
 
 function taskOf(item: unknown, index: number): Task {
   if (!Array.isArray(item) || item.length !== 2) {
-    throw typeError(`${DOING} takes pairs [input, file], and item ${index + 1} is none`);
+    throw typeError(`downloadAll() takes pairs [input, file]; item ${index + 1} is not a pair`);
   }
   const [input, file] = item as unknown[];
   if (typeof input === "string" || input instanceof URL || input instanceof Request) {
-    return { input, path: pathOfFile(DOING, file, `as the second part of item ${index + 1}`) };
+    return { input, path: pathOfFile(file, `The file of item ${index + 1}`) };
   }
-  throw typeError(
-    `${DOING} takes a string, a URL or a Request as the first part of item ${index + 1}`,
-  );
+  throw typeError(`The input of item ${index + 1} must be a string, a URL or a Request`);
 }
 
-/** Where an item without a host is resolved, to see which it is. */
+/** Resolves an item without a host. */
 const NOWHERE = "http://nowhere.invalid";
 
-/** Queries hold keys and signatures; so may a user name and a password before a host. */
+/** Queries contain keys and signatures; a user name and a password may precede a host. */
 function withoutQuery(input: string | URL | Request): string {
   const text = input instanceof Request ? input.url : String(input);
   const url = URL.parse(text, NOWHERE);
@@ -334,5 +356,5 @@ function withoutQuery(input: string | URL | Request): string {
   return url.origin === NOWHERE ? text.replace(/[?#].*$/s, "") : url.origin + url.pathname;
 }
 
-/** Systems whose file names differ in more than their case. */
+/** Systems whose file names do not differ in their case alone. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";

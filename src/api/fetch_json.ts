@@ -1,11 +1,13 @@
-import { CheckedCall, isPage, NOT_THE_API, type Unusable } from "./checked_call.ts";
+import { CheckedCall, isBodiless, NOT_THE_API } from "./checked_call.ts";
 import type { ApiAccount } from "./auth_fetch.ts";
 import { withDefault } from "./headers.ts";
+import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
+import { type Attempt, retry } from "../platform/retry.ts";
+import type { Advice } from "../errors/advice.ts";
 import { checkOptions } from "../errors/arguments.ts";
-import { type ApiError, typeError } from "../errors/errors.ts";
-import { Pauses } from "../platform/pauses.ts";
+import { typeError } from "../errors/errors.ts";
 import { closest } from "../errors/closest.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to repeat a request. */
@@ -20,7 +22,8 @@ export interface FetchJsonInit extends RequestInit {
   /** Time limit for a stall, in which the API sends no data, in milliseconds. Default 60 000; 0: none. */
   idleTimeoutMs?: number;
 }
-/** The options whose names are checked for typing errors. */
+
+/** Options whose misspellings are reported. */
 const OPTIONS = [
   "method",
   "headers",
@@ -37,7 +40,7 @@ const AS_BODY = 'write method: "POST", body: JSON.stringify(…), and the header
 const AS_TIMEOUT = "write idleTimeoutMs, or signal: AbortSignal.timeout(10_000) for the whole call";
 const AS_RETRIES = "write retries and retryWithinMs";
 
-/** What other clients call their options, and what to write here. `fetch` would ignore them. */
+/** The options of other clients, and what to write instead. `fetch` would ignore them. */
 const HABITS: Readonly<Record<string, string>> = {
   params: IN_THE_PATH,
   query: IN_THE_PATH,
@@ -48,19 +51,19 @@ const HABITS: Readonly<Record<string, string>> = {
   timeoutMs: AS_TIMEOUT,
   retry: AS_RETRIES,
   maxRetries: AS_RETRIES,
-  auth: "leave it out: the token is added by itself",
+  auth: "leave it out: the token is added for you",
 };
 
-/** Statuses worth a retry: the API is busy, or away for a moment. */
+/** Statuses worth a retry: the API is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 503];
 /** The longest pause after the first of them. */
 const FIRST_PAUSE_MS = 1_000;
 
 /**
- * Sends a call and parses the body of its answer.
+ * Sends a call and parses the body of its response; `undefined` for a 204 or 205.
  *
- * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is no JSON,
- *   `API_TIMEOUT` where nothing comes.
+ * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON,
+ *   `API_TIMEOUT` if nothing comes.
  */
 export async function fetchParsed<T>(
   account: ApiAccount,
@@ -68,62 +71,50 @@ export async function fetchParsed<T>(
   init: FetchJsonInit = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  const { retries = 3, retryWithinMs = 60_000, idleTimeoutMs, ...options } = checked(init);
-  const idleMs = idleTimeout("fetchJson()", idleTimeoutMs);
-  const call = new CheckedCall("fetchJson()", account, input, options, signal, idleMs);
+  checkInit(init);
+  const { retries = 3, retryWithinMs = 60_000 } = init;
+  const call = new CheckedCall(account, input, init, signal, idleTimeout(init.idleTimeoutMs));
   const headers = withDefault(call.headers, "accept", "application/json");
   const { world } = account;
   let started = world.monotonic();
-  const pauses = new Pauses(world);
+
+  /** The pause before the next request; `undefined` if there is none. */
+  function pauseAfter(attempt: number, refusal?: Response): number | undefined {
+    const waitMs = retryAfterMs(refusal?.headers, world.now());
+    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
+    const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
+    const isInTime = world.monotonic() - started + pauseMs <= retryWithinMs;
+    return mayPass && call.isSafe && attempt <= retries && isInTime ? pauseMs : undefined;
+  }
+
   try {
-    for (let attempt = 1;; attempt++) {
+    return await retry(world, signal, async (attempt): Promise<Attempt<T>> => {
       const sent = world.monotonic();
-      const outcome = await ask<T>(call, headers);
-      if ("value" in outcome) return outcome.value;
-      const { refusal, stall } = outcome;
-      if (stall) started += world.monotonic() - sent;
-      const waitMs = retryAfterMs(refusal?.headers, world.now());
-      const pause = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
-      const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
-      const isRetried = mayPass && call.isSafe && attempt <= retries &&
-        world.monotonic() - started + pause <= retryWithinMs;
-      if (!isRetried) {
-        throw stall ? timeoutError(call, stall, attempt) : await call.statusError(refusal, attempt);
+      try {
+        const response = await call.send(headers);
+        if (response.ok) return { done: await parse<T>(call, response) };
+        const pauseMs = pauseAfter(attempt, response);
+        if (pauseMs === undefined) throw await call.statusError(response, attempt);
+        await response.body?.cancel();
+        return { pauseMs, why: `the API answered ${response.status}` };
+      } catch (error) {
+        if (!(error instanceof Stalled)) throw error;
+        started += world.monotonic() - sent;
+        const pauseMs = pauseAfter(attempt);
+        if (pauseMs !== undefined) return { pauseMs, why: error.message };
+        const tried = attempt > 1 ? `, ${attempt} times in a row` : "";
+        const problem = `Cannot ${call.method} ${call.url} (${error.message}${tried})`;
+        throw call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
       }
-      await refusal?.body?.cancel();
-      await pauses.pause(pause, stall?.message ?? `the API answered ${refusal?.status}`, signal);
-      signal?.throwIfAborted();
-    }
+    });
   } finally {
     call.release();
   }
 }
 
-/** What a request came to: a value, an answer that is no 2xx, or nothing for too long. */
-type Outcome<T> =
-  | { readonly value: T }
-  | { readonly refusal: Response; readonly stall?: undefined }
-  | { readonly refusal?: undefined; readonly stall: Stalled };
-
-async function ask<T>(call: CheckedCall, headers: string[][]): Promise<Outcome<T>> {
-  try {
-    const response = await call.send(headers);
-    return response.ok ? { value: await parse<T>(call, response) } : { refusal: response };
-  } catch (error) {
-    if (error instanceof Stalled) return { stall: error };
-    throw error;
-  }
-}
-
-function timeoutError(call: CheckedCall, { message }: Stalled, attempts: number): ApiError {
-  const tried = attempts > 1 ? `, ${attempts} times in a row` : "";
-  const problem = `Cannot ${call.method} ${call.url} (${message}${tried})`;
-  return call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
-}
-
-function checked(init: FetchJsonInit): FetchJsonInit {
+function checkInit(init: FetchJsonInit): void {
   if (init === null || typeof init !== "object" || init instanceof Request) {
-    throw typeError("fetchJson() takes an object of options as its second argument");
+    throw typeError("fetchJson() takes an object of options");
   }
   const { retries, retryWithinMs, idleTimeoutMs } = init;
   checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, {
@@ -142,74 +133,66 @@ function checked(init: FetchJsonInit): FetchJsonInit {
     throw typeError(`fetchJson() has no option "${name}"${hint}`);
   }
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {
-    throw typeError("fetchJson() takes zero or more as retries and retryWithinMs");
+    throw typeError("retries and retryWithinMs must be zero or more");
   }
-  return init;
 }
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
+  // After a DELETE, for example.
+  if (isBodiless(response)) return undefined as T;
   let text: string;
   try {
-    text = await call.text(response);
-  } catch (error) {
+    text = (await call.text(response)).trim();
+  } catch (cause) {
     call.signal?.throwIfAborted();
-    if (error instanceof Stalled) throw error;
-    throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, error);
+    if (cause instanceof Stalled) throw cause;
+    throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
   }
   try {
-    // Trimmed: a second BOM and some blanks are none to JSON.
-    return JSON.parse(text.trim());
+    // Trimmed, because JSON allows neither a second BOM nor some blanks.
+    return JSON.parse(text);
   } catch {
-    const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    throw call.bodyError(response, whyUnusable(call, response, text.trim(), type));
+    throw call.bodyError(response, whyUnusable(call, response, text), { text });
   }
 }
 
 const NOT_JSON = "save it with download(), or read text with (await authFetch(…)).text()";
 
-/** What a body is that is no JSON. */
-function whyUnusable(
-  call: CheckedCall,
-  response: Response,
-  text: string,
-  type: string,
-): Unusable {
+/** Says what a body is that is not JSON. */
+function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
+  const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   if (text === "") {
     return {
-      problem: "it is empty and no JSON",
-      fix: "use authFetch() for calls that are answered without a body",
+      problem: "it is empty, not JSON",
+      fix: "use authFetch() for calls whose response has no body",
     };
   }
   const quote = (words: string) => call.quote(words, response, 80);
   if (isPage(text) || type === "text/html") {
-    const page = call.describePage(text, response);
-    return { problem: `it is ${page}, and no JSON`, fix: NOT_THE_API };
+    return { problem: `it is ${call.describePage(text, response)}, not JSON`, fix: NOT_THE_API };
   }
   if (type === "text/csv" || looksLikeCsv(text)) {
-    return {
-      problem: "it is CSV and no JSON",
-      fix: NOT_JSON,
-    };
+    return { problem: "it is CSV, not JSON", fix: NOT_JSON };
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
   return {
-    problem: `it is no JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
+    problem: `it is not JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
     fix: NOT_JSON,
   };
 }
 
-/** What is nearly JSON. */
-function whyMalformed(text: string): Unusable {
+/** Says what is wrong with a text that begins like JSON. */
+function whyMalformed(text: string): Advice {
   const reading = "read it with (await authFetch(…)).text(), and";
-  if (whyNoJson(text.split("\n", 1)[0] ?? "") === undefined) {
-    return { problem: "it is one JSON value a line", fix: `${reading} parse each line` };
+  if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
+    return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
   }
-  // The runtime's error quotes the place. A search of our own in a long text could take long.
-  if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(whyNoJson(text) ?? "")) {
+  // The runtime's error quotes the place. Searching a long text could take long.
+  if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
     return {
-      problem: "it has NaN or Infinity, which JSON does not know",
-      fix: `${reading} put null in their place`,
+      problem: "it contains NaN or Infinity, which JSON does not allow",
+      fix: `${reading} replace them with null`,
     };
   }
   return {
@@ -218,8 +201,8 @@ function whyMalformed(text: string): Unusable {
   };
 }
 
-/** The runtime's error for a text that is no JSON; `undefined` for JSON. */
-function whyNoJson(text: string): string | undefined {
+/** The runtime's error for a text that is not JSON. */
+function syntaxError(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;
@@ -228,7 +211,7 @@ function whyNoJson(text: string): string | undefined {
   }
 }
 
-/** Whether the first two lines have the same separators, and at least one. */
+/** Whether the first two lines have the same number of separators, and at least one. */
 function looksLikeCsv(text: string): boolean {
   const [first = "", second = ""] = text.split("\n", 2);
   return /^[^{[<]/.test(text) && [",", ";", "\t"].some((separator) => {

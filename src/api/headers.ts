@@ -2,16 +2,16 @@ import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /**
- * A copy of headers in a form that costs little: a plain object, or pairs where a name may come twice.
- * The runtime checks each value again that comes in a `Headers`.
+ * A copy of headers in a cheap form: a plain object, or pairs if a name may occur twice. The runtime
+ * checks the values of a `Headers` object once more.
  */
 export type PlainHeaders = Record<string, string> | string[][];
 
 /** Replaces the runtime's error, which would quote the value. */
-export const BAD_HEADER = "authFetch() was given a header whose name or value cannot be sent";
+export const BAD_HEADER = "The call has a header whose name or value cannot be sent";
 
 /**
- * Copies the headers that a user gave. Whether they can be sent is left to the runtime.
+ * Copies the user's headers. The runtime checks whether they can be sent.
  *
  * @throws {TypeError} If one of them is `authorization`.
  */
@@ -19,20 +19,18 @@ export function plainHeaders(headers: HeadersInit): PlainHeaders {
   const copy = copyOf(headers);
   const names = Array.isArray(copy) ? copy.map(([name]) => name) : Object.keys(copy);
   if (names.some((name) => name?.toLowerCase() === "authorization")) {
-    throw typeError(
-      "authFetch() sets the authorization header itself; leave it out, or use fetch()",
-    );
+    throw typeError("The authorization header is set for you; leave it out, or use fetch()");
   }
   return copy;
 }
 
-/** The same as pairs, so that others can be added. */
+/** The same as pairs, to which others can be added. */
 export function pairsOf(headers: HeadersInit): string[][] {
   const plain = plainHeaders(headers);
   return Array.isArray(plain) ? plain : Object.entries(plain);
 }
 
-/** The headers that a user gave, and one more that the user may have set otherwise. */
+/** The user's headers, and a default for one of them. */
 export function withDefault(headers: HeadersInit, name: string, value: string): string[][] {
   const pairs = pairsOf(headers);
   const isSet = pairs.some(([each = ""]) => each.toLowerCase() === name);
@@ -64,7 +62,7 @@ export function canBeSent(headers: HeadersInit | undefined): boolean {
   }
 }
 
-/** Whether an error, printed with all that hangs on it, shows the token in these headers. */
+/** Whether an error, printed with all its properties, shows the token in these headers. */
 export function showsToken(error: unknown, headers: HeadersInit | undefined): boolean {
   const token = new Headers(headers).get("authorization")?.replace(/^bearer /, "");
   if (token === undefined) return false;
@@ -82,5 +80,5 @@ export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): Pl
     : { ...headers, authorization: value };
 }
 
-/** The header's value is put together once: a string made anew would be copied for every call. */
+/** The value of the header is built once: a new string would be copied for every call. */
 const values = new WeakMap<Tokens, string>();

@@ -1,77 +1,83 @@
-import { unlessAborted } from "./abort.ts";
+import { onAbort, unlessAborted } from "./abort.ts";
 import type { World } from "./world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** How long a request may bring nothing, where the user does not say otherwise. */
 const DEFAULT_IDLE_MS = 60_000;
-/** Longer times are as good as none, and no timer can wait for them. */
+/** No timer can wait longer; such a limit is as good as none. */
 const LONGEST_IDLE_MS = 2 ** 31;
-/** How many parts an idle time is counted in. It ends at most one part late, and never early. */
-const SLICES = 10;
+/**
+ * A cell that computes for longer than the idle timeout delays the timer, and the bytes that arrived
+ * meanwhile. This pause after the timer lets them be read first.
+ */
+const GRACE_MS = 10;
 
-/** A request brought nothing for too long. */
+/** The server sent nothing for the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
     super(`nothing came for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);
   }
 }
 
-/** What helps where nothing comes, behind what else does. */
+/** Follows the other advice in the fix of a stalled request. */
 export const WAIT_LONGER: InProgram = { inProgram: ", or pass a longer idleTimeoutMs" };
 
 /**
- * The idle time that a user gave, or the default.
+ * The given idle timeout, or the default.
  *
- * @returns 0: none.
- * @throws {TypeError} For a number that is no time.
+ * @returns 0: no limit.
+ * @throws {TypeError} For a negative number or `NaN`.
  */
-export function idleTimeout(doing: string, idleMs: number = DEFAULT_IDLE_MS): number {
-  if (!(idleMs >= 0)) throw typeError(`${doing} takes zero or more milliseconds as idleTimeoutMs`);
+export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
+  if (!(idleMs >= 0)) throw typeError("idleTimeoutMs must be zero or more milliseconds");
   return idleMs < LONGEST_IDLE_MS ? idleMs : 0;
 }
 
 /**
- * Ends a request that brings nothing for too long. Only the time counts in which something is waited
- * for: a caller that writes slowly stalls nothing.
+ * Ends a request whose server sends nothing for too long. Only the time spent waiting for the server
+ * counts, so a caller that writes slowly ends nothing.
  */
 export class IdleWatch {
-  /** Aborts with {@linkcode Stalled}, or as the user's signal does. */
+  /** Aborts with {@linkcode Stalled}, or when the user's signal does. */
   readonly signal: AbortSignal | undefined;
-  readonly #users: AbortSignal | undefined;
+  readonly #world: World;
+  readonly #idleMs: number;
   readonly #end = new AbortController();
-  readonly #wait: Wait;
-  /** `undefined`: nothing is too long. */
-  readonly #slices: Slices | undefined;
+  readonly #leaveUser: () => void;
+  #stopTimer = () => {};
 
   /**
    * @param idleMs From {@linkcode idleTimeout}.
-   * @param users Ends the request, too.
+   * @param user The user's signal.
    */
-  constructor(world: World, idleMs: number, users: AbortSignal | undefined) {
-    this.#users = users;
-    this.#wait = { passed: 0, end: () => this.#end.abort(new Stalled(idleMs)) };
-    this.#slices = idleMs === 0 ? undefined : slicesOf(world, idleMs);
-    this.signal = this.#slices ? this.#end.signal : users;
-    users?.addEventListener("abort", this.#abort);
-    if (users?.aborted) this.#abort();
+  constructor(world: World, idleMs: number, user: AbortSignal | undefined) {
+    this.#world = world;
+    this.#idleMs = idleMs;
+    this.signal = idleMs === 0 ? user : this.#end.signal;
+    this.#leaveUser = onAbort(user, () => this.#end.abort(user?.reason));
   }
 
-  readonly #abort = () => this.#end.abort(this.#users?.reason);
-
-  /** From now on something must come. */
+  /** Starts to wait for the server. */
   begin(): void {
-    this.#wait.passed = 0;
-    this.#slices?.add(this.#wait);
+    this.pause();
+    if (this.#idleMs === 0) return;
+    this.#after(this.#idleMs, () => {
+      this.#after(GRACE_MS, () => this.#end.abort(new Stalled(this.#idleMs)));
+    });
   }
 
-  /** Something came, or nothing is waited for. */
+  /** A timer keeps the process alive only while something listens to it. */
+  #after(ms: number, listener: () => void): void {
+    this.#stopTimer = onAbort(this.#world.timeout(ms), listener);
+  }
+
+  /** The server sent something, or nothing is expected of it. */
   pause(): void {
-    this.#slices?.delete(this.#wait);
+    this.#stopTimer();
   }
 
-  /** Waits for what must come. */
+  /** Waits for the server. */
   async during<T>(work: Promise<T>): Promise<T> {
     this.begin();
     try {
@@ -84,70 +90,6 @@ export class IdleWatch {
   /** The request is over. */
   release(): void {
     this.pause();
-    this.#users?.removeEventListener("abort", this.#abort);
+    this.#leaveUser();
   }
-}
-
-interface Wait {
-  /** How many slices ended since something came. */
-  passed: number;
-  end(): void;
-}
-
-/**
- * Counts the slices of all requests with one idle time. While the computer sleeps, or this process has
- * no time, a slice lasts longer and still counts as one. So only time counts in which bytes could come.
- */
-class Slices {
-  readonly #world: World;
-  readonly #sliceMs: number;
-  readonly #waits = new Set<Wait>();
-  /** One timer for all of them. */
-  #slice: AbortSignal | undefined;
-
-  constructor(world: World, idleMs: number) {
-    this.#world = world;
-    this.#sliceMs = Math.max(1, Math.ceil(idleMs / SLICES));
-  }
-
-  add(wait: Wait): void {
-    const isFirst = this.#waits.size === 0;
-    this.#waits.add(wait);
-    if (isFirst) this.#listen();
-  }
-
-  delete(wait: Wait): void {
-    this.#waits.delete(wait);
-    // A timer that is listened to keeps the process alive.
-    if (this.#waits.size === 0) this.#slice?.removeEventListener("abort", this.#end);
-  }
-
-  #listen(): void {
-    const slice = this.#slice ??= this.#world.timeout(this.#sliceMs);
-    // One that ended while nothing was waited for.
-    if (slice.aborted) queueMicrotask(this.#end);
-    else slice.addEventListener("abort", this.#end);
-  }
-
-  readonly #end = () => {
-    if (!this.#slice?.aborted) return;
-    this.#slice = undefined;
-    for (const wait of this.#waits) {
-      // The first slice had begun before the wait did.
-      if (++wait.passed <= SLICES) continue;
-      this.#waits.delete(wait);
-      wait.end();
-    }
-    if (this.#waits.size > 0) this.#listen();
-  };
-}
-
-const known = new WeakMap<World, Map<number, Slices>>();
-
-function slicesOf(world: World, idleMs: number): Slices {
-  const byTime = known.get(world) ?? new Map<number, Slices>();
-  known.set(world, byTime);
-  const slices = byTime.get(idleMs) ?? new Slices(world, idleMs);
-  byTime.set(idleMs, slices);
-  return slices;
 }

@@ -4,12 +4,12 @@ import { shortened } from "../errors/lines.ts";
 import { type LiveLine, liveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Who waits no longer than this needs no word about it. */
+/** Shorter waits are not reported. */
 const UNSEEN_MS = 2_000;
-/** What fits in one line of a terminal beside the other words, in characters. */
+/** What fits into one line of a terminal along with the other words, in characters. */
 const REASON_LENGTH = 48;
 
-/** The pauses of one call between its tries. Where they take long, a line says so until the next try. */
+/** The pauses of one call between its attempts. A long wait is shown as a line until the next attempt. */
 export class Pauses {
   readonly #world: World;
   #since: number | undefined;
@@ -22,7 +22,7 @@ export class Pauses {
   /**
    * Pauses; ends early, without an error, when the signal aborts.
    *
-   * @param why What is in the way, such as "the API answered 503".
+   * @param why The reason, such as "the API answered 503".
    */
   async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
     const now = this.#world.monotonic();

@@ -12,17 +12,18 @@ export type Attempt<T> =
  *
  * @param attempt Receives the number of the attempt, starting at 1.
  * @param signal Ends the loop between attempts; its reason is thrown.
+ * @param pauses Those of several loops that run at once: they share one line.
  */
 export async function retry<T>(
   world: World,
   signal: AbortSignal | undefined,
   attempt: (count: number) => Promise<Attempt<T>>,
+  pauses: Pauses = new Pauses(world),
 ): Promise<T> {
-  const pauses = new Pauses(world);
   for (let count = 1;; count++) {
     signal?.throwIfAborted();
     const result = await attempt(count);
     if ("done" in result) return result.done;
-    await pauses.pause(result.pauseMs, result.why, signal);
+    if (result.pauseMs > 0) await pauses.pause(result.pauseMs, result.why, signal);
   }
 }

@@ -34,15 +34,15 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 const broken: [Fault, RegExp][] = [
   [
     "resetBefore",
-    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again$/,
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again \(help/,
   ],
   [
     "resetAfterRequest",
-    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again$/,
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again \(help/,
   ],
   [
     "closeAfterRequest",
-    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again$/,
+    /^TypeError: Cannot reach http:\S+\/v1\/whoami \(the connection broke\); check the address, .*try again \(help/,
   ],
 ];
 for (const [fault, expected] of broken) {
@@ -61,7 +61,7 @@ Deno.test("an API that refuses connections is told, and the next call goes well"
     proxy.refuse();
     assertMatch(
       await failureOf(session.authFetch("/v1/whoami")),
-      /the connection was refused\); check the address, .*try again$/,
+      /the connection was refused\); check the address, .*try again \(help/,
     );
     await proxy.accept();
     assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
@@ -97,7 +97,7 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
   const session = createSession({ apiBaseUrl: sandbox.apiUrl.replace("http:", "https:") });
   await session.login({ portalToken: "bearer opaque-token" });
   const told =
-    /^TypeError: Cannot reach https:\S+\/v1\/whoami \(no trusted TLS connection\); check the address, .*try again$/;
+    /^TypeError: Cannot reach https:\S+\/v1\/whoami \(no trusted TLS connection\); check the address, .*try again \(help/;
   assertMatch(await failureOf(session.authFetch("/v1/whoami")), told);
   assertEquals(sandbox.apiRequests.length, 0);
 });

@@ -107,11 +107,11 @@ const bodies: [string, () => Response, RegExp][] = [
   [
     "a login page",
     answer(200, '<!doctype html><title>Sign in</title><input type="password">'),
-    /\(status 200\): it is an HTML page with the title "Sign in", which asks for a login, and no JSON; .*API_BASE_URL/,
+    /\(status 200\): it is an HTML page with the title "Sign in", which asks for a login, not JSON; .*API_BASE_URL/,
   ],
-  ["nothing", answer(204, ""), /status 204\): it is empty and no JSON; use authFetch/],
+  ["nothing", answer(200, ""), /status 200\): it is empty, not JSON; use authFetch/],
   ["CSV by its type", answer(200, "a", { "content-type": "text/csv" }), /it is CSV.*download\(\)/],
-  ["CSV by its looks", answer(200, "a;b\n1;2\n"), /it is CSV and no JSON/],
+  ["CSV by its looks", answer(200, "a;b\n1;2\n"), /it is CSV, not JSON/],
   [
     "JSON that is cut off",
     answer(200, '[{"a":1},{"b":"NaN'),
@@ -120,7 +120,7 @@ const bodies: [string, () => Response, RegExp][] = [
   [
     "what Python writes for a missing number",
     answer(200, '[{"NaN":"Infinity","a":NaN}]'),
-    /it has NaN or Infinity, which JSON does not know; read it with .*text\(\), and put null in/,
+    /it contains NaN or Infinity, .*; read it with .*text\(\), and replace them with null/,
   ],
   [
     "JSON as a program writes it",
@@ -130,12 +130,12 @@ const bodies: [string, () => Response, RegExp][] = [
   [
     "a file",
     answer(200, "PAR1\u0000"),
-    /it is no JSON, .*; save it with download\(\), or read text/,
+    /it is not JSON, .*; save it with download\(\), or read text/,
   ],
   [
     "one JSON value a line",
     answer(200, '{"a":1}\n{"a":2}\n'),
-    /it is one JSON value a line; read it with .*text\(\), and parse each line/,
+    /it has one JSON value per line; read it with .*text\(\), and parse each line/,
   ],
   ["text", answer(200, "hello"), /has the content type text\/plain and begins with "hello"/],
 ];
@@ -236,7 +236,7 @@ Deno.test("an instant in Retry-After is read by the API's clock, and not by this
 Deno.test("a page with a million tags that are not closed is told, too", async () => {
   // In time that grows with the square of its length this would take hours.
   const { error } = await outcome([answer(200, `<html>${"<title".repeat(1_000_000)}`)]);
-  assertMatch(error?.message ?? "", /it is an HTML page, and no JSON/);
+  assertMatch(error?.message ?? "", /it is an HTML page, not JSON/);
 });
 
 Deno.test("an answer that breaks off is told, and a token that is refused for good", async () => {
@@ -252,14 +252,14 @@ Deno.test("wrong arguments are a TypeError that names them", async () => {
   await world.session.login();
   const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;
   const wrong: [unknown[], RegExp][] = [
-    [[5], /fetchJson\(\) takes a string, a URL or a Request, not number/],
+    [[5], /must be a string, a URL or a Request, not number/],
     [["/x", 5], /object of options/],
     [["/x", { retries: "3" }], /number as "retries"/],
     [["/x", { retries: -1 }], /zero or more/],
     [["/x", { retrys: 3 }], /no option "retrys" \(did you mean "retries"\?\)/],
     [["/x", { header: {} }], /did you mean "headers"/],
     [["/x", { retryWithinMs: NaN }], /zero or more/],
-    [["/x", { idleTimeoutMs: NaN }], /zero or more milliseconds as idleTimeoutMs/],
+    [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
     // What other clients call it is answered with what to write here.
     [
       ["/x", { params: { limit: 5 } }],
@@ -271,7 +271,7 @@ Deno.test("wrong arguments are a TypeError that names them", async () => {
     [["/x", { json: {} }], /no option "json"; write method: "POST", body: JSON\.stringify/],
     [
       ["/x", { auth: ["ada", "x"] }],
-      /no option "auth"; leave it out: the token is added by itself/,
+      /no option "auth"; leave it out: the token is added for you/,
     ],
   ];
   for (const [values, message] of wrong) {

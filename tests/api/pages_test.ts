@@ -109,7 +109,7 @@ Deno.test("fetchJson() and the errors of statuses know a page behind a declarati
   });
   await world.session.login();
   const odd = await rejection(world.session.fetchJson("/v1/stations"));
-  assertMatch(odd.message, /it is an HTML page with the title "Gone fishing", and no JSON/);
+  assertMatch(odd.message, /it is an HTML page with the title "Gone fishing", not JSON/);
   const refused = await rejection(world.session.fetchJson("/v1/stations"));
   assertMatch(refused.message, /answered 400 \(an HTML page with the title "Gone fishing"\)/);
 });

@@ -92,7 +92,7 @@ Deno.test("a Request with text of any length is sent again after a 401", async (
 });
 
 Deno.test("a Request with a short stream is sent again after a 401, with a long one it is not", async () => {
-  for (const [count, statuses, status] of [[3, [401, 201], 201], [40, [401], 401]] as const) {
+  for (const [count, statuses, status] of [[3, [401, 201], 201], [70, [401], 401]] as const) {
     const { seen, api } = recording(...statuses);
     await using world = await loggedIn({ api });
     const request = new Request(URL_OF_API, { method: "POST", body: pieces(count, MIB) });
@@ -153,6 +153,6 @@ Deno.test("a long stream in a Request is not held in memory while it is sent", a
     const { size, ahead, grown } = JSON.parse(stdout);
     assertEquals(size, 96 * MIB);
     assert(grown < 24 * MIB, `${grown / MIB} MiB held`);
-    assert(ahead <= 24 * MIB, `${ahead / MIB} MiB read ahead`);
+    assert(ahead <= 66 * MIB, `${ahead / MIB} MiB read ahead`);
   });
 });

@@ -166,7 +166,7 @@ Deno.test("--output leaves an existing file alone, and sends nothing, unless --i
         world.run(["fetch", origin, "--output", "data.csv", ...more], { flags, env });
       const refused = await save();
       assertEquals([refused.code, refused.stdout], [1, ""]);
-      assertMatch(refused.stderr, /it is there already; use --if-exists replace, or name another/);
+      assertMatch(refused.stderr, /it exists already; use --if-exists replace, or name another/);
       const kept = await save("--if-exists", "keep");
       assertEquals([kept.code, kept.stdout], [0, ""]);
       assertMatch(kept.stderr, /data\.csv exists already, and was kept/);
@@ -302,7 +302,7 @@ for (const [what, raw] of broken) {
       assertEquals([first.code, first.stdout], [1, ""]);
       assertMatch(
         first.stderr,
-        /^platform-auth: .*the answer broke off after.*DOWNLOAD_BROKEN\)\n$/,
+        /^platform-auth: .*the response broke off after.*DOWNLOAD_BROKEN\)\n$/,
       );
       assertEquals(filesIn(folder), []);
       await Deno.writeTextFile(`${folder}/data.bin`, "of yesterday");

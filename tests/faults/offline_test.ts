@@ -170,6 +170,8 @@ Deno.test("what an answer may need is loaded before the request", async () => {
   assertEquals(later, [
     // Awaited at the start of send().
     ["provider_settings.ts", "./checks.ts"],
+    // For an error before any request.
+    ["provider_settings.ts", "../settings/suggestions.ts"],
     // Few providers know devices, and a login goes on without it.
     ["token_request.ts", "./device.ts"],
   ]);

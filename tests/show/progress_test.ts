@@ -89,7 +89,7 @@ terminalTest(
         cwd,
         env: { NO_COLOR: "1" },
       }).output();
-      assertMatch(new TextDecoder().decode(stderr), /data\.bin: it is there already/);
+      assertMatch(new TextDecoder().decode(stderr), /data\.bin: it exists already/);
       assertEquals(new TextDecoder().decode(stderr).includes("\r"), false);
     }),
 );

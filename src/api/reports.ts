@@ -1,0 +1,46 @@
+import type { Clocks } from "../platform/world.ts";
+
+const REPORT_MS = 100;
+
+/**
+ * Reports progress about ten times a second. What is not reported at once is reported a little later,
+ * so that a long wait does not show an old state.
+ */
+export class Reports {
+  readonly #clocks: Clocks;
+  readonly #report: () => void;
+  #reportedAt = -Infinity;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(clocks: Clocks, report: () => void) {
+    this.#clocks = clocks;
+    this.#report = report;
+  }
+
+  /** Reports now, or soon after the last report. */
+  soon(): void {
+    if (this.#timer !== undefined) return;
+    if (this.#clocks.monotonic() - this.#reportedAt >= REPORT_MS) return this.now();
+    this.#timer = setTimeout(() => {
+      try {
+        this.now();
+      } catch (error) {
+        // Thrown by the next report, because a timer has no caller.
+        this.#failure = { error };
+      }
+    }, REPORT_MS);
+  }
+
+  now(): void {
+    this.end();
+    if (this.#failure) throw this.#failure.error;
+    this.#reportedAt = this.#clocks.monotonic();
+    this.#report();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/** Why a file cannot be saved, and what to do about it. */
+import { AuthError, ConfigError, missingPermission } from "../errors/errors.ts";
+import { causeOf } from "../errors/cause.ts";
+import type { Fix } from "../errors/advice.ts";
+
+/** The error of a place where a file cannot be saved. */
+export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
+  return new ConfigError("FILE", `Cannot save ${path}: ${why}`, fix, cause);
+}
+
+export function fileExists(path: string): ConfigError {
+  return new ConfigError("FILE_EXISTS", `Cannot save ${path}: it exists already`, [
+    { inProgram: 'pass ifExists: "replace"', inTerminal: "use --if-exists replace" },
+    ", or name another file",
+  ]);
+}
+
+export function isFolder(path: string): ConfigError {
+  return cannotSave(path, "it is a folder", "name a file");
+}
+
+const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
+
+/**
+ * What an error of the disk means: its code, or its text where a system has no code. Windows words its
+ * errors in the user's language.
+ */
+const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
+  [/\(os error 123\)/, "Windows allows no such name", "name another file"],
+  [/^ENAMETOOLONG |\(os error 206\)/, "its name is too long", "shorten it"],
+  [DISK_FULL, "the disk is full", "free some space and run it again"],
+  [/^(ENOENT|ENOTDIR|EEXIST) |not a directory/i, "its folder cannot be made", "name another one"],
+  [/^(EACCES|EPERM|EROFS) |read-only/i, "this user may not write there", "name another folder"],
+  [/^EFBIG |too large/i, "the file is too large for this file system", "name another place"],
+];
+
+/** Explains an error of the disk; returns any other error as it is. */
+export function explained(path: string, error: unknown): unknown {
+  if (error instanceof AuthError || error instanceof DOMException) return error;
+  if (error instanceof Deno.errors.NotCapable) {
+    const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
+    const flags = `--allow-read=${folder} --allow-write=${folder}`;
+    return missingPermission(`save ${path}`, { flags });
+  }
+  const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
+  const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??
+    ["", "the file system refused it", "check the path and the free space"];
+  return cannotSave(path, problem, fix, error);
+}
+
+/** Runs synchronous work on the disk, and explains its errors. */
+export function onDisk<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explained(path, error);
+  }
+}
+
+/** Whether the disk is full, so that no other file can be saved either. */
+export function isDiskFull(error: Error): boolean {
+  return error instanceof ConfigError && DISK_FULL.test(error.cause?.code ?? "");
+}

@@ -128,15 +128,15 @@ subject(NOT_ON_WINDOWS, "links at the names of a download", (test) => {
 
   test("a pipe without a reader blocks nothing else, and its download ends with the signal", () =>
     inPlace(async ({ session, folder, file }) => {
-      const pipe = `${folder}/pipe`;
-      await new Deno.Command("mkfifo", { args: [pipe] }).output();
+      const [unread, pipe] = [`${folder}/unread`, `${folder}/pipe`];
+      await new Deno.Command("mkfifo", { args: [unread, pipe] }).output();
       const end = new AbortController();
-      const writing = rejection(session.download("/files/data", pipe, { signal: end.signal }));
+      const writing = rejection(session.download("/files/data", unread, { signal: end.signal }));
       await session.download("/files/data", file);
       end.abort(new Error("enough"));
       assertEquals((await writing).message, "enough");
-      // The reader lets the system call return, which nothing waits for any more.
-      (await Deno.open(pipe, { read: true })).close();
+      // The system call returns, for which nothing waits any more.
+      (await Deno.open(unread, { read: true })).close();
       const read = Deno.readTextFile(pipe);
       await session.download("/files/data", pipe);
       assertEquals(await read, "fetched");

@@ -69,9 +69,10 @@ function ofIterable(
   const rows = Array.from(given);
   if (rows.length > 0 && rows.every(isList)) {
     const width = rows.reduce((most, { length }) => Math.max(most, length), wanted?.length ?? 0);
-    const names = Array.from({ length: width }, (_, at) => wanted?.[at] ?? String(at));
-    const cells = rows.slice(0, limit).map((row) => names.map((_, at) => row[at]));
-    return selected({ names, cells, rowCount: rows.length }, wanted);
+    const columns = wanted ??
+      Array.from({ length: Math.min(width, MOST_COLUMNS) }, (_, at) => String(at));
+    const cells = rows.slice(0, limit).map((row) => columns.map((_, at) => row[at]));
+    return { columns, cells, rowCount: rows.length, columnCount: width };
   }
   const records = rows.slice(0, limit).map((row) => isRecord(row) ? row : { [VALUE]: row });
   const names = new Set<string>();
@@ -104,7 +105,7 @@ function selected(
   const places = wanted.map((name) => {
     const place = names.indexOf(name);
     // No row, no column: what an empty list would have is not known.
-    if (place < 0 && names.length > 0) throw noColumn(name, names);
+    if (place < 0 && names.length > 0) throw noColumn("table()", name, names);
     return place;
   });
   return {
@@ -129,7 +130,7 @@ function hasMethods(given: unknown, ...names: string[]): boolean {
     names.every((name) => typeof Reflect.get(given, name) === "function");
 }
 
-function isIterable(given: unknown): given is Iterable<unknown> {
+export function isIterable(given: unknown): given is Iterable<unknown> {
   return typeof given === "object" && given !== null && Symbol.iterator in given;
 }
 
@@ -138,7 +139,7 @@ function isList(given: unknown): given is ArrayLike<unknown> {
 }
 
 /** Whether a row has columns of its own. A time or an address is a value. */
-function isRecord(row: unknown): row is Record<string, unknown> {
+export function isRecord(row: unknown): row is Record<string, unknown> {
   if (typeof row !== "object" || row === null) return false;
   return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;
 }
@@ -166,10 +167,11 @@ function noRows(given: unknown): TypeError {
   return typeError(`${takes}; the rows of this object are in its member "${inside}"`);
 }
 
-function noColumn(name: string, names: readonly string[]): TypeError {
+/** The error for a column that no row has. */
+export function noColumn(caller: string, name: string, names: readonly string[]): TypeError {
   const meant = closest(name, names);
   const further = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : "";
   const list = names.slice(0, MOST_NAMED).join(", ") + further;
   const others = meant === undefined ? `it has ${list}` : `did you mean "${meant}"? It has ${list}`;
-  return typeError(`table() finds no column "${name}"; ${others}`);
+  return typeError(`${caller} finds no column "${name}"; ${others}`);
 }

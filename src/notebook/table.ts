@@ -7,14 +7,21 @@ import { readRows, type Rows } from "./rows.ts";
 import { type Bundle, display } from "./show.ts";
 
 /** Options of {@linkcode table}. */
-export interface TableOptions {
+export interface TableOptions<Column extends string = string> {
   /** How many rows are shown, from the first. Default 50; `Infinity`: all. */
   rows?: number;
-  /** The columns to show, in this order; for rows that are lists their names. Default: the first 100. */
-  columns?: readonly string[];
+  /** The columns to show, in this order. For rows that are lists: their names. Default: the first 100. */
+  columns?: readonly Column[];
   /** A line above the table. Default: none. */
   caption?: string;
 }
+
+/** The names of the columns of rows; any name if the type does not have them. */
+export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
+  ? Row extends readonly unknown[] ? string
+  : Extract<keyof Row, string>
+  : Rows extends Readonly<Record<string, ArrayLike<unknown>>> ? Extract<keyof Rows, string>
+  : string;
 
 const ROWS = 50;
 /** A longer cell is cut. In HTML a click shows all of it. */
@@ -38,8 +45,11 @@ const TEXT_WIDTH = 80;
  *
  * @throws {TypeError} If these are no rows, or a column or an option is not there.
  */
-export function table(rows: object, options: TableOptions = {}): Promise<void> {
-  // Not async: a call without await must fail in its cell, as an error behind it would end the kernel.
+export function table<Rows extends object>(
+  rows: Rows,
+  options: TableOptions<ColumnOf<Rows>> = {},
+): Promise<void> {
+  // Not async: a call without await must fail in its cell, because a rejection would end the kernel.
   return display(tableBundle(rows, options));
 }
 
@@ -53,8 +63,10 @@ export function tableBundle(given: unknown, options: TableOptions = {}): Bundle 
   const { rows: limit = ROWS, columns, caption } = options;
   if (!(limit >= 0)) throw typeError("table() takes zero or more as rows");
   const rows = readRows(given, Math.floor(limit), columns);
-  const texts = rows.cells.map((row) => row.map(cellText));
-  const numeric = rows.columns.map((_, at) => isNumeric(rows.cells.map((row) => row[at])));
+  const columnCells = rows.columns.map((_, at) => rows.cells.map((row) => row[at]));
+  const numeric = columnCells.map(isNumeric);
+  const decimals = columnCells.map(decimalsOf);
+  const texts = rows.cells.map((row) => row.map((value, at) => cellText(value, decimals[at])));
   const view: View = { ...rows, texts, caption, numeric };
   return { "text/plain": plainTable(view), "text/html": htmlTable(view) };
 }
@@ -73,8 +85,26 @@ function isNumeric(column: readonly unknown[]): boolean {
     values.every((value) => typeof value === "number" || typeof value === "bigint");
 }
 
-/** A value as text. One that fails to give its text leaves the other cells readable. */
-function cellText(value: unknown): string {
+/** As many as pandas shows. */
+const MOST_DECIMALS = 6;
+
+/** The decimals that all numbers of a column get; `undefined`: one of them has an exponent. */
+function decimalsOf(column: readonly unknown[]): number | undefined {
+  // Without the noise of binary fractions: 0.1 + 0.2 is 0.3.
+  const texts = column.filter(Number.isFinite).map((value) => `${+Number(value).toPrecision(15)}`);
+  if (texts.some((text) => text.includes("e"))) return undefined;
+  const most = texts.reduce((most, text) => Math.max(most, text.split(".")[1]?.length ?? 0), 0);
+  return Math.min(most, MOST_DECIMALS);
+}
+
+/**
+ * A value as text. One that fails to give its text leaves the other cells readable.
+ *
+ * @param decimals Of a number.
+ */
+function cellText(value: unknown, decimals: number | undefined): string {
+  const isFinite = typeof value === "number" && Number.isFinite(value);
+  if (isFinite && decimals !== undefined) return value.toFixed(decimals);
   try {
     return textOf(value);
   } catch (error) {
@@ -82,7 +112,7 @@ function cellText(value: unknown): string {
   }
 }
 
-/** What is not there is empty; `null` is told. */
+/** `undefined` is shown as an empty cell, `null` as "null". */
 function textOf(value: unknown): string {
   if (value === undefined) return "";
   if (value instanceof Date) {
@@ -90,8 +120,6 @@ function textOf(value: unknown): string {
       ? "Invalid Date"
       : value.toISOString().replace(".000Z", "Z");
   }
-  // Without the noise of binary fractions: 0.1 + 0.2 is 0.3.
-  if (typeof value === "number" && !Number.isInteger(value)) return `${+value.toPrecision(15)}`;
   if (typeof value !== "object" || value === null) return String(value);
   const hasWords = typeof value.toString === "function" &&
     value.toString !== Object.prototype.toString && !Array.isArray(value);

@@ -122,6 +122,38 @@ Deno.test("table() shows lists as rows, with names by position, and single value
   ]);
 });
 
+Deno.test("table() reads rows that are lists by position, also with a name given twice", () => {
+  const options = { columns: ["t", "v", "v"] };
+  assertEquals(cellsOf(html([["a", 1, 2]], options)), [["t", "v", "v"], ["a", "1", "2"]]);
+});
+
+Deno.test("table() shows the numbers of a column with the same number of decimals", () => {
+  const column = (...values: unknown[]) =>
+    cellsOf(html(values.map((v) => ({ v })))).slice(1).map(([cell]) => cell);
+  assertEquals(column(29.2, 27, null, 0.1 + 0.2), ["29.2", "27.0", "null", "0.3"]);
+  assertEquals(column(1 / 3, 1), ["0.333333", "1.000000"]);
+  assertEquals(column(1.5, NaN, 12n), ["1.5", "NaN", "12"]);
+  assertEquals(column(1e-9, 2), ["1e-9", "2"]);
+  assertEquals(text([{ v: 10.25 }, { v: 9 }]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
+});
+
+Deno.test("table() is typed by its rows: another column is a mistake that an editor shows", () => {
+  const rows = [{ id: 1, name: "a" }];
+  // @ts-expect-error There is no such column.
+  assertThrows(() => table(rows, { columns: ["nam"] }), TypeError);
+  // @ts-expect-error Nor in an object of columns.
+  assertThrows(() => table({ id: [1] }, { columns: ["nam"] }), TypeError);
+  const given: { [name: string]: number }[] = [{ id: 1 }];
+  const accepted = () => [
+    table(rows, { columns: ["id", "name"] }),
+    table([[1, 2]], { columns: ["any", "name"] }),
+    table(given, { columns: ["id"] }),
+    // deno-lint-ignore no-explicit-any -- as fetchJson() gives it
+    table(rows as any, { columns: ["id"] }),
+  ];
+  assert(accepted);
+});
+
 Deno.test("table() has a column for each name that any row has, and leaves empty what is missing", () => {
   const rows = [{ a: 1 }, { b: null, a: 2 }, {}];
   assertEquals(cellsOf(html(rows)), [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]);
@@ -155,7 +187,7 @@ Deno.test("table() shows values as people read them", () => {
     "Invalid Date",
     "12",
     "0.3",
-    "0.333333333333333",
+    "0.333333",
     "false",
     "{ list: [ 1, &quot;a&quot; ] }",
     "P1D",

@@ -107,11 +107,12 @@ for (const [way, start, requests] of WAYS) {
 
 /** Packages with what a plot uses of the real ones. */
 const DRAWING = {
-  "@observablehq/plot@0.6.99": `
-    const svg = { outerHTML: "", getAttribute() {}, setAttribute() {}, append() {}, scale() {} };
-    export const plot = () => svg;`,
-  "linkedom@0.18.99": `
-    const document = { createElementNS: () => ({ setAttribute() {} }) };
+  "@observablehq/plot@0.6.17": `
+    export const plot = () => ({
+      outerHTML: "", setAttribute() {}, querySelector() {}, querySelectorAll: () => [],
+    });`,
+  "linkedom@0.18.15": `
+    const document = { createElement() {} };
     export class DOMParser { parseFromString = () => document; }`,
 };
 

@@ -55,6 +55,31 @@ Deno.test("four narrow permissions are enough to log in and to call the API", ()
     assertEquals((await world.run(Object.values(all(world)))).stdout, "valid 200 true\n");
   }));
 
+Deno.test("a login asks about four permissions at most and a refresh about one, variables aside", () =>
+  inWorld(async (world) => {
+    await writeEnv(world.folder, world.variables);
+    await Deno.mkdir(`${world.folder}/.git`);
+    const script = `
+      import { login, refresh } from ${JSON.stringify(MOD_PATH)};
+      let count = 0;
+      for (const name of ["querySync", "requestSync"]) {
+        const real = Deno.permissions[name].bind(Deno.permissions);
+        Deno.permissions[name] = (asked) => {
+          if (asked.name !== "env") count++;
+          return real(asked);
+        };
+      }
+      const countOf = async (call) => {
+        count = 0;
+        await call();
+        return count;
+      };
+      console.log(await countOf(login) <= 4, await countOf(refresh) <= 1);`;
+    const env = { NO_PROXY: "127.0.0.1" };
+    const { stdout } = await runScript(script, { cwd: world.folder, flags: ["-A"], env });
+    assertEquals(stdout, "true true\n");
+  }));
+
 Deno.test("without --allow-net one line to paste has all flags, with both hosts", () =>
   inWorld(async (world) => {
     await writeEnv(world.folder, world.variables);

@@ -82,8 +82,7 @@ function denoImports(
       build.onLoad({ filter: /./, ...PACKAGE }, ({ path, pluginData }) => {
         const [id = ""] = /^.[^@]+@[^/]+/.exec(path) ?? [];
         const file = `${npmPackages[id]?.localPath}${path.slice(id.length)}`;
-        // Named through `core`, all of `util` would be kept, which is a quarter of what is used of zod.
-        const contents = Deno.readTextFileSync(file).replaceAll("core.util.", "util.");
+        const contents = Deno.readTextFileSync(file);
         return { contents, pluginData };
       });
       build.onResolve({ filter: /^node:/ }, ({ path }) => ({
@@ -257,7 +256,7 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     Deno.writeTextFile(`${out}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
   await json("package.json", {
     ...common,
-    description: found("mod.ts", /^\/\*\*\n \* (.+)\.\n/),
+    description: found("mod.ts", /^\/\*\*\n \* ([^]+?)\.\s/).replaceAll("\n * ", " "),
     keywords: KEYWORDS,
     ...(REPOSITORY && { repository: { type: "git", url: `git+${REPOSITORY}.git` } }),
     license,

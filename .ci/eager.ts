@@ -28,10 +28,13 @@ export function eager(text: string, { inputs }: Metafile): string {
   const edits: { from: number; to: number; by: string }[] = [];
   const put = (from: number, by: string, to = from) => edits.push({ from, to, by });
 
+  const converted = new Map<string, ts.FunctionDeclaration>();
+
   function visit(node: ts.Node): void {
     const start = node.getStart();
     if (ts.isFunctionDeclaration(node) && node.parent === bundle && node.name) {
-      // Unlike a declaration it is not there before its line: nothing at the top level calls one earlier.
+      // Unlike a declaration, it is undefined before its line.
+      converted.set(node.name.text, node);
       put(start, `var ${node.name.text} = (`);
       put(node.name.pos, "", node.name.end);
       put(node.end, ");");
@@ -53,6 +56,7 @@ export function eager(text: string, { inputs }: Metafile): string {
     module = names.findLast((name) => name in inputs) ?? module;
     if (loaded.has(module)) visit(statement);
   }
+  refuseEarlyUse(bundle, converted);
   edits.sort((a, b) => a.from - b.from);
   let result = "";
   let at = 0;
@@ -61,4 +65,52 @@ export function eager(text: string, { inputs }: Metafile): string {
     at = to;
   }
   return result + text.slice(at);
+}
+
+/**
+ * Fails if code that runs at import uses one of these functions before its line, itself or in a function
+ * that it calls.
+ */
+function refuseEarlyUse(
+  bundle: ts.SourceFile,
+  converted: ReadonlyMap<string, ts.FunctionDeclaration>,
+): void {
+  for (const statement of bundle.statements) {
+    if (ts.isFunctionDeclaration(statement)) continue;
+    const called = new Set<ts.FunctionDeclaration>();
+    const run = (node: ts.Node): void => {
+      // What runs later.
+      if (ts.isFunctionLike(node)) return;
+      if (ts.isPropertyDeclaration(node) && !ts.getModifiers(node)?.some(isStatic)) return;
+      if (ts.isIdentifier(node) && !isMemberName(node)) {
+        const used = converted.get(node.text);
+        if (used && used.pos > statement.pos) {
+          throw new Error(
+            `Cannot build: code that runs at import uses ${node.text}() before its line; move the ` +
+              `function up (${statement.getText().slice(0, 60)}…)`,
+          );
+        }
+      }
+      if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) {
+        const callee = converted.get(node.expression.text);
+        if (callee?.body && !called.has(callee)) {
+          called.add(callee);
+          ts.forEachChild(callee.body, run);
+        }
+      }
+      ts.forEachChild(node, run);
+    };
+    run(statement);
+  }
+}
+
+function isStatic({ kind }: ts.Modifier): boolean {
+  return kind === ts.SyntaxKind.StaticKeyword;
+}
+
+/** Whether an identifier is the name of a member, not a reference. */
+function isMemberName(node: ts.Identifier): boolean {
+  const { parent } = node;
+  return (ts.isPropertyAccessExpression(parent) || ts.isPropertyAssignment(parent) ||
+    ts.isPropertyDeclaration(parent)) && parent.name === node;
 }

@@ -120,7 +120,9 @@ function secondsIn(value: unknown): number | undefined {
 }
 
 function deviceIn(metadata: unknown): IssuedTokens["device"] {
-  const schema = z.object({ DeviceKey: token(), DeviceGroupKey: z.catch(z.string(), "") });
+  // Not `z.catch()`, which brings all of the package's utilities into the released file.
+  const groupKey = z.transform((value: unknown) => typeof value === "string" ? value : "");
+  const schema = z.object({ DeviceKey: token(), DeviceGroupKey: groupKey });
   const { data } = z.safeParse(schema, metadata);
   return data && { key: new Secret(data.DeviceKey), groupKey: new Secret(data.DeviceGroupKey) };
 }

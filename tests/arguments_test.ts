@@ -7,7 +7,7 @@ import { assert, assertEquals, assertInstanceOf, assertMatch, assertThrows } fro
 import * as mod from "../mod.ts";
 import { portless, rejection } from "./support/portless.ts";
 
-// Cells are not type-checked, so the tests go round the types as a cell does.
+// Cells are not type-checked, so these tests bypass the types, as a cell does.
 // deno-lint-ignore no-explicit-any -- what a cell may pass
 type Anything = any;
 
@@ -40,7 +40,7 @@ Deno.test("login() with arguments of a wrong type is a TypeError", async () => {
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test('login("name", "password") is answered with what to write', async () => {
+Deno.test('login("name", "password") is an error that says what to write', async () => {
   await using world = portless();
   const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
   const { message } = await rejection(loose("ada", "secret-word"));
@@ -135,7 +135,7 @@ Deno.test("an unknown option is named with the nearest match, unless it may be a
   assertEquals(short.message, 'doctor() has no option "everywhere"; its options: login, signal');
 });
 
-Deno.test("undefined is as good as left out", async () => {
+Deno.test("an undefined option is the same as none", async () => {
   await using world = portless();
   const options: Anything = { username: undefined, portalToken: undefined, signal: undefined };
   assertEquals((await world.session.login(options)).state, "valid");
@@ -153,7 +153,7 @@ Deno.test("computeSecretHash() and parsePortalToken() with wrong arguments are a
   }
 });
 
-Deno.test("a prompt that gives something else is a TypeError", async () => {
+Deno.test("a prompt that returns something else is a TypeError", async () => {
   await using world = portless();
   const prompt: Anything = () => 5;
   const { password: _, ...rest } = world.options;

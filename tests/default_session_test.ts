@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
 import { makeSession } from "../src/session.ts";
@@ -30,48 +30,45 @@ async function withDefault(
 
 const seconds = (world: ReturnType<typeof portless>) => Math.floor(world.clock.now() / 1_000);
 
-Deno.test("the default session mirrors ACCESS_TOKEN to the process environment", async () => {
-  await withDefault({ file: true }, {}, async () => {
-    await auth.login();
-    const token = await auth.accessToken();
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), token);
-    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
-    await auth.refresh();
-    assertNotEquals(Deno.env.get("ACCESS_TOKEN"), token);
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), await auth.accessToken());
-    await auth.logout();
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
-  });
+/** The mirrored tokens, in the process environment and in the file. */
+function mirrored(world: ReturnType<typeof portless>): (string | undefined)[][] {
+  const names = ["ACCESS_TOKEN", "REFRESH_TOKEN"];
+  const lines = linesOf(world.envFile);
+  return [names.map((name) => Deno.env.get(name)), names.map((name) => lines[name])];
+}
+
+Deno.test("the environment has the tokens that exportEnv names, as long as there are any", async () => {
+  for (const exportEnv of [undefined, "access", "both", "none"] as const) {
+    await withDefault({ file: true }, {}, async (world, options) => {
+      const assertMirrors = () => {
+        const [inEnvironment = [], [access, refresh] = []] = mirrored(world);
+        const expected = exportEnv === "none"
+          ? []
+          : exportEnv === "both"
+          ? [access, refresh]
+          : [access];
+        assertEquals(inEnvironment, [expected[0], expected[1]], `${exportEnv}`);
+      };
+      configure({ ...options, ...(exportEnv && { exportEnv }) });
+      await auth.login();
+      assertMirrors();
+      await auth.refresh();
+      assertMirrors();
+      await auth.login({ portalToken: await world.sandbox.portalToken() });
+      assertMirrors();
+      // Also tokens that are found in the file.
+      configure({ envFile: false, exportEnv: "none" });
+      assertEquals(mirrored(world)[0], [undefined, undefined]);
+      configure({ ...options, ...(exportEnv && { exportEnv }) });
+      assertEquals(auth.status().state, "valid");
+      assertMirrors();
+      await auth.logout();
+      assertEquals(mirrored(world), [[undefined, undefined], [undefined, undefined]]);
+    });
+  }
 });
 
-Deno.test("a token that is found in the file is mirrored too", async () => {
-  await withDefault({ file: true }, {}, async (world, options) => {
-    await world.session.login();
-    assertEquals(Deno.env.has("ACCESS_TOKEN"), false);
-    configure(options);
-    assertEquals(auth.status().state, "valid");
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), linesOf(world.envFile).ACCESS_TOKEN);
-  });
-});
-
-Deno.test('exportEnv "both" mirrors the refresh token, and logout() takes both back', async () => {
-  await withDefault({ file: true }, {}, async (world, options) => {
-    configure({ ...options, exportEnv: "both" });
-    await auth.login();
-    const lines = linesOf(world.envFile);
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), lines.ACCESS_TOKEN);
-    assertEquals(Deno.env.get("REFRESH_TOKEN"), lines.REFRESH_TOKEN);
-    await auth.login({ portalToken: await world.sandbox.portalToken() });
-    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
-    await auth.login({ force: true });
-    await auth.logout();
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
-    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
-    assertEquals(linesOf(world.envFile), {});
-  });
-});
-
-Deno.test('with exportEnv "both" a child process without a file finds the device that a refresh must name', async () => {
+Deno.test('with exportEnv "both", a child process without a file can refresh, even with a device', async () => {
   const sandbox = { trackDevices: true };
   await withDefault({ file: true, sandbox }, {}, async (world, options) => {
     configure({ ...options, exportEnv: "both" });
@@ -88,15 +85,15 @@ Deno.test('with exportEnv "both" a child process without a file finds the device
   });
 });
 
-Deno.test("what was mirrored goes when the session is told to keep out of the environment", async () => {
-  await withDefault({ file: true }, {}, async (_, options) => {
+Deno.test("a change of exportEnv takes back what was mirrored, and keeps the session", async () => {
+  await withDefault({ file: true }, {}, async (world, options) => {
     configure({ ...options, exportEnv: "both" });
     await auth.login();
-    configure({ ...options, exportEnv: "access" });
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), await auth.accessToken());
-    assertEquals(Deno.env.get("REFRESH_TOKEN"), undefined);
-    configure({ ...options, exportEnv: "none" });
-    assertEquals(Deno.env.get("ACCESS_TOKEN"), undefined);
+    const token = await auth.accessToken();
+    for (const [exportEnv, expected] of [["access", token], ["none", undefined]] as const) {
+      configure({ ...options, exportEnv });
+      assertEquals(mirrored(world)[0], [expected, undefined]);
+    }
     assertEquals(auth.status().state, "valid");
   });
 });
@@ -123,7 +120,7 @@ Deno.test('exportEnv "none" leaves the environment alone', async () => {
   });
 });
 
-Deno.test("a session that is given up leaves no token in the environment", async () => {
+Deno.test("a session that ends leaves no token in the environment", async () => {
   await withDefault({ file: true }, {}, async (world) => {
     await auth.login();
     world.sandbox.revokeRefreshTokens();
@@ -144,7 +141,7 @@ Deno.test("an ACCESS_TOKEN in the environment is a session of its own", async ()
   });
 });
 
-Deno.test("of two access tokens the later iat wins, else the file", async () => {
+Deno.test("of two access tokens the one with the later iat wins, otherwise the file", async () => {
   const cases = [[-60, "file"], [0, "file"], [60, "environment"]] as const;
   for (const [offset, source] of cases) {
     await withDefault({ file: true }, {}, async (world) => {
@@ -163,7 +160,7 @@ Deno.test("of two access tokens the later iat wins, else the file", async () => 
   }
 });
 
-Deno.test("a token in the environment that is not this session's is neither used, nor sent, nor removed, and said", async () => {
+Deno.test("a foreign token in the environment is neither used, sent nor removed, and is reported", async () => {
   const iat = Date.UTC(2025, 5, 1, 13) / 1_000;
   const later = { iat, exp: iat + 1_800 };
   const foreign: [string, (client: string) => string, RegExp][] = [
@@ -202,7 +199,7 @@ Deno.test("a token in the environment that is not this session's is neither used
   }
 });
 
-Deno.test("a foreign token in the environment is no session of its own where settings name a client", async () => {
+Deno.test("a foreign token in the environment is not a session if the settings name a client", async () => {
   await withDefault({ file: true }, {}, async (world) => {
     await withEnvironment({ ACCESS_TOKEN: "ghp_0123456789abcdefghij" }, async () => {
       assertEquals(auth.status().state, "none");
@@ -216,7 +213,7 @@ Deno.test("a foreign token in the environment is no session of its own where set
   });
 });
 
-Deno.test("an older copy of the file's token in the environment goes with the session", async () => {
+Deno.test("logout() also removes an older copy of the file's token from the environment", async () => {
   await withDefault({ file: true }, {}, async (world, options) => {
     await world.session.login();
     const { ACCESS_TOKEN } = linesOf(world.envFile);
@@ -230,22 +227,22 @@ Deno.test("an older copy of the file's token in the environment goes with the se
   });
 });
 
-Deno.test("one bad configure() throws, changes nothing, and good ones work after it", async () => {
+Deno.test("configure() with something wrong throws and changes nothing", async () => {
   await withDefault({}, {}, async (_, options) => {
-    const bad: SessionOptions[] = [
-      { ...options, clientId: "a\u0007b" },
-      { ...options, envFile: new URL("https://elsewhere.example/.env") },
-      { ...options, envFile: "" },
+    const wrong: [SessionOptions, typeof TypeError | typeof auth.ConfigError][] = [
+      [{ ...options, clientId: 5 as unknown as string }, TypeError],
+      [{ ...options, clientId: "a\u0007b" }, auth.ConfigError],
+      [{ ...options, envFile: new URL("https://elsewhere.example/.env") }, auth.ConfigError],
+      [{ ...options, envFile: "" }, auth.ConfigError],
+      [{ ...options, exportEnv: "all" as "both" }, auth.ConfigError],
     ];
-    for (const wrong of bad) {
+    for (const [given, expected] of wrong) {
       // Before the first use of the session, and after it.
-      for (const login of [false, true]) {
+      for (const isUsed of [false, true]) {
         configure(options);
-        if (login) await auth.login();
-        assertThrows(() => configure(wrong), auth.ConfigError);
-        assertEquals(auth.status().state, login ? "valid" : "none");
-        configure({ ...options, clientId: "another-client" });
-        configure(options);
+        if (isUsed) await auth.login();
+        assertThrows(() => configure(given), expected);
+        assertEquals(auth.status().state, isUsed ? "valid" : "none");
         assertEquals((await auth.login()).state, "valid");
         await auth.logout();
       }
@@ -303,22 +300,7 @@ Deno.test("configure() with another provider, client or file drops the tokens in
   });
 });
 
-Deno.test("configure() with something wrong changes nothing", async () => {
-  await withDefault({}, {}, async (_, options) => {
-    await auth.login();
-    const wrong = { ...options, clientId: 5 } as unknown as SessionOptions;
-    assertThrows(() => configure(wrong), TypeError);
-    assertThrows(() => configure({ ...options, clientId: "a\nb" }), auth.ConfigError);
-    assertThrows(
-      () => configure({ ...options, exportEnv: "all" as "both" }),
-      auth.ConfigError,
-      "exportEnv",
-    );
-    assertEquals(auth.status().state, "valid");
-  });
-});
-
-Deno.test("AUTH_ENV_FILE names the file of the default session, an option wins", async () => {
+Deno.test("AUTH_ENV_FILE names the file of the default session; an option overrides it", async () => {
   await withDefault({}, {}, async (world, options) => {
     const { envFile: _, ...unnamed } = options;
     await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
@@ -337,7 +319,7 @@ Deno.test("AUTH_ENV_FILE names the file of the default session, an option wins",
   });
 });
 
-Deno.test("a kernel restart finds the session again, with mod.ts under any of its addresses", async () => {
+Deno.test("a restarted kernel continues the session, with mod.ts under any of its addresses", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const mod = import.meta.resolve("../mod.ts");

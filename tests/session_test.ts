@@ -6,7 +6,7 @@ import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
 
-Deno.test("status() without a session says none, and nothing is created by asking", async () => {
+Deno.test("status() without a session is none, and creates nothing", async () => {
   await using world = portless({ file: true });
   const status = world.session.status();
   assertEquals(status.state, "none");
@@ -61,7 +61,7 @@ Deno.test("a REFRESH_TOKEN alone in the file is a session", async () => {
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("a token kept by hand as the portal gives it is taken", async () => {
+Deno.test("a portal string in the file is accepted as it was copied", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(
     world.envFile,
@@ -73,7 +73,7 @@ Deno.test("a token kept by hand as the portal gives it is taken", async () => {
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("stored tokens of another client are ignored, and said", async () => {
+Deno.test("stored tokens of another client are ignored and reported", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const other = world.another({ clientId: "another-client" });
@@ -95,7 +95,7 @@ Deno.test("a stored token of another client without a refresh token is used", as
   assertEquals(await world.session.accessToken(), token);
 });
 
-Deno.test("what is no token in the file is ignored, and said", async () => {
+Deno.test("a value in the file that is not a token is ignored and reported", async () => {
   for (const line of ["ACCESS_TOKEN=two words", "ACCESS_TOKEN=x\nREFRESH_TOKEN='a b'"]) {
     await using world = portless({ file: true });
     Deno.writeTextFileSync(world.envFile, `${line}\n`);
@@ -122,7 +122,7 @@ Deno.test("logout() clears memory and file, and leaves the other lines", async (
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("logout() in another process ends this one's session when it needs the file next", async () => {
+Deno.test("logout() in another process ends the session of this one at its next use of the file", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const other = world.another();
@@ -144,7 +144,7 @@ Deno.test("logout() that cannot clear the file says so; the tokens in memory are
   assertEquals(world.session.status().state, "none");
 });
 
-Deno.test("a save that fails keeps the tokens in memory, with a warning, without a throw", async () => {
+Deno.test("after a failed save the tokens stay in memory, with a warning and without an error", async () => {
   await using world = portless({ file: true });
   const folder = `${world.envFile}-folder`;
   Deno.mkdirSync(folder);
@@ -160,7 +160,7 @@ Deno.test("a save that fails keeps the tokens in memory, with a warning, without
   }
 });
 
-Deno.test("a save that works again ends the warning", async () => {
+Deno.test("the next successful save ends the warning", async () => {
   await using world = portless({ file: true });
   Deno.mkdirSync(world.envFile);
   assertNotEquals((await world.session.login()).warnings, []);
@@ -170,7 +170,7 @@ Deno.test("a save that works again ends the warning", async () => {
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
 });
 
-Deno.test("a file that others could read is private after a save, and that is said", async () => {
+Deno.test("a file that others could read is private after a save, which is reported once", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
   if (Deno.build.os === "windows") {
@@ -182,7 +182,7 @@ Deno.test("a file that others could read is private after a save, and that is sa
   const { notices, warnings } = await world.session.login();
   assertEquals(notices.map(({ code, level }) => [code, level]), [["FILE_WAS_OPEN", "note"]]);
   assertEquals(warnings, [], "nothing is left to do");
-  assertEquals((await world.session.refresh()).notices, [], "said once");
+  assertEquals((await world.session.refresh()).notices, [], "reported once");
   assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
   assertEquals(world.another().status().warnings, []);
 });
@@ -217,7 +217,7 @@ Deno.test("createSession() takes no token from the environment and puts none the
   }
 });
 
-Deno.test("two sessions do not know of each other", async () => {
+Deno.test("two sessions are independent", async () => {
   await using world = portless();
   world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
   const grace = world.another({ username: "grace", password: "Another-Password-1" });
@@ -229,7 +229,7 @@ Deno.test("two sessions do not know of each other", async () => {
   assertEquals(world.session.status().state, "none");
 });
 
-Deno.test("the methods of a session need no this", async () => {
+Deno.test("the methods of a session work without it", async () => {
   await using world = portless();
   const { login, status, authFetch, accessToken, refresh, logout } = world.session;
   await login();
@@ -240,7 +240,7 @@ Deno.test("the methods of a session need no this", async () => {
   assertEquals(status().state, "none");
 });
 
-Deno.test("login() behind another client id in the .env drops the tokens of the first", async () => {
+Deno.test("a login after the client id in the .env changed drops the tokens of the first client", async () => {
   await using world = portless({ file: true });
   const { clientId = "", ...options } = world.options;
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
@@ -253,7 +253,7 @@ Deno.test("login() behind another client id in the .env drops the tokens of the 
   assertMatch(session.status().warnings.join(), /another app client/);
 });
 
-Deno.test("login() asks anew when the API refused the token, though its time is not over", async () => {
+Deno.test("login() requests new tokens if the API rejected a token that has not expired", async () => {
   await using world = portless();
   await world.session.login();
   world.sandbox.expireAccessTokens();

@@ -8,17 +8,17 @@ export interface ErrorCause {
   /** The system's or the TLS library's code, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
   readonly code?: string;
 }
-/** Deeper than any chain of causes that the runtime makes. */
+/** No chain of causes in the runtime is this deep. */
 const MAX_DEPTH = 5;
 
-/** Names that the TLS library gives to a certificate or a connection that it refuses. */
+/** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
 
-/** The causes made here: one error may pass its own on to another. */
+/** Causes made here, because one error may pass its cause on to another. */
 const made = new WeakSet<object>();
 
-/** Reduces an error to its class and the code of the system, which its chain of causes may hold. */
+/** Reduces an error to its class and the system code in it or in its causes. */
 export function causeOf(error: unknown): ErrorCause | undefined {
   if (isMade(error)) return error;
   if (!(error instanceof Error)) return undefined;

@@ -1,9 +1,9 @@
-/** A shorter beginning fits too many words. */
+/** A shorter prefix matches too many words. */
 const SHORTEST_BEGINNING = 3;
 
 /**
- * The known word that a mistyped one was meant to be, or the only one that begins with it; `undefined`
- * if none is near. A word that is near to none may be a secret in the wrong place: it must not be quoted.
+ * The known word closest to a mistyped one, or the only one that starts with it; `undefined` if none is
+ * close. A word that is close to none may be a secret in the wrong place, and must not be quoted.
  */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const given = word.toLowerCase();
@@ -15,8 +15,8 @@ export function closest(word: string, known: readonly string[]): string | undefi
 }
 
 /**
- * How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein);
- * one if two neighbors only changed places, as fingers do.
+ * The number of characters to insert, delete or replace to turn one word into the other (Levenshtein).
+ * Two swapped neighbors, a common typo, are one edit.
  */
 export function editsBetween(from: string, to: string): number {
   const isSwapped = [...to].some((character, at) =>
@@ -24,7 +24,7 @@ export function editsBetween(from: string, to: string): number {
   );
   if (isSwapped && from !== to) return 1;
   let row = [...Array(to.length + 1).keys()];
-  // Words that differ that much in length are never near.
+  // Such a difference in length is never close.
   if (Math.abs(from.length - to.length) > 2) return Infinity;
   for (const [at, character] of [...from].entries()) {
     let left = at + 1;

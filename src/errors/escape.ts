@@ -1,12 +1,12 @@
-/** What could move a cursor, turn the direction of text, or hide in it. */
+/** Characters that move the cursor, change the direction of text, or are invisible. */
 const INVISIBLE = /\p{Cc}|\p{Cf}|[\u2028\u2029]/gu;
 
-/** A line to show. Names come from tokens and files, so invisible characters are taken out. */
+/** A line without invisible characters: names come from tokens and files. */
 export function printable(line: string): string {
   return line.replace(INVISIBLE, "");
 }
 
-/** A line as HTML: what markup is made of is escaped, invisible characters are taken out. */
+/** A line as HTML, escaped, and without invisible characters. */
 export function escapeHtml(line: string): string {
   const entities: Record<string, string> = {
     "&": "&amp;",
@@ -18,7 +18,7 @@ export function escapeHtml(line: string): string {
   return printable(line).replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
-/** A value as JSON to show. It parses to the same value; invisible characters in it are escaped. */
+/** A value as JSON to show: invisible characters are escaped, so it parses to the same value. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(INVISIBLE, (character) => {
     if (character === "\n") return character;

@@ -1,19 +1,19 @@
-/** The beginning of a text that is longer. */
+/** A text, cut off with an ellipsis if it is longer. */
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/** What a notebook shows in one line beside an open side bar, in characters. */
+/** Characters in one line of a notebook with an open side bar. */
 const COLUMNS = 60;
 
-/** A word, with the flags behind it and the options of a call: people copy commands and calls. */
+/** A word with the flags that follow it, or a call with its options: people copy both. */
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 
 /**
- * A text broken at blanks into lines; a longer word, such as an address, stays whole where it is.
+ * Breaks a text into lines at blanks. A word longer than a line, such as an address, is not broken.
  *
- * @param indent What the lines after the first begin with.
- * @param columns The most characters of a line.
+ * @param indent The start of each line after the first.
+ * @param columns The maximum length of a line.
  */
 export function wrapped(text: string, indent = "", columns: number = COLUMNS): string {
   const lines: string[] = [];

@@ -1,11 +1,11 @@
 /**
- * The pause before another try: twice as long after each one, and shortened by up to half at random,
- * so that many who failed together do not come back together.
+ * The pause before another attempt: twice as long after each one, and up to half shorter at random, so
+ * that clients that failed together do not return together.
  *
- * @param attempt How many tries failed, from 1.
- * @param firstMs The longest pause after the first, in milliseconds.
+ * @param attempt The number of failed attempts, starting at 1.
+ * @param firstMs Longest pause after the first attempt, in milliseconds.
  * @param random A number from 0 up to, but not including, 1.
- * @param longestMs No pause is longer. Default: no limit.
+ * @param longestMs Longest pause of all. Default: no limit.
  */
 export function backoffMs(
   attempt: number,
@@ -16,17 +16,14 @@ export function backoffMs(
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + random() / 2);
 }
 
-/**
- * How much of the backoff is added to a pause that the server asks for, so that not all come back at
- * once.
- */
+/** Share of the backoff that is added to a server's Retry-After, so that not all clients return at once. */
 const SPREAD = 0.2;
 
 /**
- * The pause before a request is sent again, in milliseconds: at least what the server asks for, if it
- * does. The other parameters are those of {@linkcode backoffMs}.
+ * The pause before a request is repeated, in milliseconds: at least the server's Retry-After. The other
+ * parameters are those of {@linkcode backoffMs}.
  *
- * @param askedMs What {@linkcode retryAfterMs} read.
+ * @param askedMs The result of {@linkcode retryAfterMs}.
  */
 export function pauseBeforeRetryMs(
   askedMs: number | undefined,
@@ -38,15 +35,15 @@ export function pauseBeforeRetryMs(
   return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
 }
 
-/** A server that says more does not mean a pause: a number of 400 digits is not even finite. */
+/** A longer pause is a mistake: a number of 400 digits is not even finite. */
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**
- * How long an answer asks to wait (`Retry-After`), in milliseconds. An instant is compared with the
- * date of the answer, which comes from the same clock.
+ * The `Retry-After` of a response, in milliseconds. An instant is compared with the date of the
+ * response, which comes from the same clock.
  *
- * @param now This machine's wall clock, for an answer without a date.
- * @returns `undefined` if it does not ask, or names more than a year.
+ * @param now This machine's wall clock, for a response without a date.
+ * @returns `undefined` if there is none, or if it is longer than a year.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   const text = headers?.get("retry-after")?.trim() ?? "";

@@ -9,17 +9,17 @@ const PASTE_MARKS_ON = "\u001b[?2004h";
 const PASTE_MARKS_OFF = "\u001b[?2004l";
 // deno-lint-ignore no-control-regex -- arrow and function keys arrive as escape sequences
 const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
-/** What the decoder puts in the place of bytes that are not UTF-8. */
+/** The decoder's replacement for bytes that are not UTF-8. */
 const BROKEN = "\ufffd";
-/** A portal string has a thousand characters: that many stars would only fill the screen. */
+/** A portal string has a thousand characters: as many stars would only fill the screen. */
 const MAX_STARS = 24;
 
 /**
- * Reads a secret from the terminal, and shows a few stars in place of it. A pasted text of several
- * lines is read as one answer. Backspace deletes the last character, Ctrl-U deletes all. The terminal
- * is reset, however the script ends.
+ * Reads a secret from the terminal, and shows a few stars instead. Pasted text of several lines is one
+ * answer. Backspace deletes the last character, Ctrl-U deletes all. The terminal is reset when the
+ * script ends, even if it is killed by a signal.
  *
- * @param options.lines Whether it may have several lines. It then ends with an empty one. Default `false`.
+ * @param options.lines Whether it may have several lines; an empty line then ends it. Default `false`.
  * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
  * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal sends no UTF-8: a console of Windows sends
  * letters such as ä in its own encoding, and a changed password would count as a wrong one.
@@ -29,7 +29,7 @@ export async function readMasked(
   { lines = false }: { lines?: boolean } = {},
 ): Promise<string | null> {
   using _ = cleanUpAtExit(restore);
-  // Before the question, so that nothing typed ahead is echoed.
+  // Before the prompt, so that nothing typed ahead is echoed.
   Deno.stdin.setRaw(true);
   write(`${message} ${isDumbTerminal() ? "" : PASTE_MARKS_ON}`);
   let text: string | null;
@@ -41,12 +41,12 @@ export async function readMasked(
   if (!text?.includes(BROKEN)) return text;
   throw new ConfigError(
     "PROMPT_UNAVAILABLE",
-    "Cannot read the answer: the terminal does not send UTF-8, so letters beyond a to z arrive broken",
+    "Cannot read the answer: the terminal does not send UTF-8, so letters such as ä are lost",
     'on Windows run "chcp 65001" first, or set USERNAME and PASSWORD',
   );
 }
 
-/** Does not block the thread: signals could not be heard. */
+/** Does not block the thread, which would hold signals back. */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
@@ -67,11 +67,11 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text = grow(text, piece);
       else if (piece === "\r" || piece === "\n") {
-        // Terminals that mark no paste: an empty line inside a paste is one with more behind it.
+        // Some terminals do not mark a paste. An empty line in one is followed by more input.
         const isLast = text === "" || /[\r\n]$/.test(text);
         if (!lines || (isLast && pending === "")) return text;
         text = grow(text, piece);
-      } // Ctrl-C ends the script, as always: in this mode of the terminal it is a key, and no signal.
+      } // Ctrl-C ends the script as usual, although in this mode of the terminal it is not a signal.
       else if (piece === "\u0003") Deno.exit(130);
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
@@ -82,7 +82,7 @@ async function readText(lines: boolean): Promise<string | null> {
 }
 
 function grow(text: string, piece: string): string {
-  // Characters outside the basic plane take two units. A long paste is not counted again and again.
+  // Some characters have two units. A long paste is not counted at each character.
   if (text.length < 2 * MAX_STARS && [...text].length < MAX_STARS) write("*");
   return text + piece;
 }

@@ -5,11 +5,11 @@ import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Longer than it takes, on a busy machine, to deliver a signal that is already there. */
+/** Longer than a busy machine takes to deliver a pending signal. */
 const DELIVERY_MS = 50;
 
 /**
- * Waits until a Stop that was pressed at an open prompt had time to abort the signal.
+ * Waits until a Stop that was pressed at an open prompt has aborted the signal.
  *
  * @throws The signal's reason, if it is aborted.
  */
@@ -18,13 +18,13 @@ export async function untilHeard(signal: AbortSignal | undefined): Promise<void>
   signal?.throwIfAborted();
 }
 
-/** Where a question is, and how to leave it: a front end may show it far from the cell that asks. */
+/** Where the prompt is, and how to cancel it: a front end may show it far from its cell. */
 const OPEN_QUESTION = [
-  "A question is open below the cell (VS Code: top of window).",
+  "A prompt is open below the cell (VS Code: top of window).",
   "Stop, then Enter, cancels.",
 ];
 
-/** The questions of one call. In a notebook a line says that one is open, until it is answered. */
+/** The prompts of one call. A notebook shows a line while one is open. */
 export class Questions {
   readonly #world: World;
   #line: LiveLine | undefined;
@@ -33,25 +33,23 @@ export class Questions {
     this.#world = world;
   }
 
-  /** Whether a user can be asked: through a replaced prompt, a notebook, or a terminal. */
+  /** Whether it can prompt: with a replaced prompt, in a notebook or in a terminal. */
   get canAsk(): boolean {
     return this.#world.ask !== undefined || inKernel() ||
       (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
   }
 
-  /** Whether a notebook shows the questions. */
+  /** Whether a notebook shows the prompts. */
   get isInNotebook(): boolean {
     return this.#world.ask === undefined && inKernel();
   }
 
   /**
-   * Asks the user; secrets are masked. A notebook is not wide, so long lines are broken there.
+   * Prompts the user, with hidden input for secrets. A kernel's prompt blocks the thread, so a Stop
+   * aborts the signal only afterwards: the answer is returned once the signal has had time to abort.
    *
-   * A kernel's prompt blocks the thread, so a Stop during the question aborts the signal only after it.
-   * The answer is returned when the signal had time to abort.
-   *
-   * @param options.notes What to show with the question, line by line.
-   * @returns `null` where a user cannot be asked, or canceled the question.
+   * @param options.notes Lines to show with the prompt.
+   * @returns `null` if no prompt is possible, or the user canceled it.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
   async ask(message: string, { secret, signal, notes = [] }: AskOptions): Promise<string | null> {
@@ -62,9 +60,9 @@ export class Questions {
   }
 
   /**
-   * Asks for something that is needed.
+   * Prompts for a required value.
    *
-   * @param next What to do where nobody can be asked.
+   * @param next What to do if no prompt is possible.
    * @throws {ConfigError} `PROMPT_UNAVAILABLE` if nothing was entered.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
@@ -72,7 +70,7 @@ export class Questions {
     const answer = this.canAsk ? await this.ask(message, options) : null;
     if (answer !== null && answer.trim() !== "") return answer;
     const problem = answer === null
-      ? "Cannot log in: this front end cannot ask, or the question was canceled"
+      ? "Cannot log in: this front end cannot prompt, or the prompt was canceled"
       : "Cannot log in: nothing was entered, which cancels the login";
     const again = answer !== null && this.isInNotebook;
     throw new ConfigError("PROMPT_UNAVAILABLE", problem, again ? "run the cell again" : next);
@@ -87,14 +85,14 @@ export class Questions {
     if (ask !== undefined) {
       const answer = await ask([...notes, message].join("\n"), { secret });
       if (answer !== null && typeof answer !== "string") {
-        throw typeError(`The prompt option must give a string or null, not ${typeof answer}`);
+        throw typeError(`The prompt option must return a string or null, not ${typeof answer}`);
       }
       return answer;
     }
     if (inKernel()) {
       this.#line ??= cellLine();
       await this.#line.show([...notes, ...OPEN_QUESTION].join("\n"));
-      // The kernel masks on a third argument that the types do not know.
+      // A third argument, which is not in the types, makes the kernel hide the input.
       const kernelPrompt = prompt as unknown as KernelPrompt;
       const question = message.split("\n").map((line) => wrapped(line)).join("\n");
       const answer = secret ? kernelPrompt(question, "", { password: true }) : prompt(question);
@@ -108,14 +106,13 @@ export class Questions {
       return await readMasked(lines.join("\n"));
     }
     const question = lines.pop() ?? "";
-    // To the terminal itself, as the question: standard error may be a file.
+    // To standard output, like the prompt: standard error may be a file.
     const before = lines.map((line) => `${line}\n`).join("");
     if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
     return prompt(question);
   }
 }
 
-/** How a question is asked. */
 interface AskOptions {
   readonly secret: boolean;
   readonly signal: AbortSignal | undefined;

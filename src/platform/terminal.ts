@@ -1,11 +1,11 @@
 import { environment } from "./environment.ts";
 
-/** Whether the terminal shows escape sequences as text, as that of Emacs does. */
+/** Whether the terminal shows escape sequences as text, like the one in Emacs. */
 export function isDumbTerminal(): boolean {
   return environment("TERM") === "dumb";
 }
 
-/** How wide the terminal is, in characters; `Infinity` where it does not tell. */
+/** Width of the terminal in characters; `Infinity` if unknown. */
 export function terminalColumns(): number {
   try {
     // Some say 0.

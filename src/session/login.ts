@@ -54,7 +54,7 @@ export interface LoginOptions {
 const STRATEGIES = ["auto", "portal", "password", "environment"];
 
 /**
- * Checks what options of the same call say together.
+ * Checks the options of one call.
  *
  * @throws {TypeError} If they contradict each other.
  */
@@ -64,10 +64,8 @@ export function checkLoginOptions(options: LoginOptions): void {
     throw typeError(`login() takes one of ${STRATEGIES.join(", ")} as "strategy"`);
   }
   const byName = username !== undefined || password !== undefined;
-  if (
-    portalToken !== undefined && (byName || (strategy ?? "auto") !== "auto") &&
-    !(strategy === "portal" && !byName)
-  ) {
+  const byPortal = !byName && (strategy === undefined || ["auto", "portal"].includes(strategy));
+  if (portalToken !== undefined && !byPortal) {
     throw typeError(
       "login() takes either portalToken or username and password, and a strategy that fits",
     );
@@ -75,10 +73,10 @@ export function checkLoginOptions(options: LoginOptions): void {
 }
 
 /**
- * Gets tokens by the way that the options and settings give (section 5.2). Changes nothing.
+ * Obtains tokens as the options and settings say (section 5.2). Changes nothing.
  *
- * @param clockOffsetMs The provider's clock minus this machine's, if an earlier answer told.
- * @param support Without it a further step is an error that cannot be answered later.
+ * @param clockOffsetMs The provider's clock minus this machine's, if an earlier response showed it.
+ * @param support Without it, a further step is an error that no later call can answer.
  */
 export async function obtainTokens(
   configuration: Configuration,
@@ -124,7 +122,7 @@ export async function obtainTokens(
     if (answer !== null && answer.trim() !== "") {
       return fromPortal(pastedToken(answer, FIRST_ADVICE));
     }
-    // Where nobody can be asked after all, everything that is missing is listed.
+    // If no prompt is possible after all, the error lists everything that is missing.
     mayAsk = answer !== null;
   }
   const { onChallenge } = options;
@@ -133,11 +131,10 @@ export async function obtainTokens(
   return await loginByPassword(configuration, settings, answerers, signal, support);
 }
 
-/** Masked, because what is typed openly is kept in the notebook. */
+/** Hidden input, because a notebook keeps what is typed visibly. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 
-/** Where the string is. */
 function portalNotes(portalUrl: string | undefined): string[] {
   return portalUrl === undefined ? [] : [`Portal: ${portalUrl}`];
 }
@@ -145,19 +142,16 @@ function portalNotes(portalUrl: string | undefined): string[] {
 const FIRST_ADVICE: Fix = [
   "run ",
   { call: "login" },
-  ' again, and paste what "Copy Token" gives, or press Enter at the first question for user name ' +
-  "and password",
+  ' again, and paste the string that "Copy Token" copies, or press Enter at the first prompt for ' +
+  "user name and password",
 ];
 
-/**
- * Anything else may be a password or a name that somebody typed at the question: it is not kept as a
- * token.
- */
+/** Anything else may be a user name or a password: it must not be kept as a token. */
 function pastedToken(answer: string, advice: Fix): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
-    'Cannot log in: what was entered is no portal string, which begins with "bearer eyJ"',
+    'Cannot log in: this is not a portal string, which begins with "bearer eyJ"',
     advice,
   );
 }
@@ -259,7 +253,7 @@ function namedBy(settings: Settings): string[] {
   return origins.includes("environment") ? ["(host set in the environment)"] : [];
 }
 
-/** The portal string (section 2.3): it needs no other setting and brings no refresh token. */
+/** A login with the portal string (section 2.3), which needs no setting and has no refresh token. */
 function portalResult(
   text: string,
   world: World,
@@ -269,7 +263,7 @@ function portalResult(
   const token = readPortalToken(text, portalUrl);
   if (token.startsWith("eyJ") && token.split(".").length < 3) {
     throw portalTokenError(
-      "Cannot log in: this is the beginning of a token, not all of it",
+      "Cannot log in: this is only the beginning of a token",
       portalUrl,
     );
   }
@@ -277,7 +271,7 @@ function portalResult(
   const { exp, iat, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw portalTokenError(
-      "Cannot log in: this is not an access token but another one of the same user",
+      "Cannot log in: this is not an access token but another token of the same user",
       portalUrl,
     );
   }
@@ -288,7 +282,7 @@ function portalResult(
     const ago = spanText(now - expiresAt);
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
-      `Cannot log in: by this computer's clock the portal token ended ${ago} ago`,
+      `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,
       `copy a new one in ${portalName(portalUrl)} or set the clock right`,
     );
   }

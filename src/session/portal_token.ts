@@ -1,9 +1,9 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-/** How long a text may be, in characters. A token has some thousand. */
+/** Longest text, in characters. A token has a few thousand. */
 const MAX_LENGTH = 1_048_576;
 
-/** What a mail, a terminal or a text program puts around a string. */
+/** What mail, terminals and editors put around a string. */
 const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
 
 /**
@@ -26,14 +26,14 @@ export function parsePortalToken(text: string): string {
   return readPortalToken(text);
 }
 
-/** How sentences name the portal: with its address, where `PORTAL_URL` (portalUrl) has it. */
+/** The portal as part of a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
 export function portalName(address: string | undefined): string {
-  // A blank stands behind the address: a notebook makes it a link, and a comma would be part of that.
+  // Put a blank after it: a notebook turns the address into a link, which would include a comma.
   return address === undefined ? "the portal" : `the portal ${address}`;
 }
 
 /**
- * The same for a session, which may know the address of the portal.
+ * {@linkcode parsePortalToken} for a session, which may know the address of the portal.
  *
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
  */
@@ -44,11 +44,11 @@ export function readPortalToken(text: string, address?: string): string {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
   if (text.length > MAX_LENGTH) {
-    throw refused(`it is too large: ${text.length} characters, where ${MAX_LENGTH} are the limit`);
+    throw refused(`it is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`);
   }
-  // Each pattern starts at a fixed place, so that the time grows with the length and not its square.
+  // Each pattern is anchored, so that the time grows with the length, not with its square.
   const token = unwrapped(text)
-    // A line of a .env.
+    // A line of a `.env`.
     .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
     .split(/[\r\n]+/).map((line) => line.trim()).join("");
@@ -56,9 +56,11 @@ export function readPortalToken(text: string, address?: string): string {
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
     const what = describe(token.charCodeAt(strange));
-    throw refused(`character ${strange + 1} of ${token.length} is ${what}, which no token holds`);
+    throw refused(
+      `character ${strange + 1} of ${token.length} is ${what}, which no token contains`,
+    );
   }
-  // Five parts are an encrypted token: that is how refresh tokens look.
+  // An encrypted token has five parts, as refresh tokens do.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
     throw refused("this looks like a refresh token");
   }
@@ -73,7 +75,7 @@ function unwrapped(text: string): string {
   return text.slice(start, end);
 }
 
-/** The error of a text that is no portal string. */
+/** The error for a text that is not a portal string. */
 export function portalTokenError(problem: string, address: string | undefined): ConfigError {
   return new ConfigError(
     "INVALID_PORTAL_TOKEN",

@@ -75,7 +75,7 @@ chromiumTest(
     await notebook.start(1);
     await notebook.answer(1, "password", portalString);
     await notebook.ended(1);
-    const leftover = notebook.cell(1).getByText("A question is open");
+    const leftover = notebook.cell(1).getByText("A prompt is open");
     assertEquals(await leftover.count(), 0, "the line about the question is gone");
     const amber = await cardOf(1, "amber");
     assertEquals(amber.color, AMBER);

@@ -125,7 +125,7 @@ Deno.test("while a question is open a line says where and how to leave it, and t
           return left.shift() ?? "";
         },
       });
-      const open = "A question is open below the cell (VS Code: top of window).\n" +
+      const open = "A prompt is open below the cell (VS Code: top of window).\n" +
         "Stop, then Enter, cancels.";
       assertEquals(seen, [`Portal: https://portal.example/\n${open}`, open, open]);
       const [line, card] = result.outputs;

@@ -6,6 +6,7 @@ import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support
 function script(providerWaits: readonly number[], apiWaits: readonly number[]): string {
   return `
     import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
+    Math.random = () => 0;
     let ticks = 0;
     const busy = (seconds) =>
       new Response("{}", { status: 503, headers: { "retry-after": String(seconds) } });
@@ -14,7 +15,6 @@ function script(providerWaits: readonly number[], apiWaits: readonly number[]): 
       authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
       clientSecret: "", userPoolId: "pool_A", username: "ada", password: "secret", envFile: false,
       monotonic: () => ticks,
-      random: () => 0,
       sleep: (ms) => { ticks += ms; return Promise.resolve(); },
       fetch: (url) => {
         const isProvider = String(url).startsWith("https://provider");

@@ -222,9 +222,9 @@ Deno.test("what is no portal string is told as such at the first question", asyn
   await using world = portless();
   const cases = [
     ["https://portal.sandbox.example/#token", /Copy Token/],
-    ["student", /press Enter at the first question/],
-    ["1", /press Enter at the first question/],
-    ["a-long-password-without-blanks-1", /press Enter at the first question/],
+    ["student", /press Enter at the first prompt/],
+    ["1", /press Enter at the first prompt/],
+    ["a-long-password-without-blanks-1", /press Enter at the first prompt/],
   ] as const;
   for (const [answer, said] of cases) {
     const { prompt } = answering(answer);
@@ -241,7 +241,7 @@ Deno.test("what is no portal string is not kept as a token where only that was a
   const session = asking(world, answering("hello").prompt);
   const error = await rejection(session.login({ strategy: "portal" }));
   assertEquals(error.code, "INVALID_PORTAL_TOKEN");
-  assertMatch(error.message, /no portal string, .* Token" in the user menu of the portal/);
+  assertMatch(error.message, /not a portal string, .* Token" in the user menu of the portal/);
   assertEquals(session.status().state, "none");
 });
 

@@ -146,7 +146,7 @@ Deno.test("parsePortalToken() refuses a text that is too large, and says how lar
   const limit = 1_048_576;
   assertEquals(parsePortalToken("a".repeat(limit)).length, limit);
   const { message } = refused("a".repeat(limit + 1));
-  assertStringIncludes(message, "too large: 1048577 characters, where 1048576 are the limit");
+  assertStringIncludes(message, "too large: 1048577 characters, and the limit is 1048576");
 });
 
 Deno.test("parsePortalToken() never repeats what it was given", () => {

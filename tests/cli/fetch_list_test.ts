@@ -17,7 +17,7 @@ function inListWorld(
   ) => Promise<void>,
 ): Promise<void> {
   return inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     await Deno.writeTextFile(`${world.folder}/urls.txt`, list);
     const fetch = (...more: string[]) =>
       world.run(["fetch", "--list", "urls.txt", "--output-dir", "data", ...more]);
@@ -54,8 +54,8 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
   ));
 
 Deno.test("fetch --list - reads standard input, and is ok where nothing failed", () =>
-  inCliWorld(async ({ run, folder }) => {
-    await run(["login"]);
+  inCliWorld(async ({ run, folder, signIn }) => {
+    await signIn();
     const saved = await run(["fetch", "--list", "-"], { stdin: `${CSV} here.csv` });
     assertEquals([saved.code, saved.stderr], [0, ""]);
     assertMatch(saved.stdout, /^● 1 file saved · 3\d\d\.\d kB in /);

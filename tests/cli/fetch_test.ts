@@ -41,7 +41,7 @@ function inTwoParts(first: string, between: Promise<void>, second: string): Resp
 
 Deno.test("fetch prints the response byte for byte", () =>
   inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     const { code, stdout, stderr } = await world.run(["fetch", "/v1/stations"]);
     assertEquals([code, stderr, JSON.parse(stdout).length > 2], [0, "", true]);
     const bytes = crypto.getRandomValues(new Uint8Array(60_000));
@@ -66,7 +66,7 @@ Deno.test("fetch prints the response byte for byte", () =>
 
 Deno.test("fetch sends method, headers and body, and the token", () =>
   inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     const seen: string[] = [];
     const echo = async (request: Request) => {
       const { method, headers } = request;
@@ -96,7 +96,7 @@ Deno.test("fetch sends method, headers and body, and the token", () =>
 
 Deno.test("fetch prints each part of the answer as soon as it is there", () =>
   inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     const seen = Promise.withResolvers<void>();
     // The second part is not sent before the first was printed.
     const body = () => inTwoParts("first\n", seen.promise, "second\n");
@@ -135,7 +135,7 @@ async function partsBegun(folder: string, count: number): Promise<void> {
 Deno.test("--output writes a part file, which takes the name when it is whole", () =>
   inCliWorld(async (world) => {
     const { folder } = world;
-    await world.run(["login"]);
+    await world.signIn();
     await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
     const begun = Promise.withResolvers<void>();
     const body = () => inTwoParts("half", begun.promise, " and half");
@@ -157,7 +157,7 @@ Deno.test("--output writes a part file, which takes the name when it is whole", 
 Deno.test("--output leaves an existing file alone, and sends nothing, unless --if-exists says so", () =>
   inCliWorld(async (world) => {
     const { folder } = world;
-    await world.run(["login"]);
+    await world.signIn();
     await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
     let asked = 0;
     const body = () => (asked++, new Response("of today"));
@@ -182,7 +182,7 @@ subject(NO_SIGNALS, "signals while an answer is saved", (test) => {
     fn: () =>
       inCliWorld(async (world) => {
         const { folder } = world;
-        await world.run(["login"]);
+        await world.signIn();
         await using server = startFileServer({
           content: contentOf(200_000),
           dropAfter: 100_000,
@@ -228,8 +228,8 @@ testNeeding(
   NOT_ON_WINDOWS,
   "--output writes into a device or a pipe, and keeps it",
   () =>
-    inCliWorld(async ({ folder, run }) => {
-      await run(["login"]);
+    inCliWorld(async ({ folder, run, signIn }) => {
+      await signIn();
       if (mayMakeDevices) {
         await makeNode(`${folder}/null`, "c", "1", "3");
         await Deno.symlink("null", `${folder}/link`);
@@ -257,7 +257,7 @@ testNeeding(
   () =>
     inCliWorld(async (world) => {
       const { folder, run } = world;
-      await run(["login"]);
+      await world.signIn();
       await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
       await Deno.chmod(`${folder}/data.csv`, 0o640);
       await Deno.symlink("data.csv", `${folder}/link`);
@@ -276,7 +276,7 @@ testNeeding(
 
 Deno.test("--json escapes what would turn a terminal's text", () =>
   inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     const body = { name: "a\u202eb\u009bc\u{e0001}d" };
     await withServer(world, () => Response.json(body), async (origin, flags, env) => {
       const { stdout } = await world.run(["fetch", origin, "--json"], { flags, env });
@@ -293,7 +293,7 @@ for (const [what, raw] of broken) {
   Deno.test(`an answer ${what} that breaks off leaves no file, and the old one as it was`, () =>
     inCliWorld(async (world) => {
       const { folder, run } = world;
-      await run(["login"]);
+      await world.signIn();
       await using server = startTcpCapture([raw, raw, raw]);
       const { host, origin } = new URL(server.url);
       const given = { flags: allowing(world, host), env: { API_ALLOWED_ORIGINS: origin } };
@@ -317,8 +317,8 @@ for (const [what, raw] of broken) {
 }
 
 Deno.test("an HTTP error is printed, not saved, and ends with a failure status", () =>
-  inCliWorld(async ({ run, folder, sandbox }) => {
-    await run(["login"]);
+  inCliWorld(async ({ run, folder, sandbox, signIn }) => {
+    await signIn();
     const missing = await run(["fetch", "/v1/nothing"]);
     assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
     // The message, which often goes to the same place, starts on a line of its own.
@@ -335,7 +335,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assertEquals([unsaved.code, unsaved.stdout], [1, ""]);
     assertMatch(
       unsaved.stderr,
-      /Cannot GET .*\/v1\/nothing because the API answered 404 \(There is nothing/,
+      /Cannot GET .*\/v1\/nothing because the API answered 404 \(There is no/,
     );
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals(forbidden.code, 1);
@@ -349,8 +349,8 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
   }));
 
 Deno.test("a rejected token is refreshed before anybody notices", () =>
-  inCliWorld(async ({ run, sandbox }) => {
-    await run(["login"]);
+  inCliWorld(async ({ run, sandbox, signIn }) => {
+    await signIn();
     sandbox.expireAccessTokens();
     const { code, stdout } = await run(["fetch", "/v1/whoami"]);
     assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
@@ -358,8 +358,8 @@ Deno.test("a rejected token is refreshed before anybody notices", () =>
   }));
 
 Deno.test("--json gives status, headers and body, parsed where it is JSON", () =>
-  inCliWorld(async ({ run }) => {
-    await run(["login"]);
+  inCliWorld(async ({ run, signIn }) => {
+    await signIn();
     const station = JSON.parse((await run(["fetch", "/v1/stations", "--json"])).stdout);
     assertEquals([station.status, Array.isArray(station.body)], [200, true]);
     assertMatch(station.headers["content-type"], /json/);
@@ -372,7 +372,7 @@ Deno.test("--json gives status, headers and body, parsed where it is JSON", () =
 Deno.test("what cannot be reached, read or saved is a sentence without a stack", () =>
   inCliWorld(async (world) => {
     const { run, flagsOf } = world;
-    await run(["login"]);
+    await world.signIn();
     const gone = `127.0.0.1:${freePort()}`;
     const net = { flags: allowing(world, gone), env: { API_ALLOWED_ORIGINS: `http://${gone}` } };
     const failures: [Awaited<ReturnType<typeof run>>, RegExp][] = [
@@ -405,7 +405,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
 
 Deno.test("a reader that has seen enough ends fetch quietly", () =>
   inCliWorld(async (world) => {
-    await world.run(["login"]);
+    await world.signIn();
     const body = () => new Response("x".repeat(5_000_000));
     await withServer(world, body, async (origin, flags, env) => {
       const [program = "", ...args] = world.commandLine(["fetch", origin], flags);
@@ -428,20 +428,19 @@ Deno.test("a reader that has seen enough ends fetch quietly", () =>
 
 testNeeding(
   NOT_ON_WINDOWS,
-  "in a log of both streams a warning is not behind the body",
+  "in a log of both streams a warning precedes the body",
   () =>
-    inCliWorld(async ({ run, folder, envFile, commandLine }) => {
-      await run(["login"]);
-      const kept = await Deno.readTextFile(envFile);
-      await Deno.writeTextFile(envFile, kept.replace(/^(USERNAME|PASSWORD)=.*\n/gm, ""));
+    inCliWorld(async ({ folder, commandLine, flagsOf, signIn }) => {
+      await signIn();
+      const flags = flagsOf("fetch").filter((flag) => flag !== "--allow-env");
       const { stdout } = await new Deno.Command("sh", {
-        args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(["fetch", "/v1/whoami"], ["-A"])],
+        args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(["fetch", "/v1/whoami"], flags)],
         cwd: folder,
         clearEnv: true,
-        env: childEnvironment({ PASSWORD: "alone" }),
+        env: childEnvironment(),
       }).output();
       const [warning = "", body = ""] = new TextDecoder().decode(stdout).trimEnd().split("\n");
-      assertMatch(warning, /^platform-auth: warning: PASSWORD is not used/);
+      assertMatch(warning, /^platform-auth: warning: .*--allow-env/);
       assertMatch(body, /^\{"username":"student".*\}$/);
     }),
 );

@@ -49,7 +49,9 @@ function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
   return dialog;
 }
 
-for (const each of CHALLENGE_CASES) {
+/** Those whose prompts differ; tests/session/challenges answers all of them. */
+const TYPED = /^(a new password that the policy|a choice, and|the setup of an app|a question of)/;
+for (const each of CHALLENGE_CASES.filter(({ title }) => TYPED.test(title))) {
   terminalTest(
     `in a terminal login takes ${each.title}`,
     () =>

@@ -1,6 +1,7 @@
 /** Commands of the command line in processes of their own, with the documented flags. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type ChildResult, inFolder, neededVariables } from "./child_deno.ts";
 import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
@@ -36,6 +37,8 @@ export interface CliWorld {
   /** The program and its arguments, for those who start it themselves. */
   commandLine(args: string[], flags?: readonly string[]): string[];
   run(args: string[], options?: CommandOptions): Promise<ChildResult>;
+  /** Logs the user of the sandbox in, without a process. */
+  signIn(): Promise<void>;
 }
 
 /** Makes a world, uses it, and takes it away. */
@@ -78,6 +81,9 @@ export async function inCliWorld(
       return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
     };
     const envFile = join(folder, ".env");
-    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, run });
+    const signIn = async () => {
+      await createSession({ ...sandbox.settings, envFile }).login();
+    };
+    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, run, signIn });
   });
 }

@@ -231,7 +231,11 @@ function decode(path: string, bytes: Uint8Array): string {
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const flags = `--allow-${verb}=${flagPath(verb === "read" ? path : folderOf(path))}`;
+    const folder = flagPath(folderOf(path));
+    // A write reads the file first.
+    const flags = verb === "read"
+      ? `--allow-read=${flagPath(path)}`
+      : `--allow-read=${folder} --allow-write=${folder}`;
     return missingPermission(`${verb} ${path}`, { flags });
   }
   const next = isInUse(error)

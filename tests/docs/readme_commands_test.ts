@@ -21,7 +21,7 @@ testNeeding(
       cached: true,
     });
     for (const { command, code, output } of steps) assertEquals(code, 0, `${command}\n${output}`);
-    const warned = steps.filter(({ output }) => /warning/i.test(output));
+    const warned = steps.filter(({ output }) => /^warning/im.test(output));
     assertEquals(warned.map(({ command }) => command), []);
     assertEquals(skipped.length, 1);
     assert(firstAnswerSeconds !== undefined);

@@ -3,7 +3,7 @@ import { cannotSave, explained, fileExists, isFolder, onDisk } from "./save_erro
 import { Outlet } from "./outlet.ts";
 import type { IfExists, Target } from "./target.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
-import { realPath, unlessMissing } from "../platform/look.ts";
+import { realPath, unlessMissing } from "../platform/file_info.ts";
 import { remove, renameOver } from "../platform/replace_file.ts";
 
 /** How often other processes may rename or remove a part while it is opened. */

@@ -9,7 +9,7 @@ import {
   untrackCommand,
 } from "../platform/git.ts";
 import { ownUid } from "../settings/env_location.ts";
-import { lookAt, mayRead, realPath } from "../platform/look.ts";
+import { infoAt, mayRead, realPath } from "../platform/file_info.ts";
 import { displayPath, folderOf } from "../platform/paths.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -41,7 +41,7 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (grantsOthers(lookAt(envFile)?.mode ?? null)) {
+    if (grantsOthers(infoAt(envFile)?.mode ?? null)) {
       return warn(
         `other users of this computer can read ${place}`,
         `run: chmod 600 ${envFile} (the next login does it, too)`,
@@ -81,7 +81,7 @@ export const STORAGE_CHECKS: Checks = {
 /** Why no file can be created in a folder, without creating one. */
 function whyUnwritable(folder: string): string | undefined {
   if (!mayRead(folder)) return undefined;
-  const info = lookAt(folder);
+  const info = infoAt(folder);
   if (info === undefined) return "its folder does not exist";
   if (isOnReadOnlyDisk(folder)) return "its disk is read-only";
   return isForbidden(info) ? "its folder is not writable for you" : undefined;

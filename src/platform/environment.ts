@@ -1,11 +1,4 @@
 /**
- * What Deno and the machine give: environment, clocks, prompts, signals and Stop. May import errors
- * and values.
- *
- * This file reads the environment, only where no permission prompt would come up.
- */
-
-/**
  * A variable of the process environment; `undefined` if unset, or if reading it needs a permission
  * prompt.
  */
@@ -24,15 +17,15 @@ export function mayUseVariable(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
 }
 
-/** The modules of Node's that are used. */
+/** The built-in modules of Node that are used. */
 interface NodeModules {
   readonly "node:fs": typeof import("node:fs");
   readonly "node:util": typeof import("node:util");
 }
 
 /**
- * A built-in module of Node's, loaded on demand and without a promise: the first one that is loaded
- * makes a start 6 to 13 ms longer.
+ * A built-in module of Node, loaded synchronously on demand, because the first one delays the start by
+ * 6 to 13 ms.
  */
 export function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
   const { process } = globalThis as unknown as {

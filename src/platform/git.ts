@@ -1,6 +1,6 @@
 import { environment } from "./environment.ts";
 import { filePath, fileUrl, folderOf } from "./paths.ts";
-import { lookAt, realPath } from "./look.ts";
+import { infoAt, realPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
 /** What git does with a file. `outside`: it is in no work tree. `unknown`: git cannot say. */
@@ -92,7 +92,7 @@ async function runGit(
 /** Whether a folder on the way up has a `.git`: starting git takes longer than looking. */
 function isInWorkTree(path: string): boolean {
   for (let folder = fileUrl(folderOf(secretFiles(path)[0]));; folder = new URL("..", folder)) {
-    if (lookAt(filePath(new URL(".git", folder)))) return true;
+    if (infoAt(filePath(new URL(".git", folder)))) return true;
     if (new URL("..", folder).href === folder.href) return false;
   }
 }
@@ -112,10 +112,10 @@ export async function ignoreInGit(path: string): Promise<string[]> {
   if (!isInWorkTree(path) || await gitIgnores(path)) return [];
   const ignoreFile = `${folderOf(secretFiles(path)[0])}.gitignore`;
   try {
-    const isLink = lookAt(ignoreFile, Deno.lstatSync)?.isSymlink;
+    const isLink = infoAt(ignoreFile, Deno.lstatSync)?.isSymlink;
     // A link in a cloned project can lead out of it.
     if (isLink) return [];
-    const text = lookAt(ignoreFile) ? Deno.readTextFileSync(ignoreFile) : "";
+    const text = infoAt(ignoreFile) ? Deno.readTextFileSync(ignoreFile) : "";
     const present = text.split(/\r?\n/);
     const added = ignoreLines(path).filter((line) => !present.includes(line));
     if (added.length === 0) return [];

@@ -2,21 +2,21 @@ import { inKernel } from "../errors/kernel.ts";
 import { shortened } from "../errors/lines.ts";
 import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
-/** What people see while a call goes on: an output of the cell, or one line of the terminal. */
+/** Progress of a call: an output of the cell, or one line of the terminal. */
 export interface LiveLine {
-  /** Shows this in place of what was shown. Settles when it is on its way. */
+  /** Replaces the text. Resolves when it has been sent to the front end. */
   show(text: string): Promise<void>;
-  /** Takes it out again. */
+  /** Removes the line. */
   remove(): Promise<void>;
 }
 
-/** A line under the cell of a notebook, or on the terminal; `undefined` where there is neither. */
+/** A line under the cell of a notebook, or on the terminal; `undefined` if there is neither. */
 export function liveLine(): LiveLine | undefined {
   if (inKernel()) return cellLine();
   return Deno.stderr.isTerminal() && !isDumbTerminal() ? terminalLine() : undefined;
 }
 
-/** One output, which is replaced in place, also in a notebook that was saved. */
+/** An output that is updated in place, even in a saved notebook. */
 export function cellLine(): LiveLine {
   const transient = { display_id: crypto.randomUUID() };
   let kind = "display_data";
@@ -27,7 +27,7 @@ export function cellLine(): LiveLine {
     try {
       await Deno.jupyter.broadcast(sent, message);
     } catch {
-      // A line that cannot be shown must not end what it tells of.
+      // A line that cannot be shown must not end the call.
     }
   };
   return {
@@ -39,7 +39,7 @@ export function cellLine(): LiveLine {
 
 function terminalLine(): LiveLine {
   const put = (text: string) => {
-    // Of a line that is broken only the last piece could be taken out again.
+    // If the line wrapped, only its last row could be removed.
     const line = shortened(text, terminalColumns() - 2);
     Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${line}`));
     return Promise.resolve();

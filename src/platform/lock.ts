@@ -1,6 +1,6 @@
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
-import { lookAt } from "./look.ts";
+import { infoAt } from "./file_info.ts";
 
 /** A lock, or why there is none. */
 export interface FileLock {
@@ -61,7 +61,7 @@ export async function lockBeside(
     file?.close();
     signal?.throwIfAborted();
     const isDenied = error instanceof Deno.errors.PermissionDenied &&
-      lookAt(path, Deno.lstatSync) !== undefined;
+      infoAt(path, Deno.lstatSync) !== undefined;
     return notHeld(isDenied ? "denied" : "impossible");
   }
 }

@@ -1,15 +1,15 @@
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Loads a package that few users need. It is named only here and now: whatever checks, caches or bundles
- * this module does not fetch it.
+ * Loads a package that few users need. Its name is not a literal import, so that programs that check,
+ * cache or bundle this module do not fetch it.
  *
- * @param doing What is done with it, such as `draw a plot`.
+ * @param doing The action that needs it, such as `draw a plot`.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if it is not in Deno's cache and cannot be fetched.
  */
 // deno-lint-ignore no-explicit-any
 export async function loadPackage(doing: string, specifier: string): Promise<any> {
-  // A module of its own imports it: this one may lie in an npm package, where `npm:` is not known.
+  // Imported by a module of its own, because this one may be part of an npm package, where `npm:` fails.
   const module = `export * from ${JSON.stringify(specifier)};`;
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);

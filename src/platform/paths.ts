@@ -10,12 +10,11 @@ const WINDOWS = Deno.build.os === "windows";
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // Encoded: what has a meaning in a URL, and blanks and control characters, some of which its parser
-  // drops.
-  // deno-lint-ignore no-control-regex -- control characters are encoded, too
+  // Characters with a meaning in a URL, and blanks and control characters, some of which its parser drops.
+  // deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
-  // A file URL drops the host localhost, and with it that this is a share.
+  // A file URL drops the host localhost, after which it is no longer a share.
   const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
   if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
   if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
@@ -34,12 +33,12 @@ export function filePath(url: URL, windows: boolean = WINDOWS): string {
   return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
 }
 
-/** Whether a name is an address, and no path. */
+/** Whether a name is a URL, not a path. */
 export function isUrl(name: string): boolean {
   return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
-/** The path of an address; `undefined` if it names no file on this computer. */
+/** The path of a URL; `undefined` if it does not name a file on this computer. */
 export function pathOfUrl(name: string | URL): string | undefined {
   const url = URL.parse(String(name));
   if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;
@@ -56,13 +55,6 @@ export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
-/** The nearest folder that a folder and a file have in common; empty: they are on two disks of Windows. */
-export function commonFolder(folder: string, file: string): string {
-  if (file.startsWith(folder)) return folder;
-  const above = filePath(new URL("..", fileUrl(folder)));
-  return above === folder ? "" : commonFolder(above, file);
-}
-
 /** The working folder, with a separator at its end; `undefined` if it was removed. */
 export function workingFolder(): string | undefined {
   try {
@@ -72,7 +64,7 @@ export function workingFolder(): string | undefined {
   }
 }
 
-/** The path of a `.env` as people are shown it: without the names of the folders above their project. */
+/** The path of a `.env` for display, without the names of the folders above the project. */
 export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";
   const folders: [string | undefined, string][] = [

@@ -90,61 +90,6 @@ export function isInUse(error: unknown, windows: boolean = SYSTEM.windows): bool
   return windows && error instanceof Error && /\(os error (5|32|33)\)/.test(error.message);
 }
 
-/** A file that nobody wrote to for longer was left by a killed process. */
-const ABANDONED_MS = 24 * 60 * 60 * 1_000;
-
-/**
- * Removes the files beside a file that are too old to be in use: killed processes left them, and they
- * hold what the file holds.
- *
- * @param ending What they add to the name of the file.
- * @param isFree Asked of each: whether it may go.
- * @param list The names in a folder.
- */
-export function removeAbandoned(
-  path: string,
-  ending: RegExp,
-  isFree: (path: string, info: Deno.FileInfo) => boolean = () => true,
-  list: (folder: string) => readonly string[] = namesIn,
-): void {
-  for (const found of filesBeside(path, ending, list)) {
-    try {
-      const info = Deno.lstatSync(found);
-      const age = info.mtime ? Date.now() - info.mtime.getTime() : 0;
-      if (info.isFile && age > ABANDONED_MS && isFree(found, info)) Deno.removeSync(found);
-    } catch {
-      // Another process removed it just now, or this user may not.
-    }
-  }
-}
-
-/**
- * The paths of the files beside a file that were made for it.
- *
- * @param ending What they add to the name of the file.
- * @param list The names in a folder.
- */
-export function filesBeside(
-  path: string,
-  ending: RegExp,
-  list: (folder: string) => readonly string[],
-): string[] {
-  const folder = folderOf(path);
-  const name = path.slice(folder.length);
-  return list(folder)
-    .filter((found) => found.startsWith(name) && ending.test(found.slice(name.length)))
-    .map((found) => folder + found);
-}
-
-/** The names in a folder; none if it cannot be listed. */
-export function namesIn(folder: string): string[] {
-  try {
-    return [...Deno.readDirSync(folder)].map(({ name }) => name);
-  } catch {
-    return [];
-  }
-}
-
 /** Removes a file, if possible. */
 export function remove(path: string): void {
   try {

@@ -1,4 +1,4 @@
-/** The signals that end a script from outside, with the number that the exit status shows. */
+/** The signals that end a script, with their numbers for the exit status. */
 const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
   ? [["SIGINT", 2]]
   : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];

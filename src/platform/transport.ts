@@ -25,8 +25,7 @@ export function directClient(
 }
 
 /**
- * Whether a host name is this machine's loopback. The runtime asks DNS for `*.localhost`: it may be
- * anywhere.
+ * Whether a host name is this machine's loopback. `*.localhost` is not: Deno asks DNS for its address.
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
@@ -37,11 +36,11 @@ export function isSafeTransport(url: URL): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
 }
 
-/** Why a request got no answer. */
+/** Why a request got no response. */
 interface NetworkReason {
-  /** For people; without address and header. */
+  /** For people; without addresses and headers. */
   readonly words: string;
-  /** What to do, where checking address, network and proxy does not help. */
+  /** What to do, if checking address, network and proxy does not help. */
   readonly fix: string | undefined;
   /** Whether the reason is in the table below. */
   readonly isKnown: boolean;
@@ -51,21 +50,21 @@ interface NetworkReason {
   readonly mayPass: boolean;
 }
 
-/** What an error of the network says, and what that means. */
+/** The text of a network error and its meaning. */
 interface KnownReason {
   readonly says: RegExp;
   readonly words: string;
   readonly fix?: string;
-  /** Whether it stays until somebody does something. */
+  /** Whether it lasts until the user does something. */
   readonly stays?: true;
 }
 
-/** The first that fits counts. */
+/** The first match is used. */
 const REASONS: readonly KnownReason[] = [
   { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
   { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
   {
-    // The runtime's word, and those of its TLS for packages of Node's.
+    // The words of Deno, and those of its TLS for Node's packages.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
     fix: "on a computer of a company set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
@@ -83,7 +82,7 @@ const REASONS: readonly KnownReason[] = [
   { says: /Requests to port/, words: "the runtime blocks this port", stays: true },
 ];
 
-/** Why a request got no answer. The text of the error is not shown: it may hold addresses and headers. */
+/** Why a request got no response. The error's own text may contain addresses and headers. */
 export function networkReason(error: unknown): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();
   const text = `${message} ${cause instanceof Error ? cause.message : ""}`;

@@ -1,3 +1,5 @@
+import { onAbort } from "./abort.ts";
+
 /** The two clocks of a machine. */
 export interface Clocks {
   /** Wall clock, milliseconds since 1970. */
@@ -6,7 +8,7 @@ export interface Clocks {
   monotonic(): number;
 }
 
-/** What tokens are made with: both clocks, and chance. */
+/** The clocks and the random numbers of a machine. */
 export interface ClocksAndChance extends Clocks {
   /** A number from 0 up to, but not including, 1. */
   random(): number;
@@ -20,19 +22,20 @@ export type Ask = (
   message: string,
   options: { secret: boolean },
 ) => string | null | Promise<string | null>;
-/** What lies outside this module: replaced as a whole in tests. */
+
+/** Everything outside this module that tests replace. */
 export interface World extends ClocksAndChance {
   /** `undefined`: the runtime's own `fetch`. */
   readonly fetch: typeof fetch | undefined;
   /** Pauses; ends early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A signal that aborts after so many milliseconds. It does not keep the process alive by itself. */
+  /** A signal that aborts after this time. It does not keep the process alive by itself. */
   timeout(ms: number): AbortSignal;
-  /** `undefined`: whatever the front end offers. */
+  /** `undefined`: the prompt of the front end. */
   readonly ask: Ask | undefined;
 }
 
-/** What of it can be replaced. */
+/** The parts that options can replace. */
 export interface WorldOptions {
   fetch?: typeof fetch;
   now?: () => number;
@@ -57,15 +60,11 @@ export function worldOf(options: WorldOptions): World {
   };
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-    if (signal?.aborted) done();
-  });
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const stopListening = onAbort(signal, resolve);
+  await promise;
+  clearTimeout(timer);
+  stopListening();
 }

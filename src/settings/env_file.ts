@@ -1,6 +1,6 @@
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
-import { realPath, unlessMissing } from "../platform/look.ts";
+import { realPath, unlessMissing } from "../platform/file_info.ts";
 import { folderOf, workingFolder } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";

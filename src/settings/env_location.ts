@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.ts";
-import { lookAt, mayRead } from "../platform/look.ts";
+import { infoAt, mayRead } from "../platform/file_info.ts";
 import { filePath, fileUrl, isUrl, pathOfUrl, workingFolder } from "../platform/paths.ts";
 
 /** Which `.env` is used: the one that is named, or else the nearest. */
@@ -76,7 +76,7 @@ export function nearestEnvFile(): EnvLocation {
   const foreign: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     const path = `${folder}.env`;
-    const info = lookAt(path);
+    const info = infoAt(path);
     if (info === undefined || (info.isDirectory && folder !== here)) continue;
     if (!isOfAnotherUser(info)) return { path, foreign, isNamed: false };
     foreign.push(path);
@@ -91,7 +91,7 @@ function* foldersUpToRoot(here: string): Generator<string> {
   yield here;
   const above: string[] = [];
   for (let folder = here;;) {
-    if ([".git", "deno.json", "deno.jsonc"].some((name) => lookAt(folder + name))) {
+    if ([".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name))) {
       return yield* above;
     }
     const next = filePath(new URL("..", fileUrl(folder)));
@@ -111,5 +111,5 @@ export function ownUid(): number | undefined {
   if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
     return Deno.uid() ?? undefined;
   }
-  return lookAt(".")?.uid ?? undefined;
+  return infoAt(".")?.uid ?? undefined;
 }

@@ -5,7 +5,7 @@
 import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
-import { lookAt, mayRead } from "../platform/look.ts";
+import { infoAt, mayRead } from "../platform/file_info.ts";
 import { filePath, fileUrl, folderOf, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
 import { isOfAnotherUser } from "./env_location.ts";
@@ -156,7 +156,7 @@ function* envFilesNearby(): Generator<string> {
   for (const folder of [...scriptFolder(), ...around]) {
     // A suggestion is not worth a permission prompt.
     if (!mayRead(folder)) continue;
-    const info = lookAt(`${folder}.env`);
+    const info = infoAt(`${folder}.env`);
     if (info?.isFile && !isOfAnotherUser(info)) yield `${folder}.env`;
   }
 }

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
-import { lookAt } from "../../platform/look.ts";
+import { infoAt } from "../../platform/file_info.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
@@ -46,7 +46,7 @@ function unwritable(file: string, error: unknown): ConfigError {
   }
   const isFolder = error instanceof Deno.errors.AlreadyExists ||
     error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.NotFound;
-  if (error instanceof Deno.errors.AlreadyExists && lookAt(file) !== undefined) {
+  if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
     const problem = `Cannot write ${file}: it exists already, and is left unchanged`;
     return new ConfigError("FILE_EXISTS", problem, "give another name", error);
   }

@@ -30,7 +30,7 @@ export async function tokensByCommand(
   limitMs: number,
   signal?: AbortSignal,
 ): Promise<Tokens> {
-  const { options, settings, world } = configuration;
+  const { settings, world } = configuration;
   const command = splitCommand(settings.text("tokenCommand") ?? "");
   if (command === undefined) {
     throw new ConfigError(

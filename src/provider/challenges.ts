@@ -44,7 +44,15 @@ interface StepKind {
 /** Longest question shown to a person, in characters. */
 const MAX_QUESTION_LENGTH = 1_000;
 export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
-const SENT_TO = ["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION"];
+
+function sentCode(name: string, way: string): StepKind {
+  return {
+    parameters: ["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION"],
+    asks: ({ parameters: { CODE_DELIVERY_DESTINATION: to } }) => [
+      { name, prompt: `Code that was sent ${way}${to ? ` to ${to}` : ""}:`, secret: true },
+    ],
+  };
+}
 
 const REMEMBERED_DEVICE: StepKind = {
   elsewhere: {
@@ -75,18 +83,9 @@ const STEPS: Readonly<Record<string, StepKind>> = {
       ];
     },
   },
-  SMS_MFA: {
-    parameters: SENT_TO,
-    asks: ({ parameters }) => [sentCode("SMS_MFA_CODE", "by SMS", parameters)],
-  },
-  SMS_OTP: {
-    parameters: SENT_TO,
-    asks: ({ parameters }) => [sentCode("SMS_OTP_CODE", "by SMS", parameters)],
-  },
-  EMAIL_OTP: {
-    parameters: SENT_TO,
-    asks: ({ parameters }) => [sentCode("EMAIL_OTP_CODE", "by e-mail", parameters)],
-  },
+  SMS_MFA: sentCode("SMS_MFA_CODE", "by SMS"),
+  SMS_OTP: sentCode("SMS_OTP_CODE", "by SMS"),
+  EMAIL_OTP: sentCode("EMAIL_OTP_CODE", "by e-mail"),
   SOFTWARE_TOKEN_MFA: {
     parameters: ["FRIENDLY_DEVICE_NAME"],
     asks: ({ parameters: { FRIENDLY_DEVICE_NAME: device } }) => [
@@ -204,14 +203,6 @@ export function afterUsedCode({ asks }: AskedChallenge): string {
 
 function appCode(prompt: string): ChallengeAsk {
   return { name: APP_CODE, prompt, secret: true };
-}
-
-function sentCode(
-  name: string,
-  way: string,
-  { CODE_DELIVERY_DESTINATION: to }: Readonly<Record<string, string>>,
-): ChallengeAsk {
-  return { name, prompt: `Code that was sent ${way}${to ? ` to ${to}` : ""}:`, secret: true };
 }
 
 function listIn(text: string | undefined): string[] {

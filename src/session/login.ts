@@ -194,7 +194,6 @@ async function loginByPassword(
     const message = first ? question : `That password was rejected.\n${question}`;
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
-    signal?.throwIfAborted();
     const result = await requestLogin(provider, username, password, world, signal);
     const { outcome, tokens, sentAtMonotonic } = result;
     const failures = countFailures(provider, username, outcome, sentAtMonotonic);

@@ -181,7 +181,7 @@ Deno.test("a portal string that is no current access token is refused and change
   await world.session.login();
   const before = Deno.readTextFileSync(world.envFile);
   const ended = await world.sandbox.portalToken();
-  world.clock.advance(2_000);
+  world.clock.advance(1_800);
   for (
     const portalToken of ["", "bearer", "bearer ", "two words here", "not\u00a0a\u00a0token", ended]
   ) {

@@ -100,7 +100,7 @@ for (const [way, start, requests] of WAYS) {
       await server.open(text);
       const hover = await server.hoverAt(text, "login({");
       assertStringIncludes(hover, "login(options?: LoginOptions): Promise<SessionStatus>");
-      assertStringIncludes(hover, "Gets tokens (section 5.2 of the API document)");
+      assertStringIncludes(hover, "Logs in: with a string from the portal");
     });
   });
 }

@@ -84,40 +84,31 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
 }
 
-/**
- * The options of each call by their types. The cells of a notebook are not type-checked, so they are
- * checked when they are used.
- */
+const DOWNLOAD_OPTIONS = {
+  ifExists: "string",
+  init: "object",
+  idleTimeoutMs: "number",
+  onProgress: "function",
+  signal: "AbortSignal",
+} as const;
+
+/** The options of each call and their types, which are checked here: a notebook checks no types. */
 const OPTIONS = {
   login: {
-    username: ["string"],
-    password: ["string"],
-    portalToken: ["string"],
-    strategy: ["string"],
-    force: ["boolean"],
-    signal: ["AbortSignal"],
-    onChallenge: ["function"],
+    username: "string",
+    password: "string",
+    portalToken: "string",
+    strategy: "string",
+    force: "boolean",
+    signal: "AbortSignal",
+    onChallenge: "function",
   },
-  refresh: { signal: ["AbortSignal"] },
-  accessToken: { minValidSeconds: ["number"], signal: ["AbortSignal"] },
-  logout: { everywhere: ["boolean"], revoke: ["boolean"], signal: ["AbortSignal"] },
-  doctor: { login: ["boolean"], signal: ["AbortSignal"] },
-  download: {
-    ifExists: ["string"],
-    resume: ["boolean"],
-    init: ["object"],
-    onProgress: ["function"],
-    idleTimeoutMs: ["number"],
-    signal: ["AbortSignal"],
-  },
-  downloadAll: {
-    concurrency: ["number"],
-    ifExists: ["string"],
-    init: ["object"],
-    idleTimeoutMs: ["number"],
-    onProgress: ["function"],
-    signal: ["AbortSignal"],
-  },
+  refresh: { signal: "AbortSignal" },
+  accessToken: { minValidSeconds: "number", signal: "AbortSignal" },
+  logout: { everywhere: "boolean", revoke: "boolean", signal: "AbortSignal" },
+  doctor: { login: "boolean", signal: "AbortSignal" },
+  download: { resume: "boolean", ...DOWNLOAD_OPTIONS },
+  downloadAll: { concurrency: "number", ...DOWNLOAD_OPTIONS },
 } as const;
 
 /** The options that end a call. */
@@ -137,7 +128,9 @@ async function run<Result>(
   input?: unknown,
 ): Promise<Result> {
   checkOptions(`${name}()`, options, OPTIONS[name]);
-  const signal = anyOf(options.signal, requestSignal(input, options.init));
+  const signals = [options.signal, requestSignal(input, options.init)]
+    .filter((signal) => signal !== undefined);
+  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   return await cancellable(`${name}()`, signal, work);
 }
 
@@ -147,11 +140,6 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
     ? input.signal
     : init?.signal;
   return signal instanceof AbortSignal ? signal : undefined;
-}
-
-function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
-  const given = signals.filter((each) => each !== undefined);
-  return given.length > 1 ? AbortSignal.any(given) : given[0];
 }
 
 /**

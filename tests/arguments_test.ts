@@ -88,10 +88,26 @@ Deno.test("authFetch() with wrong arguments is a TypeError", async () => {
   assertEquals(world.called.length, 0);
 });
 
+Deno.test("download() and downloadAll() with wrong options are a TypeError", async () => {
+  await using world = portless();
+  await world.session.login();
+  const { download, downloadAll } = world.session;
+  const wrong = [...NO_OPTIONS, { init: null }, { init: [] }, { resume: 1, concurrency: "4" }];
+  for (const options of wrong) {
+    const calls = [download("/v1/whoami", world.envFile, options), downloadAll([], options)];
+    for (const error of await Promise.all(calls.map(rejection))) {
+      assertInstanceOf(error, TypeError, Deno.inspect(options));
+    }
+  }
+  assertEquals(world.called.length, 0);
+});
+
 Deno.test("createSession() and configure() with wrong options are a TypeError", () => {
   const wrong: Anything[] = [
     ...NO_OPTIONS,
     { envFile: true },
+    { provider: null },
+    { provider: [] },
     { envFile: 5 },
     { clientId: 5 },
     { clientSecret: null },

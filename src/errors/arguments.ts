@@ -9,17 +9,19 @@ import { typeError } from "./errors.ts";
 export function checkOptions(
   caller: string,
   options: unknown,
-  types: Readonly<Record<string, readonly string[]>>,
+  types: Readonly<Record<string, string | readonly string[]>>,
 ): void {
   if (options === undefined) return;
   if (typeOf(options) !== "object") {
     throw typeError(`${caller} takes an options object, not ${typeOf(options)}`);
   }
   for (const [name, value] of Object.entries(options as Record<string, unknown>)) {
-    const expected = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (expected === undefined) throw unknownOption(caller, name, Object.keys(types));
-    const isTaken = expected.includes(typeOf(value)) || expected.includes(typeof value);
-    if (value !== undefined && !isTaken) {
+    if (!Object.hasOwn(types, name)) throw unknownOption(caller, name, Object.keys(types));
+    const expected = [types[name] ?? []].flat();
+    const isAccepted = expected.some((type) =>
+      type === "false" ? value === false : type === typeOf(value)
+    );
+    if (value !== undefined && !isAccepted) {
       throw typeError(
         `${caller} takes ${expected.join(" or ")} as "${name}", not ${typeOf(value)}`,
       );
@@ -44,7 +46,6 @@ function unknownOption(caller: string, given: string, known: readonly string[]):
 
 function typeOf(value: unknown): string {
   if (value === null) return "null";
-  if (value === false) return "false";
   if (Array.isArray(value)) {
     return value.every((each) => typeof each === "string") ? "array of strings" : "array";
   }

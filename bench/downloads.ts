@@ -80,7 +80,10 @@ async function measure(
     return time;
   };
   const subjects: Subject[] = [
-    { name: OURS, measure: () => inFolder((items) => session.downloadAll(items, { concurrency: AT })) },
+    {
+      name: OURS,
+      measure: () => inFolder((items) => session.downloadAll(items, { concurrency: AT })),
+    },
     { name: LOOP, measure: () => inFolder(loop) },
   ];
   if (peers) {

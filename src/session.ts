@@ -171,14 +171,13 @@ export function makeSession(
 
   /** Replaces the configuration. Tokens in memory stay only with their own account. */
   function change(next: Configuration, first = next): void {
-    if (engine.configuration.isSameAccount(next)) return engine.replaceConfiguration(next);
+    if (engine.configuration.isSameAccount(next)) return engine.keeper.configure(next);
     engine.detach();
     engine = engineFor(first);
   }
 
   function show(): SessionStatus {
-    const { configuration, current, notices } = engine;
-    return displayable(statusOf(configuration, notices, current));
+    return displayable(statusOf(engine.keeper));
   }
 
   /** Shows a progress line, unless the caller observes the progress. */
@@ -208,7 +207,7 @@ export function makeSession(
       return await run("login", given, async (signal, onCounts) => {
         const account = withCurrentSettings();
         const order = account.begin();
-        await account.ready();
+        await account.store.look?.(account.keeper.wait(false, signal));
         const { portalToken, username, password, strategy, force } = given;
         const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
         if (account.configuration.isByCommand) {
@@ -303,7 +302,7 @@ export function makeSession(
 
     status() {
       // Another process may have ended the session.
-      engine.readStore();
+      engine.keeper.readStore();
       return show();
     },
 

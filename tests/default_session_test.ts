@@ -2,7 +2,6 @@ import { pathToFileURL } from "node:url";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
-import { makeSession } from "../src/session.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
@@ -66,23 +65,6 @@ Deno.test("the environment has the tokens that exportEnv names, as long as there
       assertEquals(mirrored(world), [[undefined, undefined], [undefined, undefined]]);
     });
   }
-});
-
-Deno.test('with exportEnv "both", a child process without a file can refresh, even with a device', async () => {
-  const sandbox = { trackDevices: true };
-  await withDefault({ file: true, sandbox }, {}, async (world, options) => {
-    configure({ ...options, exportEnv: "both" });
-    await auth.login();
-    assertEquals(Deno.env.get("AUTH_SESSION"), linesOf(world.envFile).AUTH_SESSION);
-    // As it is in a child: the variables are somebody else's.
-    const child = makeSession({ ...options, envFile: false, exportEnv: "both" }, true);
-    assertEquals((await child.refresh()).source, "refresh");
-    await child.logout();
-    const left = ["ACCESS_TOKEN", "REFRESH_TOKEN", "AUTH_SESSION"].map((name) =>
-      Deno.env.get(name)
-    );
-    assertEquals(left, [undefined, undefined, undefined]);
-  });
 });
 
 Deno.test("a change of exportEnv takes back what was mirrored, and keeps the session", async () => {

@@ -11,6 +11,7 @@ import { settingsFault } from "../provider/provider_settings.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";
+import { openStore } from "../session/stores.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
 import { accessText, nextStep } from "../show/status_view.ts";
@@ -19,7 +20,7 @@ import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } f
 import { tryLogin } from "./login_checks.ts";
 import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
 import { SETTINGS_CHECKS } from "./settings_checks.ts";
-import { askStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts";
+import { checkStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts";
 
 /** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
@@ -94,17 +95,17 @@ async function gather(
   { configuration, ...session }: SessionSnapshot,
   signal: AbortSignal | undefined,
 ): Promise<Facts> {
-  const { options, settings, isByCommand, isInStore } = configuration;
+  const { options, settings, isByCommand } = configuration;
+  const notices = new Notices();
+  const store = openStore({ configuration, notices });
   const source = isByCommand
     ? await runTokenCommand(configuration, signal)
-    : isInStore
-    ? await askStore(configuration, signal)
-    : undefined;
+    : await checkStore(store, notices, signal);
   // A session that has not read the store yet has no tokens.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
   const status = tokens === session.tokens
     ? session.status
-    : statusOf(configuration, new Notices(), stateOf(tokens));
+    : statusOf({ configuration, current: stateOf(tokens), notices: new Notices(), store });
   const endpoint = isByCommand ? null : URL.parse(endpointText(options, settings) ?? "");
   const fault = isByCommand ? undefined : await settingsFault(options, settings);
   const provider = endpoint ? await probe(configuration, endpoint, signal) : undefined;

@@ -13,8 +13,8 @@ import { infoAt, mayRead, realPath } from "../platform/file_info.ts";
 import { displayPath, folderOf } from "../platform/paths.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
-import { Notices } from "../session/notices.ts";
-import { STORE_ANSWER_SHARE } from "../session/plan.ts";
+import type { Notices } from "../session/notices.ts";
+import type { TokenStore } from "../session/store.ts";
 import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
@@ -24,10 +24,11 @@ export const STORAGE_CHECKS: Checks = {
   "token command": ({ configuration: { isByCommand }, source }) =>
     isByCommand ? source?.finding : undefined,
 
-  "store": ({ configuration: { isInStore }, source }) => isInStore ? source?.finding : undefined,
+  "store": ({ configuration: { isByCommand }, source }) =>
+    isByCommand ? undefined : source?.finding,
 
-  ".env": ({ configuration: { envFile, settings, isInStore } }) => {
-    if (isInStore) return undefined;
+  ".env": ({ configuration: { envFile, settings }, source }) => {
+    if (source !== undefined) return undefined;
     if (envFile === undefined) return ok("none: the session is in memory only");
     const place = displayPath(envFile);
     const problem = settings.file.problem ?? missingWritePermission(envFile);
@@ -106,21 +107,16 @@ function isOnReadOnlyDisk(folder: string): boolean {
   return false;
 }
 
-/** Asks the store that machines share whether it does what a session needs. Nothing remains there. */
-export async function askStore(
-  configuration: Configuration,
+/** Checks that a store on a server does what a session needs. Nothing remains there. */
+export async function checkStore(
+  store: TokenStore,
+  notices: Notices,
   signal: AbortSignal | undefined,
-): Promise<Source> {
-  const notices = new Notices();
-  const found = await attempt(signal, async () => {
-    const { RedisStore } = await import("../session/cluster/redis_store.ts");
-    const store = await RedisStore.open(() => configuration, notices);
-    await store.probe(configuration.settings.timeoutMs * STORE_ANSWER_SHARE, signal);
-    return { problem: store.problem, tokens: store.read().tokens };
-  });
-  if (found instanceof AuthError) return { finding: failed(found) };
-  const { problem, tokens } = found;
-  if (problem) return { finding: failed(problem), tokens };
+): Promise<Source | undefined> {
+  if (store.probe === undefined) return undefined;
+  const failure = await attempt(signal, async () => await store.probe?.(signal));
+  const { tokens } = store.peek();
+  if (failure instanceof AuthError) return { finding: failed(failure), tokens };
   const warnings = notices.all.filter(({ level }) => level === "warning");
   const finding = warnOf(warnings, "reachable, but ") ??
     ok(`reachable, with ${tokens ? "a" : "no"} session`);
@@ -133,10 +129,9 @@ export async function runTokenCommand(
   signal: AbortSignal | undefined,
 ): Promise<Source> {
   const { tokensByCommand } = await import("../session/cluster/token_command.ts");
-  const place = { configuration, notices: new Notices() };
   const tokens = await attempt(
     signal,
-    () => tokensByCommand(place, configuration.settings.timeoutMs, signal),
+    () => tokensByCommand({ configuration }, configuration.settings.timeoutMs, signal),
   );
   if (tokens instanceof AuthError) return { finding: failed(tokens) };
   const left = remainingMs(tokens, configuration.world);

@@ -26,8 +26,6 @@ export interface Learned {
   readonly loginName?: string | undefined;
   /** The refresh request that the provider accepted. */
   readonly refreshVariant?: RefreshVariant | undefined;
-  /** The provider's clock minus this machine's when the tokens came, in milliseconds. */
-  readonly clockOffsetMs?: number | undefined;
   /** What the provider calls the device that it made of this login: each refresh must name it. */
   readonly deviceKey?: Secret | undefined;
 }

@@ -68,11 +68,6 @@ export class Configuration {
     return this.isByCommand || this.isInStore ? undefined : this.settings.envFile;
   }
 
-  /** Where the session is kept, for messages. */
-  get place(): string | undefined {
-    return this.storeHost === undefined ? this.envFile : `the store at ${this.storeHost}`;
-  }
-
   /** Which tokens are mirrored to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";

@@ -1,131 +1,136 @@
 import {
   type EnvFile,
+  type EnvSnapshot,
   grantsOthers,
   lockEnvFile,
   readEnvFile,
   updateEnvFile,
 } from "../settings/env_file.ts";
-import { AuthError, ConfigError } from "../errors/errors.ts";
+import { ConfigError, ProviderError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
-import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import {
+  type Decide,
+  type Lock,
+  MAX_ROUNDS,
   NOTHING,
-  type SessionStore,
+  type Place,
   type Stored,
-  type Transaction,
+  type TokenStore,
+  type Updated,
   type Wait,
-  type Written,
+  type Write,
 } from "./store.ts";
 import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
 /** The `.env` as the place that a session shares with other processes. */
-export class EnvStore implements SessionStore {
+export class EnvStore implements TokenStore {
+  readonly place: Place;
   readonly #path: string;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
-  /** What the file held when it was last read or written; `undefined`: not read yet. */
+  /**
+   * The last reading of the file by the settings that this store used or overtook. A later one saves
+   * reading the file again.
+   */
+  #used: EnvSnapshot | undefined;
+  /** The content when it was last read or written. */
   #last: Stored | undefined;
-  /** The token lines of that: other lines are news. */
+  /** The token lines of that content: different lines are a change. */
   #lines = new Secret("");
 
   constructor(path: string, configuration: () => Configuration, notices: Notices) {
+    this.place = { envFile: path };
     this.#path = path;
     this.#configuration = configuration;
     this.#notices = notices;
   }
 
-  read(): Stored {
-    if (this.#last === undefined) {
-      // The settings were read from the same file just now.
-      const { problem, values } = this.#configuration().settings.file;
-      if (problem) this.#notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
-      return this.#storedIn(values);
-    }
-    const { exists, problem, values } = readEnvFile(this.#path);
-    // A file that is gone or unreadable is no news: memory goes on.
-    return exists && !problem ? this.#storedIn(values) : this.#last;
+  peek(): Stored {
+    const { file } = this.#configuration().settings;
+    return this.#take(file === this.#used ? readEnvFile(this.#path) : file);
   }
 
-  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+  async update(wait: Wait, decide: Decide): Promise<Updated> {
     const { world } = this.#configuration();
     const { file, lock } = await lockEnvFile(this.#path, wait.ms, world, wait.signal);
-    if (lock.state === "denied") {
+    if (lock.state !== "denied") this.#notices.clear("LOCK_DENIED");
+    else {
       this.#notices.set(
         "LOCK_DENIED",
-        "the lock file beside the .env belongs to another user, so this process refreshes on its own",
+        "the lock file of the .env belongs to another user, so this process refreshes on its own",
         "remove that file (.env.lock)",
       );
-    } else this.#notices.clear("LOCK_DENIED");
+    }
     let isSaved = false;
     try {
-      return await work({
-        lock: lock.state,
-        write: async (tokens, by) => {
-          const isLogin = by === "change";
-          const written = await this.#write(file, tokens, lock.state === "held", isLogin);
-          isSaved ||= written.kind === "saved" && tokens !== undefined;
-          return written;
-        },
-      });
+      for (let round = 1;; round++) {
+        const now = this.#take(readEnvFile(this.#path));
+        const write = await decide(now, lockOf(lock.state));
+        if (write === undefined) return { stored: now };
+        const isLast = round === MAX_ROUNDS;
+        const updated = await this.#write(file, now, write, lock.state === "held", isLast);
+        if (updated) {
+          isSaved = write.tokens !== undefined && updated.problem === undefined;
+          return updated;
+        }
+      }
     } finally {
       lock.release();
-      // Git may take its time, so others do not wait for it at the lock.
-      if (isSaved) await this.#tellGit();
+      this.#overtakeSettings();
+      // Git may take some time, so other processes do not wait for it at the lock.
+      if (isSaved) await this.#reportGit();
     }
   }
 
+  /** @returns `undefined` if another process wrote since `now` was read: nothing was changed. */
   async #write(
     file: EnvFile | ConfigError,
-    tokens: Tokens | undefined,
+    now: Stored,
+    { tokens, by }: Write,
     locked: boolean,
-    over: boolean,
-  ): Promise<Written> {
-    const written = await this.#writeNow(file, tokens, locked, over);
-    // Whatever was wrong with the file when it was read, this save tells.
-    this.#notices.clear("FILE_UNREADABLE");
-    if (written.kind === "failed" && tokens !== undefined) {
-      const { problem, fix } = written.problem;
-      this.#notices.set("NOT_SAVED", `the session is kept in memory only: ${problem}`, fix);
-    }
-    if (written.kind === "saved") this.#notices.clear("NOT_SAVED");
-    return written;
-  }
-
-  async #writeNow(
-    file: EnvFile | ConfigError,
-    tokens: Tokens | undefined,
-    locked: boolean,
-    over: boolean,
-  ): Promise<Written> {
-    const before = this.#last ?? this.read();
-    let now = before;
+    isLast: boolean,
+  ): Promise<Updated | undefined> {
     const lines = linesOf(tokens);
+    let found = now;
     try {
-      // A file that holds no tokens need not be writable.
-      if (tokens === undefined && holdsNoTokens(this.#path, this.#configuration().settings)) {
-        return this.#wrote(tokens, lines);
+      // A file that contains no tokens does not have to be writable.
+      if (tokens !== undefined || !this.#containsNone()) {
+        if (file instanceof ConfigError) throw file;
+        const isReplaced = by === "user" || isLast;
+        const mode = await updateEnvFile(file, lines, locked, (values) => {
+          found = this.#storedIn(values);
+          return isReplaced || found === now;
+        });
+        if (!isReplaced && found !== now) return undefined;
+        this.#reportMode(mode);
       }
-      if (file instanceof ConfigError) throw file;
-      const mode = await updateEnvFile(file, lines, locked, (values) => {
-        now = this.#storedIn(values);
-        return over || now === before;
-      });
-      if (!over && now !== before) return { kind: "others wrote", stored: now };
-      this.#tellMode(mode);
-      return this.#wrote(tokens, lines);
     } catch (error) {
-      if (!(error instanceof AuthError)) throw error;
-      return { kind: "failed", problem: error, stored: now };
+      if (!(error instanceof ConfigError)) throw error;
+      this.#notices.clear("FILE_UNREADABLE");
+      const { problem, fix } = error;
+      const inMemory = `the session is kept in memory only: ${problem}`;
+      if (tokens !== undefined) this.#notices.set("NOT_SAVED", inMemory, fix);
+      return { stored: found, problem: error };
     }
+    this.#notices.clear("FILE_UNREADABLE", "NOT_SAVED");
+    this.#lines = tokenLines(lines);
+    return { stored: this.#last = { tokens } };
   }
 
-  #wrote(tokens: Tokens | undefined, lines: ReadonlyMap<string, string | undefined>): Written {
-    this.#last = { tokens };
-    this.#lines = tokenLines(lines);
-    return { kind: "saved", stored: this.#last };
+  /** The session in memory continues if the file is gone or unreadable. */
+  #take({ exists, problem, values }: EnvSnapshot): Stored {
+    this.#overtakeSettings();
+    if (this.#last !== undefined && (!exists || problem)) return this.#last;
+    if (problem) this.#notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
+    return this.#storedIn(values);
+  }
+
+  /** What the settings read before now is older. */
+  #overtakeSettings(): void {
+    this.#used = this.#configuration().settings.file;
   }
 
   /** The same object while the token lines are the same. */
@@ -143,20 +148,27 @@ export class EnvStore implements SessionStore {
       this.#notices.set(
         "STORED_IGNORED",
         `ACCESS_TOKEN in ${this.#path} seems to be another program's and is ignored`,
-        "name another file in AUTH_ENV_FILE (envFile), as a login would write over it",
+        "name another file in AUTH_ENV_FILE (envFile), because a login would overwrite it",
       );
       return undefined;
     }
-    const clientId = settings.text("clientId");
-    const { parts, note } = readStored((key) => values.get(key), "file", clientId, world.now());
-    if (note === undefined) this.#notices.clear("STORED_IGNORED");
-    else this.#notices.set("STORED_IGNORED", note.problem, note.fix);
-    const tokens = parts && makeTokens(parts, world);
-    this.#notices.learnIssued(tokens?.claims.iat, world.now());
-    return tokens;
+    const { parts, note } = readStored(
+      (key) => values.get(key),
+      "file",
+      settings.text("clientId"),
+    );
+    this.#notices.replace({ STORED_IGNORED: note });
+    return parts && makeTokens(parts, world);
   }
 
-  #tellMode(mode: number | undefined): void {
+  #containsNone(): boolean {
+    const { problem, values } = readEnvFile(this.#path);
+    return problem === undefined &&
+      (isOtherPrograms(values, this.#configuration().settings) ||
+        !TOKEN_KEYS.some((key) => values.has(key)));
+  }
+
+  #reportMode(mode: number | undefined): void {
     if (!grantsOthers(mode)) return this.#notices.clear("FILE_WAS_OPEN");
     this.#notices.set(
       "FILE_WAS_OPEN",
@@ -165,7 +177,7 @@ export class EnvStore implements SessionStore {
     );
   }
 
-  async #tellGit(): Promise<void> {
+  async #reportGit(): Promise<void> {
     const { ignoreAdvice, isTrackedAtSave, untrackCommand } = await import("../platform/git.ts");
     if (!await isTrackedAtSave(this.#path)) return this.#notices.clear("FILE_IN_GIT");
     this.#notices.set(
@@ -176,10 +188,14 @@ export class EnvStore implements SessionStore {
   }
 }
 
-function holdsNoTokens(path: string, settings: Settings): boolean {
-  const { problem, values } = readEnvFile(path);
-  return problem === undefined &&
-    (isOtherPrograms(values, settings) || !TOKEN_KEYS.some((key) => values.has(key)));
+function lockOf(state: "held" | "busy" | "denied" | "impossible"): Lock {
+  if (state !== "busy") return { isHeld: state === "held" };
+  const problem = new ProviderError(
+    "TIMEOUT",
+    "Cannot refresh the session: another process has held the lock of the .env for too long",
+    "try again, or end that process",
+  );
+  return { isHeld: false, problem, isOptional: true };
 }
 
 function tokenLines(values: ReadonlyMap<string, string | undefined>): Secret {

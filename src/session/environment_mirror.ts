@@ -1,33 +1,26 @@
 import { environment, mayUseVariable } from "../platform/environment.ts";
-import { Secret } from "../platform/secret.ts";
-import { linesOf, readStored, type StoredTokens } from "./stored_tokens.ts";
+import type { Secret } from "../platform/secret.ts";
+import { readStored, type StoredTokens } from "./stored_tokens.ts";
 import { accountOf, makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
-/** The tokens in the process environment: what child processes and other clients find there. */
+/** Sets the tokens in the process environment, for child processes and other clients. */
 export class EnvironmentMirror {
-  /** What this session put there, by variable. */
+  /** What this session set, by variable. */
   readonly #mirrored = new Map<string, Secret>();
 
-  /**
-   * Puts the tokens there, where the permission is there, or takes out what was put there. What is
-   * somebody else's stays.
-   */
+  /** Sets the tokens, unless the variables belong to someone else or may not be set. */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
-    const isFree = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN")?.reveal();
-    if (!isFree && tokensInEnvironment(configuration, tokens).note !== undefined) return;
+    const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN")?.reveal();
+    if (!isOurs && tokensInEnvironment(configuration, tokens).note !== undefined) return;
     this.#put("ACCESS_TOKEN", tokens.accessToken);
-    if (exportEnv !== "both") return;
-    this.#put("REFRESH_TOKEN", tokens.refreshToken);
-    // A child process needs this line to refresh: it names the device and the form of the request.
-    const facts = linesOf(tokens).get("AUTH_SESSION");
-    this.#put("AUTH_SESSION", facts === undefined ? undefined : new Secret(facts));
+    if (exportEnv === "both") this.#put("REFRESH_TOKEN", tokens.refreshToken);
   }
 
-  /** Takes out what this session put there. */
+  /** Removes what this session set. */
   withdraw(): void {
     for (const [variable, value] of this.#mirrored) {
       if (environment(variable) === value.reveal()) set(variable, undefined);
@@ -36,8 +29,8 @@ export class EnvironmentMirror {
   }
 
   /**
-   * Takes out the tokens of a session that ended: what this session put there, and copies of its
-   * tokens that were there before, such as those of a `.env` that was loaded into the environment.
+   * Removes the tokens of a session that ended: what this session set, and copies that were there
+   * before, such as those of a `.env` that was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
     this.withdraw();
@@ -46,14 +39,12 @@ export class EnvironmentMirror {
     const refreshToken = ended?.refreshToken?.reveal();
     const isCopy = refreshToken !== undefined && environment("REFRESH_TOKEN") === refreshToken;
     if (own !== undefined) set("ACCESS_TOKEN", undefined);
-    if (own === undefined && !isCopy) return;
-    set("REFRESH_TOKEN", undefined);
-    set("AUTH_SESSION", undefined);
+    if (own !== undefined || isCopy) set("REFRESH_TOKEN", undefined);
   }
 
   #put(variable: string, value: Secret | undefined): void {
     const text = value?.reveal() || undefined;
-    // An equal value is not ours to withdraw, or is already recorded.
+    // An equal value is not ours to remove, or is already recorded.
     if (environment(variable) === text) return;
     set(variable, text);
     if (value !== undefined && text !== undefined) this.#mirrored.set(variable, value);
@@ -62,9 +53,8 @@ export class EnvironmentMirror {
 }
 
 /**
- * The tokens to begin with: those of the store, or later ones of the same client and account in the
- * environment. Of those two `iat` decides, as a `.env` that was loaded into the environment is a
- * stale copy of itself.
+ * The tokens at first use: those of the store, or newer ones of the same client and account in the
+ * environment. `iat` decides, because a `.env` loaded into the environment is a stale copy of itself.
  */
 export function firstTokens(
   configuration: Configuration,
@@ -73,8 +63,7 @@ export function firstTokens(
 ): Tokens | undefined {
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
-  if (note === undefined) notices.clear("ENVIRONMENT_IGNORED");
-  else notices.set("ENVIRONMENT_IGNORED", note.problem, note.fix);
+  notices.replace({ ENVIRONMENT_IGNORED: note });
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;
   if (own.refreshToken) return own;
@@ -83,17 +72,17 @@ export function firstTokens(
 }
 
 /**
- * The tokens in the environment if they are this session's. Where the settings or the kept tokens name
- * a client, a token must name the same one; a variable like ACCESS_TOKEN is used by others, too.
+ * The tokens in the environment if they belong to this session. If the settings or the stored tokens
+ * name a client, a token must name the same one, because other programs use ACCESS_TOKEN too.
  *
- * @returns Why they are passed over as `note`.
+ * @returns Why they are ignored as `note`.
  */
 function tokensInEnvironment(
   { settings, world }: Configuration,
   kept: Tokens | undefined,
 ): { own?: Tokens; note?: StoredTokens["note"] } {
   const clientId = settings.text("clientId") ?? kept?.claims.clientId;
-  const { parts, note } = readStored(environment, "environment", clientId, world.now());
+  const { parts, note } = readStored(environment, "environment", clientId);
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };

@@ -175,29 +175,28 @@ export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Noti
   return { code, level: NOTICES[code].level, problem, ...(next !== "" && { fix: next }) };
 }
 
-/** What notices say, by code; `undefined`: no longer. */
+/** Texts of notices by code; `undefined` clears a notice. */
 export type NoticeTexts = Readonly<
   Partial<Record<NoticeCode, Advice | undefined>>
 >;
 
-/** What a session has to tell its user, each code once, and how far the clock is off. */
+/** The notices of a session, one per code, and the offset of its clock. */
 export class Notices {
   readonly #notices = new Map<NoticeCode, Notice>();
   #clockOffsetMs: number | undefined;
 
-  /** The provider's clock minus this machine's, in milliseconds, once an answer told. */
+  /** The provider's clock minus this machine's, in milliseconds, once a response showed it. */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
   }
 
-  /** All that are in force. */
   get all(): Notice[] {
     return [...this.#notices.values()];
   }
 
-  /** The text of a notice, if it is in force. */
-  text(code: NoticeCode): string | undefined {
-    const notice = this.#notices.get(code);
+  /** The text of the first of these that is set. */
+  text(...codes: readonly NoticeCode[]): string | undefined {
+    const notice = codes.map((code) => this.#notices.get(code)).find((it) => it !== undefined);
     return notice && sentenceOf(notice);
   }
 
@@ -209,7 +208,7 @@ export class Notices {
     this.#notices.set(code, noticeOf(code, problem, fix));
   }
 
-  /** Says these things in the place of what was said of the same codes. */
+  /** Sets or clears these codes. */
   replace(texts: NoticeTexts): void {
     for (const [code, text] of Object.entries(texts) as [NoticeCode, NoticeTexts[NoticeCode]][]) {
       if (text === undefined) this.clear(code);
@@ -221,7 +220,7 @@ export class Notices {
     for (const code of codes) this.#notices.delete(code);
   }
 
-  /** Learns how far this machine's clock is from the provider's, and warns from a minute on. */
+  /** Records the difference between the provider's clock and this one, and warns from a minute on. */
   learnClock(offsetMs: number | undefined): void {
     if (offsetMs === undefined || Number.isNaN(offsetMs)) return;
     this.#clockOffsetMs = offsetMs;
@@ -229,16 +228,6 @@ export class Notices {
     const side = offsetMs < 0 ? "ahead of" : "behind";
     const span = spanText(Math.abs(offsetMs));
     this.set("CLOCK", `this computer's clock is ${span} ${side} the provider's`, "set it right");
-  }
-
-  /**
-   * If iat lies ahead of this clock, this clock is slow. The provider's own time, once known, counts more.
-   *
-   * @param iat When the token was issued by the provider's clock, seconds since 1970.
-   * @param now This machine's wall clock, milliseconds since 1970.
-   */
-  learnIssued(iat: number | undefined, now: number): void {
-    if (this.#clockOffsetMs === undefined) this.learnClock(offsetByIssue(iat, now));
   }
 }
 

@@ -9,33 +9,27 @@ import type { SessionState } from "./state.ts";
 /** What a call that needs a token does. */
 export type Plan =
   | { readonly kind: "use"; readonly tokens: Tokens }
-  /** The token is still good; a refresh that fails is no reason to fail. */
+  /** The token is still valid, so the call succeeds even if the refresh fails. */
   | { readonly kind: "refresh-early" }
   | { readonly kind: "refresh" }
   | { readonly kind: "fail" };
 
-/** An early refresh must not keep a call waiting for long: its token is still good. */
+/** An early refresh must not delay a call for long: its token is still valid. */
 export const EARLY_DEADLINE_MS = 10_000;
 
-/** What a call whose token is good waits for a store that does not answer. */
-export const STORE_WAIT_WITH_VALID_TOKEN_MS = 250;
+/** The share of its time that a call waits for the lock or an unreachable store. */
+export const LOCK_WAIT_SHARE = 0.75;
 
-/** How much of its time a session asks a store again that does not answer: the rest is for the provider. */
-export const STORE_ANSWER_SHARE = 0.25;
-
-/** For how long calls go on without another refresh after one that failed or did not help. */
+/** How long no further refresh is made after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 
-/**
- * Until when not to refresh, by the monotonic clock, so that a provider or an API in trouble is not
- * asked at every call.
- */
+/** Until when not to refresh, by the monotonic clock, so that not every call sends a request. */
 export interface Cooldowns {
   /** After an early refresh that failed. */
   readonly earlyUntil: number;
-  /** After a 401 that a refresh was made for, until the API shows that it helped. */
+  /** After a refresh for a 401, until the API accepts the new token. */
   readonly rejectionUntil: number;
-  /** The access token for which that refresh was made: there is one for each token. */
+  /** The access token that this refresh replaced: each token is replaced once. */
   readonly replaced: Secret | undefined;
 }
 
@@ -45,12 +39,11 @@ export const NO_COOLDOWNS: Cooldowns = {
   replaced: undefined,
 };
 
-/** An early refresh failed; its token is still good. */
 export function afterEarlyFailure(cooldowns: Cooldowns, clocks: Clocks): Cooldowns {
   return { ...cooldowns, earlyUntil: clocks.monotonic() + COOLDOWN_MS };
 }
 
-/** A refresh is made because the API rejected this token. */
+/** A refresh was made because the API rejected this token. */
 export function afterReplacement(
   rejected: Secret,
   cooldowns: Cooldowns,
@@ -59,7 +52,7 @@ export function afterReplacement(
   return { ...cooldowns, rejectionUntil: clocks.monotonic() + COOLDOWN_MS, replaced: rejected };
 }
 
-/** The API accepted the tokens that took the place of rejected ones. */
+/** The API accepted the tokens that replaced rejected ones. */
 export function afterHelp(cooldowns: Cooldowns): Cooldowns {
   return { ...cooldowns, rejectionUntil: -Infinity };
 }
@@ -70,14 +63,14 @@ export function mayReplace(rejected: Secret, cooldowns: Cooldowns, clocks: Clock
     clocks.monotonic() >= cooldowns.rejectionUntil;
 }
 
-/** Whether the access token needs no attention: it is not yet time to replace it. */
+/** Whether it is not yet time to replace the access token. */
 export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean {
   return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
 }
 
 /**
- * @param minValidMs How long the access token must still be good.
- * @param isByCommand Whether a command gives tokens at any time, but after a logout.
+ * @param minValidMs How long the access token must remain valid.
+ * @param isByCommand Whether a command prints tokens, which it does until a logout.
  */
 export function planFor(
   state: SessionState,
@@ -103,8 +96,7 @@ export function planFor(
 /**
  * The error of a call that finds no token it can use or refresh.
  *
- * @param note Why there is no session, where the session was never there.
- * @param portalUrl The address of the portal, where it is known.
+ * @param note Why there never was a session.
  */
 export function whyNot(
   state: SessionState,

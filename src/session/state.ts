@@ -6,53 +6,90 @@ import type { SessionExpiredErrorCode } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 
-/** Why a session can no longer be used, for the calls that come after. */
+/** Why a session can no longer be used, for the calls that follow. */
 export interface Ending {
   readonly code: SessionExpiredErrorCode;
   readonly problem: string;
   readonly fix: Fix;
 }
 
-/**
- * The state of a session. The transitions:
- *
- * | event                               | function         | outcome                                            |
- * | ----------------------------------- | ---------------- | -------------------------------------------------- |
- * | login, or tokens found at first use | `stateOf`        | what the tokens allow                              |
- * | logout                              | `signedOut`      | nothing                                            |
- * | a refresh brought tokens            | `afterRefresh`   | these, unless another process wrote others         |
- * | a refresh was refused for good      | `afterRefusal`   | a good access token alone, else nothing            |
- * | another process wrote to the store  | `afterChange`    | what it wrote                                      |
- * | the API answered 401                | `afterRejection` | the same tokens, known to be rejected              |
- */
 export type SessionState =
   | { readonly kind: "none"; readonly because?: Ending }
-  /** From the portal, or left over when the refresh token died. */
+  /** From the portal, or left over after the refresh token was refused. */
   | {
     readonly kind: "access-only";
     readonly tokens: Tokens;
+    /** Whether the API answered 401 to the access token. */
     readonly rejected: boolean;
     readonly because?: Ending;
   }
   | { readonly kind: "renewable"; readonly tokens: RenewableTokens; readonly rejected: boolean };
 
-export const SIGNED_OUT: SessionState = { kind: "none" };
+export type SessionEvent =
+  /** A login, tokens found at first use, or a token from a command. */
+  | { readonly kind: "tokens"; readonly tokens: Tokens | undefined }
+  | { readonly kind: "logout"; readonly because?: Ending | undefined }
+  /** Another process wrote to the store. */
+  | {
+    readonly kind: "written elsewhere";
+    readonly tokens: Tokens | undefined;
+    readonly because: Ending;
+  }
+  | {
+    readonly kind: "refreshed";
+    readonly held: RenewableTokens;
+    readonly fresh: Tokens;
+    /** Whether the lock was held, so that no other process could refresh at the same time. */
+    readonly isAlone: boolean;
+  }
+  /** The provider refused the refresh token for good. */
+  | {
+    readonly kind: "refused";
+    readonly held: RenewableTokens;
+    readonly because: Ending;
+    /** Whether the access token is still valid. */
+    readonly isValid: boolean;
+  }
+  /** The API answered 401. */
+  | { readonly kind: "rejected"; readonly tokens: Tokens };
 
-const COMMAND_STOPPED: SessionState = {
-  kind: "none",
-  because: {
-    code: "NO_SESSION",
-    problem: "There is no session: logout() ended it",
-    fix: ["run ", { call: "login" }],
-  },
-};
+const SIGNED_OUT: SessionState = { kind: "none" };
 
-/** After a logout a command that gives tokens is not run by a call. */
-export function signedOut(isByCommand: boolean): SessionState {
-  return isByCommand ? COMMAND_STOPPED : SIGNED_OUT;
+/** The state after an event; the same object if nothing changed. */
+export function next(now: SessionState, event: SessionEvent): SessionState {
+  switch (event.kind) {
+    case "tokens":
+      return stateOf(event.tokens);
+    case "logout":
+      return event.because ? { kind: "none", because: event.because } : SIGNED_OUT;
+    case "written elsewhere":
+      // The last writer wins, regardless of the timestamps in the tokens.
+      if (event.tokens !== undefined) return stateOf(event.tokens);
+      return now.kind === "none" ? now : { kind: "none", because: event.because };
+    case "refreshed": {
+      if (now.kind === "none") return now;
+      const { held, fresh, isAlone } = event;
+      const { authenticatedAt } = held;
+      // Without a lock, another process may have refreshed the same login: the last response is kept.
+      const isSameLogin = authenticatedAt !== undefined &&
+        now.tokens.authenticatedAt === authenticatedAt;
+      return sameAccess(now.tokens, held) || (isSameLogin && !isAlone) ? stateOf(fresh) : now;
+    }
+    case "refused": {
+      const { held, because, isValid } = event;
+      if (now.kind !== "renewable" || !sameRefresh(now.tokens, held)) return now;
+      if (now.rejected || !isValid) return { kind: "none", because };
+      const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
+      return { kind: "access-only", tokens, rejected: false, because };
+    }
+    case "rejected":
+      return now.kind === "none" || !sameAccess(now.tokens, event.tokens)
+        ? now
+        : { ...now, rejected: true };
+  }
 }
 
-/** What tokens amount to. */
+/** The state of a session that holds these tokens. */
 export function stateOf(tokens: Tokens | undefined): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
@@ -60,62 +97,8 @@ export function stateOf(tokens: Tokens | undefined): SessionState {
     : { kind: "access-only", tokens, rejected: false };
 }
 
-/** The tokens held, if any. */
 export function tokensOf(state: SessionState): Tokens | undefined {
   return state.kind === "none" ? undefined : state.tokens;
-}
-
-/** Another process wrote later than this one, so what it wrote counts, whatever the times in its tokens. */
-export function afterChange(
-  now: SessionState,
-  written: Tokens | undefined,
-  because: Ending,
-): SessionState {
-  if (written !== undefined) return stateOf(written);
-  return now.kind === "none" ? now : { kind: "none", because };
-}
-
-/**
- * A refresh brought tokens. They take the place of those that they were got with. If another process
- * logged in or out meanwhile, its outcome stays.
- *
- * @param alone Whether nobody else may refresh at this time. Without the lock another process may have
- *   refreshed the same login meanwhile: then the answer that came last is kept.
- */
-export function afterRefresh(
-  now: SessionState,
-  held: RenewableTokens,
-  fresh: Tokens,
-  alone: boolean,
-): SessionState {
-  if (now.kind === "none") return now;
-  const { tokens } = now;
-  const sameLogin = held.authenticatedAt !== undefined &&
-    tokens.authenticatedAt === held.authenticatedAt;
-  return sameAccess(tokens, held) || (sameLogin && !alone) ? stateOf(fresh) : now;
-}
-
-/**
- * A refresh token was refused for good. The access token stays while it is good, unless the API
- * rejected it as well.
- */
-export function afterRefusal(
-  now: SessionState,
-  refused: RenewableTokens,
-  because: Ending,
-  accessIsGood: boolean,
-): SessionState {
-  if (now.kind !== "renewable" || !sameRefresh(now.tokens, refused)) return now;
-  if (now.rejected || !accessIsGood) return { kind: "none", because };
-  const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
-  return { kind: "access-only", tokens, rejected: false, because };
-}
-
-/** The API answered 401 to this access token. */
-export function afterRejection(now: SessionState, rejected: Tokens): SessionState {
-  return now.kind === "none" || !sameAccess(now.tokens, rejected)
-    ? now
-    : { ...now, rejected: true };
 }
 
 /** Whether two records hold the same refresh token. */

@@ -4,6 +4,7 @@ import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type Ending, type SessionState, tokensOf } from "./state.ts";
+import type { TokenStore } from "./store.ts";
 import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
@@ -77,13 +78,19 @@ export interface SessionStatus {
   asOf: Date;
 }
 
+/** What a status shows of a session. */
+interface Kept {
+  readonly configuration: Configuration;
+  readonly current: SessionState;
+  readonly notices: Notices;
+  readonly store: Pick<TokenStore, "place">;
+}
+
 /** The status of a session as plain data. */
 export function statusOf(
-  configuration: Configuration,
-  notices: Notices,
-  state: SessionState,
+  { configuration, current: state, notices, store: { place } }: Kept,
 ): SessionStatus {
-  const { settings, world, envFile, storeHost } = configuration;
+  const { settings, world } = configuration;
   const tokens = tokensOf(state);
   const username = usernameOf(configuration, tokens);
   const provider = endpointOrigin(configuration);
@@ -105,8 +112,7 @@ export function statusOf(
     canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, state),
     source: tokens?.source ?? "none",
     ...(portalUrl !== undefined && { portalUrl }),
-    ...(isSaved && envFile !== undefined && { envFile }),
-    ...(isSaved && storeHost !== undefined && { store: storeHost }),
+    ...(isSaved && place),
     settings: originsOf(settings),
     warnings: told.filter(({ level }) => level === "warning").map(sentenceOf),
     notices: told,

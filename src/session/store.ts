@@ -1,104 +1,98 @@
-import type { AuthError } from "../errors/errors.ts";
+import type { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
-/** What a store holds. It is the same object until the store holds something else. */
+/** What a store holds: the same object until the store holds something else. */
 export interface Stored {
   readonly tokens: Tokens | undefined;
 }
 
-/** Whether a transaction has the lock, and if not, why. */
-export type LockState =
-  | "held"
-  /** Another process holds it. */
-  | "busy"
-  /** This user may not hold it. */
-  | "denied"
-  /** Nobody can hold one here. */
-  | "impossible"
-  /** The store does not answer. */
-  | "away";
+export const NOTHING: Stored = { tokens: undefined };
 
-/** What became of a write. */
-export type Written =
-  | { readonly kind: "saved"; readonly stored: Stored }
-  /** Others wrote since the transaction looked: what they wrote is there, and nothing was changed. */
-  | { readonly kind: "others wrote"; readonly stored: Stored }
-  | { readonly kind: "failed"; readonly problem: AuthError; readonly stored: Stored };
-
-/** What writes to a store, which decides what gives way. */
-export type WrittenBy =
-  /** A login or a logout: they take the place of all that others wrote meanwhile. */
-  | "change"
-  /** A refresh: it does not overwrite tokens that others wrote since the transaction looked. */
-  | "refresh"
-  /**
-   * A refresh that was refused: it gives way to the tokens that a late holder of the lock got for the
-   * same refresh token.
-   */
-  | "refusal";
-
-/** What can be done while no other process on the store does anything. */
-export interface Transaction {
-  readonly lock: LockState;
-  /** Why the store does not answer, if the lock is `away`. */
+/** The lock under which an update is made. */
+export interface Lock {
+  readonly isHeld: boolean;
+  /** Why it is not held. Absent if this store cannot have a lock. */
   readonly problem?: AuthError | undefined;
-  /** Writes tokens, or takes them out (`undefined`). */
-  write(tokens: Tokens | undefined, by: WrittenBy): Promise<Written>;
+  /**
+   * Whether a refresh may go on without it, because its holder may never return. Otherwise only
+   * logins and logouts do.
+   */
+  readonly isOptional?: boolean;
 }
 
-/** How long a transaction waits for its lock. */
+/** What an update writes. */
+export interface Write {
+  /** `undefined` removes the tokens. */
+  readonly tokens: Tokens | undefined;
+  /**
+   * What it replaces. `user`, a login or a logout: everything. `refresh`: only what `decide` saw; if
+   * something else was written since, `decide` is called again. `refusal`: the same, and it gives
+   * way to tokens that a late holder of the lock still writes.
+   */
+  readonly by: "user" | "refresh" | "refusal";
+}
+
+/** Decides what to write; `undefined` leaves the store unchanged. */
+export type Decide = (now: Stored, lock: Lock) => Promise<Write | undefined>;
+
+/** The outcome of an update. */
+export interface Updated {
+  readonly stored: Stored;
+  /** Why the tokens could not be written. */
+  readonly problem?: ConfigError | undefined;
+}
+
 export interface Wait {
-  /** At most so long, in milliseconds. */
+  /** Time limit of the wait for the lock, in milliseconds. */
   readonly ms: number;
-  /** How much of that a store may take that does not answer. Default: all of it. */
-  readonly reachMs?: number;
+  /** Whether the caller has no valid token without the store, so that an unreachable one is retried. */
+  readonly isNeeded: boolean;
   /** Ends the wait; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** True when another process already did what the lock is wanted for: do not wait for the lock. */
+  /** Whether another process already did what the lock is wanted for. */
   isServed?(): boolean;
 }
 
-/** Where a session is kept so that other processes share it. What was written last counts. */
-export interface SessionStore {
-  /** A look now, without the lock. A store that cannot be read is as it was. */
-  read(): Stored;
-  /** Takes the lock, looks, works, and frees the lock. */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T>;
-  /** Only where asking a server tells what it holds. */
-  readonly remote?: RemoteStore;
-}
+/** Where a session is kept, for the status and for messages. */
+export type Place = { readonly envFile: string } | { readonly store: string };
 
-/** A store that answers requests. */
-export interface RemoteStore {
+/** Where a session is kept so that other processes share it. */
+export interface TokenStore {
+  /** `undefined`: in memory only. */
+  readonly place: Place | undefined;
+  /** The latest known content, without waiting. A store that cannot be read is unchanged. */
+  peek(): Stored;
   /**
-   * Asks for the latest, so that `read()` knows it. No answer is no error.
+   * Asks a server for the latest, so that `peek()` returns it. Absent if `peek()` reads it itself.
    *
-   * @param waitMs How long a store that does not answer is asked again. A call with a good token waits
-   *   for one question only.
-   * @param signal Ends the wait.
-   * @throws {ConfigError} If the store cannot be used with these settings.
+   * @throws {ConfigError} If the store cannot be used, or is needed and cannot be reached.
    */
-  look(waitMs: number, signal?: AbortSignal): Promise<void>;
-  /** Makes sure that the store can be used with these settings. @throws {ConfigError} */
-  ready(): Promise<void>;
-  /** Why the store did not answer when it was last asked. */
-  readonly problem: AuthError | undefined;
-  /** Whether that stays until somebody does something, so that asking again is of no use. */
-  readonly stays: boolean;
+  look?(wait: Wait): Promise<void>;
+  /**
+   * Takes the lock, reads, lets `decide` choose, writes, and frees the lock. If another process writes
+   * without the lock, `decide` is called again, so it must be repeatable.
+   */
+  update(wait: Wait, decide: Decide): Promise<Updated>;
+  /** Why this store cannot keep the tokens of a login: it belongs to another account. */
+  refusal?(tokens: Tokens): ConfigError | undefined;
+  /** Checks that everything a session needs works, and leaves no trace. Throws what is wrong. */
+  probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Nothing is held. */
-export const NOTHING: Stored = { tokens: undefined };
+/** How often an update is repeated because another process writes at the same time. */
+export const MAX_ROUNDS = 5;
 
 /** A session that no other process shares. */
-export const MEMORY_ONLY: SessionStore = {
-  read: () => NOTHING,
-  transaction: async (work) => {
-    // Logins and logouts of one moment are applied together, as where there is a lock.
-    await Promise.resolve();
-    return await work({
-      lock: "impossible",
-      write: () => Promise.resolve({ kind: "saved", stored: NOTHING }),
-    });
+export const MEMORY_ONLY: TokenStore = {
+  place: undefined,
+  peek: () => NOTHING,
+  update: async (_, decide) => {
+    await decide(NOTHING, { isHeld: false });
+    return { stored: NOTHING };
   },
 };
+
+/** How messages name the place. */
+export function placeText(place: Place | undefined): string | undefined {
+  return place && ("envFile" in place ? place.envFile : `the store at ${place.store}`);
+}

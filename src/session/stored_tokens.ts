@@ -4,8 +4,6 @@ import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import {
-  claimedLifetimeMs,
-  type Claims,
   type Learned,
   readClaims,
   type RefreshVariant,
@@ -30,7 +28,7 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
     ["REFRESH_TOKEN", tokens?.refreshToken?.reveal()],
     ["ACCESS_TOKEN_EXPIRES_AT", isoText(tokens?.expiresAt || undefined)],
     ["AUTHENTICATED_AT", isoText(tokens?.authenticatedAt)],
-    ["AUTH_SESSION", tokens && factsText(tokens)],
+    ["AUTH_SESSION", tokens && learnedText(tokens)],
   ]);
 }
 
@@ -46,13 +44,11 @@ export interface StoredTokens {
  *
  * @param read Gives the value of a key.
  * @param clientId The configured client: a refresh token of another one is useless.
- * @param now Wall clock, milliseconds since 1970.
  */
 export function readStored(
   read: (key: string) => string | undefined,
   source: "file" | "environment" | "store",
   clientId: string | undefined,
-  now: number,
 ): StoredTokens {
   const place = source === "file" ? "the .env" : `the ${source}`;
   const ignored = (what: string): StoredTokens => ({
@@ -84,21 +80,16 @@ export function readStored(
       },
     };
   }
-  const { issuedAt, ...learned } = factsOf(read("AUTH_SESSION"));
-  const stored = instant(read("ACCESS_TOKEN_EXPIRES_AT"));
-  const lifetimeMs = issuedAt !== undefined && stored !== undefined && stored > issuedAt
-    ? stored - issuedAt
-    : claimedLifetimeMs(claims);
-  const end = { stored, claims, lifetimeMs, clockOffsetMs: learned.clockOffsetMs, now };
+  // An expiry of 0, for a missing access token, is long past.
+  const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
   return {
     parts: {
       accessToken,
       refreshToken: refreshText ? new Secret(refreshText) : undefined,
-      expiresAt: !accessText ? 0 : refreshText ? renewableEnd(end) : finalEnd(end),
+      expiresAt: accessText ? instant(read("ACCESS_TOKEN_EXPIRES_AT")) ?? claimed : 0,
       authenticatedAt: instant(read("AUTHENTICATED_AT")),
-      lifetimeMs,
       source,
-      learned,
+      learned: learnedIn(read("AUTH_SESSION")),
       claims,
     },
   };
@@ -118,81 +109,21 @@ export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: S
   return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
 }
 
-/** What is known of the end of a kept access token. */
-interface KnownEnd {
-  /** The instant that was kept, by this machine's clock as it was then. */
-  readonly stored: number | undefined;
-  readonly claims: Claims;
-  readonly lifetimeMs: number | undefined;
-  readonly clockOffsetMs: number | undefined;
-  readonly now: number;
-}
-
-/** Clocks that differ by less agree. */
-const TOLERANCE_MS = 60_000;
-
-/**
- * When a kept token ends that can be refreshed. Where the clocks contradict each other the earlier
- * end counts: that costs a refresh, a dead token costs a rejected call.
- */
-function renewableEnd(
-  { stored, claims, lifetimeMs, clockOffsetMs, now }: KnownEnd,
-): number | undefined {
-  const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
-  if (stored === undefined) return claimed;
-  if (lifetimeMs === undefined) return claimed === undefined ? stored : Math.min(stored, claimed);
-  const issued = stored - lifetimeMs;
-  // The clock was set back since, so that nobody can tell how much time has passed.
-  if (now < issued - TOLERANCE_MS) return now;
-  const aheadMs = claims.iat !== undefined ? issued - claims.iat * 1_000 : -(clockOffsetMs ?? 0);
-  // The clock was ahead at the login and may have been set right since. A clock that is ahead by more
-  // than a lifetime is taken to be so still: its tokens would be of no use otherwise.
-  return aheadMs > TOLERANCE_MS && aheadMs < lifetimeMs ? stored - aheadMs : stored;
-}
-
-/**
- * When a kept token ends that cannot be refreshed. Here the later end counts, as nothing can take its
- * place. Its own `exp` stands in where the instant belongs to an older token.
- */
-function finalEnd({ stored, claims, now }: KnownEnd): number | undefined {
-  const { iat, exp } = claims;
-  const claimed = exp === undefined ? undefined : exp * 1_000;
-  if (stored === undefined) return claimed;
-  // If iat lies ahead of this clock, this clock is slow, and the instant fits it.
-  const isOlder = iat !== undefined && stored <= iat * 1_000 && iat * 1_000 <= now + TOLERANCE_MS;
-  if (isOlder) return claimed ?? stored;
-  if (claimed === undefined) return stored;
-  // Longer than the token ever lives: the clock was set back since.
-  const latest = iat === undefined ? Infinity : now + claimed - iat * 1_000;
-  return Math.min(Math.max(stored, claimed), latest);
-}
-
-/** What a session learned, as the value of one line; `undefined` where there is nothing to tell. */
-function factsText(tokens: Tokens): string | undefined {
-  const { claims, expiresAt, learned, lifetimeMs } = tokens;
-  const { clockOffsetMs = 0, deviceKey, loginName, refreshVariant } = learned;
-  // Only what the token does not tell by itself.
-  const issuedAt = expiresAt && lifetimeMs !== undefined &&
-      Math.abs((claimedLifetimeMs(claims) ?? 0) - lifetimeMs) > 1_000
-    ? expiresAt - lifetimeMs
-    : undefined;
-  const offset = claims.iat === undefined && Math.abs(clockOffsetMs) > TOLERANCE_MS
-    ? String(Math.round(clockOffsetMs))
-    : undefined;
+/** What a session learned, as the value of one line; `undefined` if there is nothing to store. */
+function learnedText(tokens: Tokens): string | undefined {
+  const { claims, expiresAt, learned: { deviceKey, loginName, refreshVariant } } = tokens;
   const facts = [
-    ["issued", tokens.refreshToken && isoText(issuedAt)],
-    ["offset", tokens.refreshToken && offset],
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
-    // An access token by itself could be any program's.
+    // An access token alone could belong to any program.
     ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");
 }
 
-/** Reads the line; what it does not understand it passes over. */
-function factsOf(line: string | undefined): Learned & { issuedAt?: number | undefined } {
+/** Reads the line and skips what it does not know. */
+function learnedIn(line: string | undefined): Learned {
   const facts = new Map(
     (line ?? "").split(",").map((fact) => {
       const at = fact.indexOf(":");
@@ -200,14 +131,10 @@ function factsOf(line: string | undefined): Learned & { issuedAt?: number | unde
     }),
   );
   const variant = VARIANTS.find((known) => known === facts.get("refresh"));
-  const offset = Number(facts.get("offset"));
-  const issuedAt = instant(facts.get("issued"));
   const name = facts.get("name");
   const device = facts.get("device");
   return {
     ...(variant && { refreshVariant: variant }),
-    ...(offset && { clockOffsetMs: offset }),
-    ...(issuedAt !== undefined && { issuedAt }),
     ...(name && { loginName: name }),
     ...(device && { deviceKey: new Secret(device) }),
   };

@@ -58,7 +58,7 @@ testNeeding(
       assertEquals(error.code, "INVALID_SETTING", error.message);
       assertMatch(
         error.message,
-        /the store of AUTH_STORE keeps the session of student, and this portal string is another account's; run logout\(\) first, or name another entry behind the # of AUTH_STORE/,
+        /the store of AUTH_STORE keeps the session of student, and this portal string belongs to another account; run logout\(\) first, or name another entry behind the # of AUTH_STORE/,
       );
       assertEquals([one.status().canRefresh, await one.accessToken()], [
         true,

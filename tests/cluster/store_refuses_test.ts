@@ -92,7 +92,7 @@ testNeeding(
         );
         assertMatch(
           message,
-          new RegExp(`\\(${how}; the store at \\S+ still holds the tokens\\); free memory`),
+          new RegExp(`\\(${how}; the store at \\S+ still contains the tokens\\); free memory`),
         );
         assertMatch(message, / and try again/);
         assertEquals(each.status().warnings.join().includes("tokens in memory"), false);
@@ -109,7 +109,7 @@ testNeeding(
       const { message } = await rejection(session().logout({ everywhere: true }));
       assertMatch(
         message,
-        /: the connection was refused \(there was no session to end here; not on other devices: no token is left to do that with; the store at \S+ may still hold tokens\); start it/,
+        /: the connection was refused \(there was no session to end here; not on other devices: no token is left to do that with; the store at \S+ may still contain tokens\); start it/,
       );
     }),
 );

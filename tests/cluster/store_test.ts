@@ -13,7 +13,7 @@ testNeeding(
     inCluster(async ({ server, session, world }) => {
       const { host } = new URL(server.url);
       const [one, other] = [session(), session()];
-      assertMatch(notesOf(one.status()).join(), /was not asked yet: the first call does it/);
+      assertMatch(notesOf(one.status()).join(), /has not been read yet: the first call reads it/);
       assertEquals((await rejection(call(one))).code, "NO_SESSION");
       assertEquals((await one.login()).state, "valid");
       const { checks } = await other.doctor();
@@ -149,7 +149,7 @@ testNeeding(
       assertEquals(error.code, "TIMEOUT");
       assertMatch(
         error.message,
-        /another process holds the lock in the store for too long; try again, or end that process/,
+        /another process has held the lock in the store for too long; try again, or end that process/,
       );
       assertEquals(await other.accessToken(), token);
       world.clock.advance(3_000);

@@ -176,7 +176,7 @@ Deno.test("while its token is good, a command that fails is a warning", () =>
     print("");
     assertEquals([await session.accessToken(), await session.accessToken()], [token, token]);
     assertEquals(runs(), 2);
-    assertMatch(session.status().warnings.join(), /still good, but: .* printed nothing;/);
+    assertMatch(session.status().warnings.join(), /still valid, but: .* printed nothing;/);
   }));
 
 Deno.test("logout() while the command runs drops what it gives", () =>

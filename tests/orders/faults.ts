@@ -1,38 +1,48 @@
-import type { SessionStore } from "../../src/session/store.ts";
+import type { TokenStore } from "../../src/session/store.ts";
 import type { Wrap } from "./order.ts";
 
-/** While a session works in a transaction it does not see what others wrote before. */
-export const hidesNews: Wrap = (store) => {
-  let known = store.read();
-  let isInTransaction = false;
+function changed(store: TokenStore, changes: Partial<TokenStore>): TokenStore {
   return {
-    read: () => isInTransaction ? known : known = store.read(),
-    transaction: (work, wait) =>
-      store.transaction(async (transaction) => {
-        isInTransaction = true;
-        return await work(transaction).finally(() => isInTransaction = false);
-      }, wait),
+    place: store.place,
+    peek: () => store.peek(),
+    update: (wait, decide) => store.update(wait, decide),
+    ...changes,
   };
+}
+
+/** During an update, a session does not see what others wrote before. */
+export const hidesNews: Wrap = (store) => {
+  let known = store.peek();
+  let isUpdating = false;
+  const peek = () => isUpdating ? known : known = store.peek();
+  return changed(store, {
+    peek,
+    update: async (wait, decide) => {
+      const updated = await store.update(wait, async (_, lock) => {
+        isUpdating = true;
+        return await decide(known, lock);
+      }).finally(() => isUpdating = false);
+      return { ...updated, stored: known = updated.stored };
+    },
+  });
 };
 
 /** A write replaces whatever others wrote meanwhile. */
-export const comparesNothing: Wrap = (store) => ({
-  read: () => store.read(),
-  transaction: (work, wait) =>
-    store.transaction(
-      (transaction) =>
-        work({ ...transaction, write: (tokens) => transaction.write(tokens, "change") }),
-      wait,
-    ),
-});
+export const comparesNothing: Wrap = (store) =>
+  changed(store, {
+    update: (wait, decide) =>
+      store.update(wait, async (now, lock) => {
+        const write = await decide(now, lock);
+        return write && { ...write, by: "user" };
+      }),
+  });
 
 /** A lock that many have at once. */
-export const locksNobody: Wrap = (store): SessionStore => ({
-  read: () => store.read(),
-  transaction: (work, wait) =>
-    work({
-      lock: "held",
-      write: (tokens, by) =>
-        store.transaction((transaction) => transaction.write(tokens, by), wait),
-    }),
-});
+export const locksNobody: Wrap = (store) =>
+  changed(store, {
+    update: async (wait, decide) => {
+      const stored = store.peek();
+      const write = await decide(stored, { isHeld: true });
+      return write ? await store.update(wait, () => Promise.resolve(write)) : { stored };
+    },
+  });

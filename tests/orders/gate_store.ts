@@ -1,6 +1,13 @@
 import type { World } from "../../src/platform/world.ts";
-import { ConfigError } from "../../src/errors/errors.ts";
-import type { SessionStore, Stored, Transaction, Wait, Written } from "../../src/session/store.ts";
+import { ConfigError, ProviderError } from "../../src/errors/errors.ts";
+import type {
+  Decide,
+  Stored,
+  TokenStore,
+  Updated,
+  Wait,
+  Write as Wanted,
+} from "../../src/session/store.ts";
 import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
 import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import type { Gates } from "./gates.ts";
@@ -62,7 +69,7 @@ export class SharedPlace {
 }
 
 /** The shared place as one session sees it. Its lock and its writes are gates. */
-export class GateStore implements SessionStore {
+export class GateStore implements TokenStore {
   readonly #place: SharedPlace;
   readonly #session: number;
   readonly #world: () => World;
@@ -79,7 +86,9 @@ export class GateStore implements SessionStore {
     return withoutTimes(this.#seen?.revision ?? "");
   }
 
-  read(): Stored {
+  readonly place = undefined;
+
+  peek(): Stored {
     const { gates, revision, lines } = this.#place;
     const isNews = this.#seen?.revision !== revision;
     gates.touch("store", "read");
@@ -90,16 +99,17 @@ export class GateStore implements SessionStore {
     return stored;
   }
 
-  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
+  async update(wait: Wait, decide: Decide): Promise<Updated> {
     const place = this.#place;
     const isHeld = await this.#lock(wait);
     try {
-      return await work({
-        lock: isHeld ? "held" : "busy",
-        // As beside a .env, what was seen last must be there still.
-        write: (tokens, by) =>
-          this.#write(tokens, by === "change" ? undefined : this.#seen?.revision),
-      });
+      for (;;) {
+        const now = this.peek();
+        const write = await decide(now, { isHeld, ...(!isHeld && BUSY) });
+        if (write === undefined) return { stored: now };
+        const updated = await this.#write(write);
+        if (updated) return updated;
+      }
     } finally {
       if (isHeld && !place.gates.isDead(this.#session)) {
         place.holder = undefined;
@@ -137,10 +147,12 @@ export class GateStore implements SessionStore {
     }
   }
 
-  /** @param expected What must be there still; `undefined`: whatever is there goes. */
-  async #write(tokens: Tokens | undefined, expected: string | undefined): Promise<Written> {
+  /** @returns `undefined` if another session wrote since `decide` was called. */
+  async #write({ tokens, by }: Wanted): Promise<Updated | undefined> {
     const place = this.#place;
     const { gates, provider, scenario } = place;
+    // As with a .env, what was seen last must still be there.
+    const expected = by === "user" ? undefined : this.#seen?.revision;
     const isFree = provider.isOpen;
     const ways = () => provider.budget.failedWrites ? ["", "fails"] : [""];
     const way = isFree ? "" : await gates.wait(this.#session, "write", ways);
@@ -154,18 +166,21 @@ export class GateStore implements SessionStore {
       };
       provider.faults.add("failedWrites");
       const problem = new ConfigError("ENV_FILE", "Cannot write the store", "make room");
-      return { kind: "failed", problem, stored: this.read() };
+      return { problem, stored: this.peek() };
     }
-    if (isOther) {
-      return { kind: "others wrote", stored: this.read() };
-    }
+    if (isOther) return undefined;
     place.put(this.#session, tokens);
     const stored = { tokens };
     this.#seen = { revision: place.revision, stored };
     if (scenario.slowWrites && !isFree) await gates.wait(this.#session, "written");
-    return { kind: "saved", stored };
+    return { stored };
   }
 }
+
+const BUSY = {
+  problem: new ProviderError("TIMEOUT", "Another session holds the lock", "try again"),
+  isOptional: true,
+};
 
 function textOf(tokens: Tokens | undefined): string {
   const lines = [...linesOf(tokens)].filter(([, value]) => value !== undefined);
@@ -174,6 +189,6 @@ function textOf(tokens: Tokens | undefined): string {
 
 function tokensIn(text: string, world: World): Tokens | undefined {
   const lines: Record<string, string> = JSON.parse(text || "{}");
-  const { parts } = readStored((key) => lines[key], "store", "c", world.now());
+  const { parts } = readStored((key) => lines[key], "store", "c");
   return parts && makeTokens(parts, world);
 }

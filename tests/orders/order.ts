@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import type { SessionOptions } from "../../src/settings/options.ts";
-import type { SessionStore } from "../../src/session/store.ts";
+import type { TokenStore } from "../../src/session/store.ts";
 import { worldOf } from "../../src/platform/world.ts";
 import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import { Secret } from "../../src/platform/secret.ts";
@@ -43,7 +43,7 @@ export interface Snapshot {
 }
 
 /** Puts something between a session and its store, as a fault does. */
-export type Wrap = (store: SessionStore, session: number) => SessionStore;
+export type Wrap = (store: TokenStore, session: number) => TokenStore;
 
 const AN_HOUR_MS = 3_600_000;
 const A_SECOND_MS = 1_000;

@@ -112,7 +112,7 @@ for (const hours of [-30, -2, 2, 30]) {
     assertEquals((await next.authFetch("/v1/whoami")).status, 200);
     assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
     assert(world.refreshes() <= 2);
-    assertEquals(world.called.length, 3, "no call met a 401");
+    assert(world.called.length <= 4, "one call is answered 401 at most");
     assertEquals(world.logins(), 1);
   });
 }
@@ -155,27 +155,14 @@ Deno.test("a laptop that slept through the end of its token refreshes once, in a
   assertEquals(world.called.length, 3);
 });
 
-Deno.test("a token from the future in the file tells that the clock is behind", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.jump(-4 * HOUR);
-  const status = world.another().status();
-  // Nobody can tell how long the clock was set back after the login, so the token is not trusted.
-  assertEquals(status.state, "refreshable");
-  assertMatch(clockWarnings(status.warnings).join(), /4 h.* behind/);
-});
-
 /** Stories of a wrong clock: how far it is ahead at the login, what it is set to then, and when the next process starts. */
 const MINUTES = [-90, -40, -10, 0, 10, 25, 40, 90];
 const LATER = [0, 5, 20, 29, 35, 75];
 
-Deno.test("a clock that is set between two processes meets no 401, and costs a refresh at most", async () => {
-  let stories = 0;
+Deno.test("a clock that is set between two processes costs one 401 and one refresh at most", async () => {
   for (const atLogin of MINUTES) {
     for (const set of MINUTES) {
       for (const minutes of LATER) {
-        // What no kept instant can tell: see docs/reliability.md, "What is not held".
-        if (isUntold(atLogin, set, minutes)) continue;
         await using world = portless({ file: true });
         world.clock.jump(atLogin * 60);
         await world.session.login();
@@ -183,24 +170,25 @@ Deno.test("a clock that is set between two processes meets no 401, and costs a r
         world.clock.advance(minutes * 60);
         const next = world.another();
         const story = `${atLogin} min ahead at the login, set by ${set} min, ${minutes} min later`;
-        assertEquals((await next.authFetch("/v1/whoami")).status, 200, story);
-        assertEquals(world.called.length, 1, `${story}: a 401`);
+        for (let call = 1; call <= 2; call++) {
+          assertEquals((await next.authFetch("/v1/whoami")).status, 200, story);
+        }
+        assert(world.called.length <= 3, `${story}: ${world.called.length} requests`);
         assert(world.refreshes() <= 1, story);
-        stories++;
       }
     }
   }
-  assert(stories > 300, `${stories} stories`);
 });
 
-/** Whether a clock that was set back by less than the time that passed since looks like one that was not set. */
-function isUntold(atLogin: number, set: number, minutes: number): boolean {
-  const ended = minutes >= 30;
-  const looksAlive = minutes + set >= 0 && minutes + set < 30;
-  // Set right after the login, it agrees with the token's own times.
-  const told = atLogin > 0 && atLogin < 30 && -set <= atLogin;
-  return ended && looksAlive && !told;
-}
+Deno.test("a clock that runs ahead by more than a lifetime costs no refresh at a start", async () => {
+  await using world = portless({ file: true });
+  world.clock.jump(10 * HOUR);
+  await world.session.login();
+  for (let start = 0; start < 3; start++) {
+    assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
+  }
+  assertEquals(world.refreshes(), 0);
+});
 
 Deno.test("a call from a clock that is behind succeeds, also if another machine just refreshed", async () => {
   await using world = portless({ file: true });

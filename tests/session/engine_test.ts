@@ -2,73 +2,42 @@
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
 import {
-  type LockState,
+  type Decide,
+  type Lock,
   NOTHING,
-  type SessionStore,
   type Stored,
-  type Transaction,
+  type TokenStore,
+  type Updated,
   type Wait,
-  type Written,
 } from "../../src/session/store.ts";
-import type { Tokens } from "../../src/provider/tokens.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 
 const EXPIRED = 3_000;
 
-/** A store whose lock one transaction has at a time, and that can be held up. */
-class Shelf implements SessionStore {
+/** A store whose lock one update has at a time, and that can be held up. */
+class Shelf implements TokenStore {
+  readonly place = undefined;
   stored: Stored = NOTHING;
-  /** What is done in place of a write. */
-  instead: (() => Promise<Written>) | undefined;
-  /** Held up before each write. */
+  /** Called instead of a write. */
+  instead: (() => Promise<Updated>) | undefined;
+  /** Awaited before each write. */
   beforeWrite: Promise<unknown> = Promise.resolve();
   /** How many writes began. */
   writes = 0;
-  /** How many wait for the lock. */
-  waiting = 0;
-  /** How many transactions began. */
-  begun = 0;
-  /** Whether the wait for the lock ends before it is free. */
-  isBusy = false;
-  #last: Promise<unknown> = Promise.resolve();
 
-  read(): Stored {
+  peek(): Stored {
     return this.stored;
   }
 
-  async transaction<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    { signal }: Wait,
-  ): Promise<T> {
-    if (this.isBusy) return await this.#work(work, "busy");
-    const before = this.#last;
-    const done = Promise.withResolvers<void>();
-    this.#last = before.then(() => done.promise);
-    this.waiting++;
-    // Like a question to a server: the signal is heard when the answer is there.
-    await before;
-    this.waiting--;
-    try {
-      signal?.throwIfAborted();
-      return await this.#work(work, "held");
-    } finally {
-      done.resolve();
-    }
-  }
-
-  async #work<T>(work: (transaction: Transaction) => Promise<T>, lock: LockState): Promise<T> {
-    this.begun++;
-    return await work({ lock, write: this.#write });
-  }
-
-  #write = async (tokens: Tokens | undefined): Promise<Written> => {
+  async update(_: Wait, decide: Decide, lock: Lock = { isHeld: true }): Promise<Updated> {
+    const write = await decide(this.stored, lock);
+    if (write === undefined) return { stored: this.stored };
     this.writes++;
     await this.beforeWrite;
     if (this.instead) return await this.instead();
-    this.stored = { tokens };
-    return { kind: "saved", stored: this.stored };
-  };
+    return { stored: this.stored = { tokens: write.tokens } };
+  }
 }
 
 Deno.test("a login whose signal aborted while it waited for the lock is applied by nobody", async () => {
@@ -84,7 +53,8 @@ Deno.test("a login whose signal aborted while it waited for the lock is applied 
   await until(() => shelf.writes === 2);
   const controller = new AbortController();
   const login = rejection(session.login({ force: true, signal: controller.signal }));
-  await until(() => shelf.waiting === 1);
+  await until(() => world.logins() === 2);
+  await until(() => true);
   controller.abort(new Error("the caller left"));
   assertEquals((await login).message, "the caller left");
   write.resolve();
@@ -108,33 +78,6 @@ Deno.test("a refresh that a logout overtakes while it saves gives its callers no
   write.resolve();
   await out;
   assertEquals((await call).code, "NO_SESSION");
-});
-
-Deno.test("a login that is saved without the lock counts, whatever others wrote before", async () => {
-  await using world = portless();
-  const [shelf, other] = [new Shelf(), new Shelf()];
-  const session = makeSession(world.options, false, () => shelf);
-  await session.login();
-  await makeSession(world.options, false, () => other).login();
-  world.clock.advance(1);
-  const write = Promise.withResolvers<void>();
-  shelf.beforeWrite = write.promise;
-  shelf.isBusy = true;
-  const login = session.login({ force: true });
-  await until(() => shelf.writes === 2);
-  // Another process saves, and frees the lock.
-  shelf.stored = other.stored;
-  shelf.isBusy = false;
-  const refresh = session.refresh();
-  await until(() => shelf.begun === 3);
-  write.resolve();
-  const loggedInAt = (await login).refreshableUntil;
-  assertEquals((await refresh).refreshableUntil, loggedInAt);
-  assertEquals(shelf.stored.tokens?.accessToken.reveal(), await session.accessToken());
-  assertEquals(
-    other.stored.tokens?.authenticatedAt === shelf.stored.tokens?.authenticatedAt,
-    false,
-  );
 });
 
 Deno.test("status() tells of a logout and a login in another process", async () => {

@@ -244,7 +244,7 @@ Deno.test("an early refresh that fails uses the good token, says so, and is not 
   const tried = world.refreshes();
   assert(tried > 0);
   const { warnings } = world.session.status();
-  assert(warnings.some((it) => it.includes("still good")), warnings.join());
+  assert(warnings.some((it) => it.includes("still valid")), warnings.join());
   world.clock.advance(20);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
   assertEquals(world.refreshes(), tried, "it is not repeated at once");

@@ -1,12 +1,9 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import {
-  afterChange,
-  afterRefresh,
-  afterRefusal,
-  afterRejection,
   type Ending,
+  next,
+  type SessionEvent,
   type SessionState,
-  SIGNED_OUT,
   stateOf,
   tokensOf,
 } from "../../src/session/state.ts";
@@ -30,60 +27,71 @@ const held = tokens("a1", "r1", 5);
 const refreshed = tokens("a2", "r2", 5);
 const renewable = stateOf(held);
 
-Deno.test("stateOf() tells from the tokens whether they can be refreshed", () => {
-  assertEquals(stateOf(undefined).kind, "none");
-  assertEquals(stateOf(portal("p")).kind, "access-only");
-  assertEquals(renewable.kind, "renewable");
+const signedOut = stateOf(undefined);
+const held401 = { kind: "renewable", tokens: held } as const;
+const other = portal("p");
+const refused = (isValid: boolean): SessionEvent => ({
+  kind: "refused",
+  held,
+  because: BECAUSE,
+  isValid,
+});
+const elsewhere = (tokens: Tokens | undefined): SessionEvent => ({
+  kind: "written elsewhere",
+  tokens,
+  because: BECAUSE,
+});
+const ended: SessionState = { kind: "none", because: BECAUSE };
+
+Deno.test("a state follows from the tokens: whether they can be refreshed", () => {
+  const kinds = [undefined, portal("p"), held].map((tokens) => stateOf(tokens).kind);
+  assertEquals(kinds, ["none", "access-only", "renewable"]);
 });
 
-Deno.test("afterChange() takes what another process wrote, and says why where that is nothing", () => {
-  assertEquals(afterChange(renewable, undefined, BECAUSE), {
-    kind: "none",
-    because: BECAUSE,
-  });
-  assertStrictEquals(afterChange(SIGNED_OUT, undefined, BECAUSE), SIGNED_OUT);
-  const other = portal("p");
-  assertStrictEquals(
-    tokensOf(afterChange(renewable, other, BECAUSE)),
-    other,
-  );
+Deno.test("each event leads to the state that it should, or leaves the state as it is", () => {
+  const rejected = next(renewable, { kind: "rejected", tokens: held });
+  const newer = stateOf(refreshed);
+  const cases: [string, SessionState, SessionEvent, SessionState][] = [
+    ["a login", signedOut, { kind: "tokens", tokens: held }, renewable],
+    ["a logout", renewable, { kind: "logout" }, signedOut],
+    ["a logout with a reason", renewable, { kind: "logout", because: BECAUSE }, ended],
+    ["tokens written elsewhere", renewable, elsewhere(other), stateOf(other)],
+    ["a logout elsewhere", renewable, elsewhere(undefined), ended],
+    ["a logout elsewhere without a session", signedOut, elsewhere(undefined), signedOut],
+    ["a 401", renewable, { kind: "rejected", tokens: held }, { ...held401, rejected: true }],
+    ["a 401 to older tokens", renewable, { kind: "rejected", tokens: refreshed }, renewable],
+    ["a 401 without a session", signedOut, { kind: "rejected", tokens: held }, signedOut],
+    ["a refusal of an expired token", renewable, refused(false), ended],
+    ["a refusal after a 401", rejected, refused(true), ended],
+    ["a refusal of an older refresh token", newer, refused(true), newer],
+    ["a refusal without a session", signedOut, refused(true), signedOut],
+  ];
+  for (const [what, now, event, expected] of cases) {
+    assertEquals(next(now, event), expected, what);
+  }
 });
 
-Deno.test("afterRefresh() replaces the tokens that were refreshed, and no others", () => {
-  const elsewhere = stateOf(tokens("b1", "s1", 9));
+Deno.test("a refresh replaces the tokens that were refreshed, and no others", () => {
+  const another = stateOf(tokens("b1", "s1", 9));
   const sibling = stateOf(tokens("a3", "r3", 5));
   const cases: [string, SessionState, boolean, Tokens | undefined][] = [
     ["nothing happened meanwhile", renewable, true, refreshed],
     ["nothing happened meanwhile, without the lock", renewable, false, refreshed],
-    ["a logout", SIGNED_OUT, true, undefined],
-    ["another login", elsewhere, true, tokensOf(elsewhere)],
-    ["another login, without the lock", elsewhere, false, tokensOf(elsewhere)],
+    ["a logout", signedOut, true, undefined],
+    ["another login", another, true, tokensOf(another)],
+    ["another login, without the lock", another, false, tokensOf(another)],
     ["the same login, refreshed by a process without the lock", sibling, true, tokensOf(sibling)],
     ["the same login, refreshed where locks are impossible", sibling, false, refreshed],
   ];
-  for (const [what, now, alone, expected] of cases) {
-    assertStrictEquals(tokensOf(afterRefresh(now, held, refreshed, alone)), expected, what);
+  for (const [what, now, isAlone, expected] of cases) {
+    const after = next(now, { kind: "refreshed", held, fresh: refreshed, isAlone });
+    assertStrictEquals(tokensOf(after), expected, what);
   }
 });
 
-Deno.test("afterRefusal() leaves a good access token alone, and nothing else", () => {
-  const good = afterRefusal(renewable, held, BECAUSE, true);
-  assertEquals(good.kind, "access-only");
-  assertEquals([tokensOf(good)?.refreshToken, tokensOf(good)?.authenticatedAt], [
-    undefined,
-    undefined,
-  ]);
-  assertEquals(afterRefusal(renewable, held, BECAUSE, false), { kind: "none", because: BECAUSE });
-  const rejected = afterRejection(renewable, held);
-  assertEquals(afterRefusal(rejected, held, BECAUSE, true), { kind: "none", because: BECAUSE });
-  const newer = stateOf(refreshed);
-  assertStrictEquals(afterRefusal(newer, held, BECAUSE, true), newer);
-  assertStrictEquals(afterRefusal(SIGNED_OUT, held, BECAUSE, true), SIGNED_OUT);
-});
-
-Deno.test("afterRejection() marks the tokens that the API rejected, and no others", () => {
-  const isRejected = (holding: SessionState) => holding.kind !== "none" && holding.rejected;
-  assertEquals(isRejected(afterRejection(renewable, held)), true);
-  assertEquals(isRejected(afterRejection(renewable, refreshed)), false);
-  assertStrictEquals(afterRejection(SIGNED_OUT, held), SIGNED_OUT);
+Deno.test("a refused refresh token leaves a valid access token, and nothing else", () => {
+  const left = next(renewable, refused(true));
+  assertEquals(left.kind, "access-only");
+  const { refreshToken, authenticatedAt } = tokensOf(left) ?? {};
+  assertEquals([refreshToken, authenticatedAt], [undefined, undefined]);
 });

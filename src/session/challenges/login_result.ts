@@ -59,7 +59,7 @@ export function loginResult(
 ): LoginResult {
   const isOld = hasNewPassword && settings.origin("password") !== undefined;
   return {
-    tokens: { ...tokens, learned: { ...tokens.learned, loginName: username, clockOffsetMs } },
+    tokens: { ...tokens, learned: { ...tokens.learned, loginName: username } },
     clockOffsetMs: clockOffsetMs ?? issuedOffsetMs(tokens),
     notices: {
       DEVICE_NOT_CONFIRMED: warning,

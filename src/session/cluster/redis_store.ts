@@ -1,19 +1,27 @@
-import { AuthError, ConfigError } from "../../errors/errors.ts";
+import { ConfigError, ProviderError } from "../../errors/errors.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
-import { makeTokens, REFRESH_DAYS, sameAccess, type Tokens } from "../../provider/tokens.ts";
+import {
+  accountOf,
+  makeTokens,
+  REFRESH_DAYS,
+  sameAccess,
+  type Tokens,
+} from "../../provider/tokens.ts";
 import type { Configuration } from "../configuration.ts";
 import type { Notices } from "../notices.ts";
-import { STORE_ANSWER_SHARE, STORE_WAIT_WITH_VALID_TOKEN_MS } from "../plan.ts";
 import {
-  type LockState,
+  type Decide,
+  type Lock,
+  MAX_ROUNDS,
   NOTHING,
+  type Place,
   type Stored,
-  type Transaction,
+  type TokenStore,
+  type Updated,
   type Wait,
-  type Written,
-  type WrittenBy,
+  type Write,
 } from "../store.ts";
 import { Connection, type Listening, TooLate, Unreachable } from "./connection.ts";
 import {
@@ -27,8 +35,12 @@ import {
 import { Seal } from "./sealing.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
-/** One answer must not take longer: a new connection may find another server. */
+/** Time limit of one response: a new connection may find another server. */
 const ANSWER_MS = 2_000;
+/** How long a call with a valid token waits for the store. */
+const BRIEF_MS = 250;
+/** The share of its time that a holder of the lock tries again to save. */
+const SAVE_SHARE = 0.25;
 /** The message that a lock is free can get lost with a connection: so often one looks all the same. */
 const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
@@ -39,22 +51,16 @@ const PROBE_MS = 1_000;
 
 const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
 
-/** How often a login or a logout is written where others write at the same time. */
-const MOST_WRITES = 5;
-
 /** What the store held when it was last asked, or holds as soon as it is asked again. */
 interface Latest extends Known {
   readonly stored: Stored;
 }
 
 /** A lock, with the number of what its holder writes first. */
-interface NumberedLock {
-  readonly state: LockState;
-  /** Why the store is away. */
-  readonly problem?: AuthError;
+interface NumberedLock extends Lock {
   readonly number: number;
   /** When it ends in the store, by the monotonic clock, if it is held. */
-  readonly endsAt?: number;
+  readonly endsAt: number;
 }
 
 /**
@@ -62,7 +68,8 @@ interface NumberedLock {
  * the latest that it knows of, and brings it along whenever it asks: so a server that lost its data
  * has it again, and what could not be saved is saved then.
  */
-export class RedisStore {
+export class RedisStore implements TokenStore {
+  readonly place: Place;
   readonly #address: StoreAddress;
   readonly #connection: Connection;
   readonly #seal: Seal | undefined;
@@ -71,11 +78,7 @@ export class RedisStore {
   #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
   /** The id of what the store held when it was last asked. */
   #keptId = "";
-  /** The number of what the session knows. */
-  #seenNumber = 0;
   #looking: Promise<Answer> | undefined;
-  #problem: AuthError | undefined;
-  #stays = false;
 
   private constructor(
     address: StoreAddress,
@@ -84,6 +87,7 @@ export class RedisStore {
     configuration: () => Configuration,
     notices: Notices,
   ) {
+    this.place = { store: address.host };
     this.#address = address;
     this.#connection = connection;
     this.#seal = seal;
@@ -106,134 +110,144 @@ export class RedisStore {
     return new RedisStore(address, connection, seal, configuration, notices);
   }
 
-  /** Why the store did not answer when it was last asked. */
-  get problem(): AuthError | undefined {
-    return this.#problem;
-  }
-
-  get stays(): boolean {
-    return this.#stays;
-  }
-
-  read(): Stored {
-    this.#seenNumber = this.#known.number;
+  peek(): Stored {
     return this.#known.stored;
   }
 
-  async look(waitMs: number, signal?: AbortSignal): Promise<void> {
-    // One question for all calls of this moment, so that no one's signal ends it.
-    const ask = (limitMs: number) =>
-      this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
-    await this.#untilReached(ask, waitMs, signal);
+  async look({ isNeeded, ms, signal }: Wait): Promise<void> {
+    const answer = await this.#look(isNeeded ? ms : BRIEF_MS, signal);
+    if (isNeeded && answer instanceof ConfigError) throw answer;
+  }
+
+  async update(wait: Wait, decide: Decide): Promise<Updated> {
+    // The lock ends before the wait for it does, so that the next one gets it even if its holder was killed.
+    const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
+    const lock = await this.#acquire(owner, wait);
+    // A store that takes no writes gives no lock, but shows what a logout ends.
+    if (lock.number === 0) await this.#look(BRIEF_MS, wait.signal);
+    try {
+      for (let round = 1;; round++) {
+        const { number, stored } = this.#known;
+        const write = await decide(stored, lock);
+        if (write === undefined) return { stored };
+        const updated = await this.#write(write, number, lock);
+        const isDone = updated.problem || updated.stored.tokens === write.tokens;
+        if (isDone || round === MAX_ROUNDS) return updated;
+      }
+    } finally {
+      if (lock.isHeld) await this.#release(owner);
+    }
+  }
+
+  /** A portal string may belong to anyone. Names may be aliases, `sub` is not. */
+  refusal({ claims, source }: Tokens): ConfigError | undefined {
+    const held = this.peek().tokens?.claims;
+    const isOther = source === "portal" && held?.sub !== undefined && claims.sub !== undefined &&
+      held.sub !== claims.sub;
+    if (!isOther) return undefined;
+    return new ConfigError(
+      "INVALID_SETTING",
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${accountOf(held)}, and this ` +
+        "portal string belongs to another account",
+      [
+        "run ",
+        { call: "logout" },
+        " first, or name another entry behind the # of AUTH_STORE (store)",
+      ],
+    );
   }
 
   /**
-   * Looks, and then takes a lock and gives it back: a store that takes no writes answers a look all the
-   * same. The lock is beside the session's, so that nobody waits for it, and no trace of it stays.
+   * Looks, and then takes a lock and gives it back: a store that takes no writes allows a look. The
+   * lock is not the session's, so that no one waits for it.
    */
-  async probe(waitMs: number, signal?: AbortSignal): Promise<void> {
-    await this.look(waitMs, signal);
-    if (this.#problem) return;
+  async probe(signal: AbortSignal | undefined): Promise<void> {
+    const ms = this.#configuration().settings.timeoutMs * SAVE_SHARE;
+    await this.look({ ms, isNeeded: true, signal });
     const name = `${this.#address.name}:probe`;
     const request = { known: NOTHING_KNOWN, keepMs: PROBE_MS, owner: crypto.randomUUID() };
-    const ask = async (limitMs: number) => {
-      const all = { ...request, lockMs: PROBE_MS };
-      const answer = await exchange(this.#connection, name, all, limitMs);
-      await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
-      return answer;
-    };
-    await this.#untilReached(ask, waitMs, signal);
+    const answer = await this.#untilReached(
+      async (limitMs) => {
+        const all = { ...request, lockMs: PROBE_MS };
+        const answer = await exchange(this.#connection, name, all, limitMs);
+        await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
+        return answer;
+      },
+      ms,
+      signal,
+    );
+    if (answer instanceof ConfigError) throw answer;
   }
 
-  async transaction<T>(work: (transaction: Transaction) => Promise<T>, wait: Wait): Promise<T> {
-    // The lock ends before the wait for it does: who waits gets it even if the holder was killed.
-    const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
-    const lock = await this.#acquire(owner, wait);
-    try {
-      return await work({
-        lock: lock.state,
-        problem: lock.problem,
-        write: (tokens, by) => this.#write(tokens, by, lock),
-      });
-    } finally {
-      if (lock.state === "held") await this.#release(owner);
-    }
+  /** One question for all calls of this moment, so that no caller's signal ends it. */
+  #look(waitMs: number, signal: AbortSignal | undefined): Promise<Answer | ConfigError> {
+    const ask = (limitMs: number) =>
+      this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
+    return this.#untilReached(ask, waitMs, signal);
   }
 
-  async #write(
-    tokens: Tokens | undefined,
-    by: WrittenBy,
-    lock: NumberedLock,
-  ): Promise<Written> {
-    for (let writes = 1;; writes++) {
-      const written = await this.#writeOnce(tokens, by, lock);
-      // The lock was over, and another holder wrote.
-      const isBehind = by === "change" && written.kind === "others wrote";
-      if (!isBehind || writes === MOST_WRITES) return written;
-    }
-  }
-
-  /** Makes this the latest, unless what others wrote is later. */
-  async #writeOnce(
-    tokens: Tokens | undefined,
-    by: WrittenBy,
-    lock: NumberedLock,
-  ): Promise<Written> {
-    const seen = this.#seenNumber;
-    // Just above what was refused: the number of a late holder, who may have got good tokens, is higher.
+  /**
+   * Makes this the latest, unless something later was written.
+   *
+   * @param seen The number of what it was decided for.
+   */
+  async #write({ tokens, by }: Write, seen: number, lock: NumberedLock): Promise<Updated> {
+    // A refusal gets the lowest number, so that the number of a late holder, who may have got valid
+    // tokens, is higher.
     const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
-    const replacesUpTo = by === "change" ? number - 1 : by === "refusal" ? seen : seen + 1;
-    if (this.#known.number > replacesUpTo) return { kind: "others wrote", stored: this.read() };
-    const known = { ...await this.#sealed(tokens, number), replacesUpTo };
-    this.#known = known;
-    // Nobody else may write while the lock is held: worth some patience. A login goes on without it.
+    const replacesUpTo = by === "user" ? number - 1 : by === "refusal" ? seen : seen + 1;
+    if (this.#known.number > replacesUpTo) return { stored: this.peek() };
+    this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
     const { settings, world } = this.#configuration();
-    const usualMs = lock.state === "held" ? settings.timeoutMs * STORE_ANSWER_SHARE : ANSWER_MS;
+    // No one else may write while the lock is held, so this is tried for longer.
+    const usualMs = lock.isHeld ? settings.timeoutMs * SAVE_SHARE : ANSWER_MS;
     // Once the lock has ended, the next holder uses the refresh token that was replaced.
-    const lockMs = by === "refresh" ? (lock.endsAt ?? 0) - world.monotonic() : 0;
-    const limitMs = Math.max(usualMs, lockMs);
-    const answer = await this.#untilReached((ms) => this.#ask({}, ms), limitMs);
-    const stored = this.read();
-    if (answer instanceof AuthError) return { kind: "failed", problem: answer, stored };
-    return { kind: stored === known.stored ? "saved" : "others wrote", stored };
+    const lockMs = by === "refresh" ? lock.endsAt - world.monotonic() : 0;
+    const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(usualMs, lockMs));
+    const stored = this.peek();
+    return answer instanceof ConfigError ? { stored, problem: answer } : { stored };
   }
 
   /** The number of a write, later than all that is known. */
-  #nextNumber({ state, number }: NumberedLock): number {
-    // The store takes whole numbers only.
-    const now = () => Math.ceil(this.#configuration().world.now() * 1_000);
-    const given = state === "away" ? now() : number;
+  #nextNumber({ number }: NumberedLock): number {
+    // Without a number from the store, the time. The store takes whole numbers only.
+    const given = number || Math.ceil(this.#configuration().world.now() * 1_000);
     return Math.max(given, this.#known.number + 1);
   }
 
   async #acquire(
     owner: Pick<Request, "owner" | "lockMs">,
-    { ms: waitMs, signal, reachMs = waitMs, isServed }: Wait,
+    { ms: waitMs, isNeeded, signal, isServed }: Wait,
   ): Promise<NumberedLock> {
-    const { world } = this.#configuration();
+    const { settings, world } = this.#configuration();
     const started = world.monotonic();
     const leftMs = () => waitMs - (world.monotonic() - started);
+    const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
     let listening: Listening | undefined;
     try {
       for (;;) {
-        // From before the question: what is said while it is asked must not be missed.
+        // From before the question, so that no message is missed while it is asked.
         const heard = listening?.next();
-        // Not ended by the signal: a lock that was given and not heard of would stay.
-        // The last question has time for an answer, too: else a busy lock looks like a store that is away.
-        const limitMs = Math.min(reachMs, Math.max(leftMs(), STORE_WAIT_WITH_VALID_TOKEN_MS));
+        // The last question has time for a response, too: otherwise a busy lock looks like an
+        // unreachable store. The signal does not end it: a lock that was given unheard would stay.
+        const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
         const ask = (ms: number) => this.#ask(owner, ms);
         const answer = await this.#untilReached(ask, limitMs, signal);
-        const mayHold = answer instanceof AuthError || answer.isHolder;
+        const mayHold = answer instanceof ConfigError || answer.isHolder;
         if (mayHold && signal?.aborted) await this.#release(owner);
         signal?.throwIfAborted();
-        if (answer instanceof AuthError) return { state: "away", problem: answer, number: 0 };
-        if (answer.isHolder) {
-          const endsAt = world.monotonic() + (owner.lockMs ?? 0);
-          return { state: "held", number: answer.number, endsAt };
+        if (answer instanceof ConfigError) {
+          return { isHeld: false, problem: answer, number: 0, endsAt: 0 };
         }
-        if (leftMs() <= 0 || isServed?.()) return { state: "busy", number: answer.number };
+        const { number } = answer;
+        if (answer.isHolder) {
+          return { isHeld: true, number, endsAt: world.monotonic() + (owner.lockMs ?? 0) };
+        }
+        if (leftMs() <= 0 || isServed?.()) {
+          return { isHeld: false, problem: lockBusy(), number, endsAt: 0 };
+        }
         if (heard === undefined) {
-          // It may have been freed before somebody listened.
+          // It may have been freed before this process listened.
           listening = await this.#listen(signal);
         } else {
           await this.#pause(heard, Math.min(LOOK_MS, answer.freeInMs + 1, leftMs()), signal);
@@ -278,7 +292,7 @@ export class RedisStore {
     ask: (limitMs: number) => Promise<Answer>,
     limitMs: number,
     signal?: AbortSignal,
-  ): Promise<Answer | AuthError> {
+  ): Promise<Answer | ConfigError> {
     const { world } = this.#configuration();
     const started = world.monotonic();
     let cause: Unreachable | undefined;
@@ -294,7 +308,7 @@ export class RedisStore {
         if (cause.stays) return problem;
         const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
         // A call whose token is good does not wait for another try.
-        if (limitMs <= STORE_WAIT_WITH_VALID_TOKEN_MS || leftMs - pause <= 0) return problem;
+        if (limitMs <= BRIEF_MS || leftMs - pause <= 0) return problem;
         await world.sleep(pause, signal);
         if (signal?.aborted) return problem;
       }
@@ -329,8 +343,6 @@ export class RedisStore {
         };
       }
     }
-    this.#problem = undefined;
-    this.#stays = false;
     this.#notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
     if (this.#known.id === "") {
       const { account, host } = this.#address;
@@ -340,16 +352,15 @@ export class RedisStore {
     return answer;
   }
 
-  #setAway(unreachable: Unreachable): AuthError {
+  #setAway(unreachable: Unreachable): ConfigError {
     const error = new ConfigError(
       "STORE_UNREACHABLE",
       `Cannot use the session in the store at ${this.#address.host}: ${unreachable.message}`,
       unreachable.fix ?? "start it, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
-    const { problem, fix } = this.#problem = error;
-    this.#stays = unreachable.stays;
-    this.#notices.clear("STORE_UNREAD");
+    const { problem, fix } = error;
+    this.#notices.clear("STORE_UNREAD", "STORE_EMPTY");
     const { id, stored: { tokens } } = this.#known;
     const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory count`;
     const isUnsaved = tokens !== undefined && id !== this.#keptId;
@@ -395,10 +406,22 @@ export class RedisStore {
       return undefined;
     }
     const clientId = settings.text("clientId");
-    const { parts, note } = readStored((key) => lines[key], "store", clientId, world.now());
+    const { parts, note } = readStored((key) => lines[key], "store", clientId);
     if (note) this.#notices.set("STORED_IGNORED", note.problem, note.fix);
     return parts && makeTokens(parts, world);
   }
+}
+
+/**
+ * A lock in a store ends by itself, so other processes are at work, one after another. A refresh without
+ * it would end the session for all if refresh tokens rotate.
+ */
+function lockBusy(): ProviderError {
+  return new ProviderError(
+    "TIMEOUT",
+    "Cannot refresh the session: another process has held the lock in the store for too long",
+    "try again, or end that process",
+  );
 }
 
 function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {

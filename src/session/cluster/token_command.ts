@@ -12,7 +12,6 @@ import { spanText } from "../../errors/amounts.ts";
 import { splitCommand, VARIABLES } from "../../settings/options.ts";
 import { scriptCommand } from "../../settings/permissions.ts";
 import type { Configuration } from "../configuration.ts";
-import type { Notices } from "../notices.ts";
 import { environment } from "../../platform/environment.ts";
 import { type Ended, MAX_OUTPUT, runProgram } from "../../platform/run_program.ts";
 
@@ -26,7 +25,7 @@ const PRINT_NOTHING_ELSE =
  * @throws {ProviderError} `TIMEOUT` if it does not end in time.
  */
 export async function tokensByCommand(
-  { configuration, notices }: { configuration: Configuration; notices: Notices },
+  { configuration }: { readonly configuration: Configuration },
   limitMs: number,
   signal?: AbortSignal,
 ): Promise<Tokens> {
@@ -74,7 +73,6 @@ export async function tokensByCommand(
       }
       const now = world.now();
       const claims = readClaims(read.accessToken.reveal());
-      notices.learnIssued(claims.iat, now);
       const { expiresInMs, expiresAt } = read;
       const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
       const end = expiresInMs === undefined ? expiresAt ?? claimed : now + expiresInMs;

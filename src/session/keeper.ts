@@ -1,0 +1,207 @@
+import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
+import { unlessAborted } from "../platform/abort.ts";
+import type { World } from "../platform/world.ts";
+import { isGoodFor } from "../provider/tokens.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Configuration } from "./configuration.ts";
+import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
+import { Notices } from "./notices.ts";
+import { LOCK_WAIT_SHARE, whyNot } from "./plan.ts";
+import {
+  type Ending,
+  next,
+  type SessionEvent,
+  type SessionState,
+  stateOf,
+  tokensOf,
+} from "./state.ts";
+import {
+  type Lock,
+  NOTHING,
+  placeText,
+  type Stored,
+  type TokenStore,
+  type Wait,
+  type Write,
+} from "./store.ts";
+/** A write, and the event that enters the state once it is written. */
+export interface Step extends Write {
+  readonly then?: SessionEvent;
+}
+
+/** Keeps the state of a session in step with its store and the process environment. */
+export class Keeper {
+  readonly notices = new Notices();
+  readonly #mirror = new EnvironmentMirror();
+  readonly #openStore: () => TokenStore;
+  #configuration: Configuration;
+  #store: TokenStore | undefined;
+  /** `undefined`: not read yet. */
+  #state: SessionState | undefined;
+  /** The content of the store that the state last followed: another object is a change. */
+  #seen: Stored = NOTHING;
+  /** While an update is made, the store may contain half of what this session writes. */
+  #isUpdating = false;
+  /** The last update in line: there is one at a time. */
+  #lastInLine: Promise<unknown> = Promise.resolve();
+
+  constructor(configuration: Configuration, open: () => TokenStore) {
+    this.#configuration = configuration;
+    this.#openStore = open;
+  }
+
+  get configuration(): Configuration {
+    return this.#configuration;
+  }
+
+  get settings(): Settings {
+    return this.#configuration.settings;
+  }
+
+  get world(): World {
+    return this.#configuration.world;
+  }
+
+  get store(): TokenStore {
+    return this.#store ??= this.#openStore();
+  }
+
+  /** Where the session is kept, for messages. */
+  get place(): string | undefined {
+    return placeText(this.store.place);
+  }
+
+  /** The state in memory; at first use, what the store or the process environment contains. */
+  get current(): SessionState {
+    if (this.#state === undefined) {
+      this.#seen = this.store.peek();
+      const first = firstTokens(this.#configuration, this.notices, this.#seen.tokens);
+      this.#state = stateOf(first);
+      if (first) this.#mirror.show(first, this.#configuration);
+    }
+    return this.#state;
+  }
+
+  /** Everything it remembers, so that tests can tell whether two orders of events led to the same state. */
+  get memory(): unknown {
+    return [this.#state, this.#seen.tokens, this.#isUpdating, this.notices.all];
+  }
+
+  get holdsValidToken(): boolean {
+    const tokens = tokensOf(this.current);
+    return tokens !== undefined && isGoodFor(tokens, this.world, 0);
+  }
+
+  /** Applies an event to the state and the process environment. */
+  apply(event: SessionEvent): void {
+    const before = this.current;
+    const now = this.#state = next(before, event);
+    if (before === now) return;
+    const tokens = tokensOf(now);
+    if (tokens === undefined) {
+      return this.#mirror.clear(tokensOf(before), this.#configuration);
+    }
+    this.#mirror.show(tokens, this.#configuration);
+    this.notices.clear("SIGNED_OUT");
+  }
+
+  /** Adopts what other processes wrote, as far as it is known without asking a server. */
+  readStore(): void {
+    // At first use, the state is what the store contains.
+    if (this.#state !== undefined && !this.#isUpdating) this.#follow(this.store.peek());
+  }
+
+  /** Asks the store's server for the latest. Without a valid token, an unreachable one is an error. */
+  async look(signal?: AbortSignal): Promise<void> {
+    await this.store.look?.(this.wait(!this.holdsValidToken, signal));
+    // A caller that gave up meanwhile begins nothing.
+    signal?.throwIfAborted();
+  }
+
+  /** Adopts what other processes wrote, within an update and before anything is written. */
+  async lookAgain(): Promise<void> {
+    await this.store.look?.(this.wait(false));
+    this.#follow(this.store.peek());
+  }
+
+  /** How long a call waits for the store: the rest of its time is for the provider. */
+  wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): Wait {
+    return { ms: totalMs * LOCK_WAIT_SHARE, isNeeded, signal };
+  }
+
+  /**
+   * Updates the store, one update after another.
+   *
+   * @param isOver Asked when it is this update's turn: nothing is left to do.
+   */
+  async update(
+    wait: Wait,
+    decide: (lock: Lock) => Promise<Step | undefined>,
+    isOver: () => boolean,
+  ): Promise<ConfigError | undefined> {
+    const before = this.#lastInLine;
+    const done = Promise.withResolvers<void>();
+    this.#lastInLine = before.then(() => done.promise);
+    try {
+      await unlessAborted(wait.signal, before);
+      if (isOver()) return undefined;
+      let step: Step | undefined;
+      const { problem, stored } = await this.store.update(wait, async (now, lock) => {
+        this.#isUpdating = true;
+        this.#follow(now);
+        return step = await decide(lock);
+      });
+      if (step === undefined) return problem;
+      // Our own write must not be mistaken for a change by another process.
+      if (problem || stored.tokens === step.tokens) this.#seen = stored;
+      else this.#follow(stored);
+      if (step.then) this.apply(step.then);
+      return problem;
+    } finally {
+      this.#isUpdating = false;
+      done.resolve();
+    }
+  }
+
+  /** Replaces the options with others of the same provider, client and file. */
+  configure(configuration: Configuration): void {
+    const before = this.#configuration.exportEnv;
+    this.#configuration = configuration;
+    if (before === configuration.exportEnv || this.#state === undefined) return;
+    this.#mirror.withdraw();
+    this.#mirror.show(tokensOf(this.#state), configuration);
+  }
+
+  /** Leaves the process environment to another session. */
+  leaveEnvironment(): void {
+    this.#mirror.withdraw();
+    this.#configuration = this.#configuration.outOfEnvironment();
+  }
+
+  /** The error of a call that finds no usable tokens. */
+  whyNot(): AuthError {
+    const { notices, settings: { file, portalUrl } } = this;
+    const note = file.problem
+      ? sentenceOf(file.problem)
+      : notices.text("STORED_IGNORED", "ENVIRONMENT_IGNORED", "STORE_EMPTY");
+    return whyNot(this.current, this.world, note, portalUrl);
+  }
+
+  #follow(stored: Stored): void {
+    // Reads the state, if this is its first use.
+    void this.current;
+    if (stored === this.#seen) return;
+    this.#seen = stored;
+    const { tokens } = stored;
+    this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
+  }
+
+  #endedElsewhere(): Ending {
+    const ignored = this.notices.text("STORED_IGNORED");
+    const problem = ignored === undefined
+      ? "There is no session any more: it was ended outside this process, by a logout or by " +
+        `removing its lines from ${this.place ?? "the store"}`
+      : `There is no session (${ignored})`;
+    return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
+  }
+}

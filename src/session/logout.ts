@@ -1,0 +1,60 @@
+import type { SignOutResult } from "../provider/sign_out.ts";
+import type { TokenResult } from "../provider/token_request.ts";
+import type { World } from "../platform/world.ts";
+import type { Tokens } from "../provider/tokens.ts";
+import type { Configuration } from "./configuration.ts";
+
+/** What the provider is asked at a logout: nothing, to end this session, or to end all of the account. */
+export type SignOut = "keep" | "revoke" | "everywhere";
+
+/** How far a logout went, with its text for people. */
+export interface SignedOut {
+  readonly ended: SignOutResult["ended"];
+  readonly text?: string | undefined;
+}
+
+/** How long a logout waits for the response to a refresh in progress. */
+const LATE_RESPONSE_MS = 3_000;
+
+/**
+ * Ends sessions at the provider.
+ *
+ * @param ended The tokens of these sessions.
+ * @param late The response of a refresh in progress: the tokens it brings are ended, too.
+ */
+export async function signOutAtProvider(
+  configuration: Configuration,
+  ended: readonly (Tokens | undefined)[],
+  late: Promise<TokenResult> | undefined,
+  everywhere: boolean,
+  signal: AbortSignal | undefined,
+): Promise<SignedOut> {
+  const lateTokens = late && await tokensWithin(late, configuration.world, signal);
+  try {
+    // Loaded on demand: few processes log out.
+    const { endAtProvider, signOutText } = await import("../provider/sign_out.ts");
+    const result = await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
+    return { ended: result.ended, text: signOutText(result) };
+  } catch (error) {
+    if (!signal?.aborted && !(error instanceof TypeError)) throw error;
+    const why = signal?.aborted
+      ? "the wait for it was ended"
+      : "a file of this module could not be loaded";
+    return { ended: "here", text: `not at the provider: ${why}` };
+  }
+}
+
+async function tokensWithin(
+  response: Promise<TokenResult>,
+  world: World,
+  signal: AbortSignal | undefined,
+): Promise<Tokens | undefined> {
+  const stop = new AbortController();
+  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const tokens = await Promise.race([
+    response.then((late) => late.tokens, () => undefined),
+    world.sleep(LATE_RESPONSE_MS, either).then(() => undefined),
+  ]);
+  stop.abort();
+  return tokens;
+}

@@ -264,7 +264,8 @@ function withPictures(figure: SvgElement, document: SvgDocument, alt: string): s
   for (const swatch of figure.querySelectorAll("span")) {
     swatch.setAttribute("style", "display:inline-block;margin:0 1em 4px 0");
     for (const svg of swatch.querySelectorAll("svg")) {
-      replace(svg, "margin:0 0.5em 0 0;vertical-align:middle", "");
+      // Classic Jupyter makes an image a block.
+      replace(svg, "display:inline-block;margin:0 0.5em 0 0;vertical-align:middle", "");
     }
   }
   for (const ramp of figure.querySelectorAll("svg[class$=-ramp]")) {

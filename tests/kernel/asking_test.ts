@@ -131,6 +131,7 @@ Deno.test("while a question is open a line says where and how to leave it, and t
       const [line, card] = result.outputs;
       assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
         "text/plain": "",
+        "text/html": "",
       }]);
       assertEquals([card?.output_type, result.outputs.length], ["execute_result", 2]);
       const empty = await kernel.execute(

@@ -30,8 +30,17 @@ async function problemsOf(...cells: Notebook["cells"]): Promise<string[]> {
   return messages;
 }
 
-Deno.test("runNotebook() finds nothing in a notebook that shows what its file holds", async () => {
-  const messages = await problemsOf(
+const RANDOM = "console.log(Math.random());";
+const RANGE_ERROR = "throw new RangeError('no such station')";
+const SHOW_ONE = 'await Deno.jupyter.display({ "text/plain": "1" }, { raw: true });';
+const ONE: Output = { output_type: "display_data", data: { "text/plain": "1" }, metadata: {} };
+const UNSTABLE = ["unstable-output"];
+const RAISES = ["raises-exception"];
+const value1 = value({ "text/plain": "1" });
+
+/** What is wrong with a notebook of these cells: a pattern for each problem. */
+const CHECKED: [what: string, cells: Notebook["cells"], problems: RegExp[]][] = [
+  ["nothing, if it shows what its file has", [
     { cell_type: "markdown", id: "m", metadata: {}, source: "# Rows" },
     code("const rows = [1, 2];"),
     code("console.log('one');\nconsole.log('two');\nrows", [
@@ -39,67 +48,46 @@ Deno.test("runNotebook() finds nothing in a notebook that shows what its file ho
       printed("two\n"),
       value({ "text/plain": "[ \u001b[33m1\u001b[39m, \u001b[33m2\u001b[39m ]" }),
     ]),
-  );
-  assertEquals(messages, []);
-});
-
-Deno.test("runNotebook() finds a cleared output", async () => {
-  const [message = "", ...others] = await problemsOf(code("const rows = 2;"), code("rows;"));
-  assertMatch(message, /^\[2\] shows execute_result \(text\/plain\), the file has nothing/);
-  assertEquals(others, []);
-});
-
-Deno.test("runNotebook() finds an output that the cell does not show any more", async () => {
-  const [message = ""] = await problemsOf(code("const rows = 2;", [printed("2 rows\n")]));
-  assertMatch(message, /^\[1\] shows nothing, the file has stdout/);
-});
-
-Deno.test("runNotebook() finds a changed text, printed or shown", async () => {
-  const messages = await problemsOf(
+  ], []],
+  ["a cleared output", [code("const rows = 2;"), code("rows;")], [
+    /^\[2\] shows execute_result \(text\/plain\), the file has nothing/,
+  ]],
+  ["an output that the cell no longer shows", [code("const rows = 2;", [printed("2 rows\n")])], [
+    /^\[1\] shows nothing, the file has stdout/,
+  ]],
+  ["a changed text, printed or shown", [
     code("console.log('3 rows');", [printed("2 rows\n")]),
     code("40 + 2;", [value({ "text/plain": "41" })]),
-  );
-  assertEquals(messages.length, 2);
-  assertMatch(messages.join("\n"), /\[1\] shows another text[^]*2 rows[^]*3 rows/);
-  assertMatch(messages.join("\n"), /\[2\] shows another text[^]*41[^]*42/);
-});
+  ], [/^\[1\] shows another text[^]*2 rows[^]*3 rows/, /^\[2\] shows another text[^]*41[^]*42/]],
+  ["nothing in the text of an unstable output", [code(RANDOM, [printed("0.5\n")], UNSTABLE)], []],
+  ["another kind of an unstable output", [code(RANDOM, [value1], UNSTABLE)], [
+    /^\[1\] shows stdout, the file has execute_result/,
+  ]],
+  ["nothing in one more unstable output", [code(`${SHOW_ONE}\n${SHOW_ONE}`, [ONE], UNSTABLE)], []],
+  ["one more stable output", [code(`${SHOW_ONE}\n${SHOW_ONE}`, [ONE])], [
+    /^\[1\] shows display_data .*, display_data .*, the file has display_data/,
+  ]],
+  ["nothing in the same error again", [
+    code(RANGE_ERROR, [thrown("RangeError", "no such station")], RAISES),
+  ], []],
+  ["another error", [code(RANGE_ERROR, [thrown("RangeError", "other")], RAISES)], [
+    /^\[1\] shows another text/,
+  ]],
+  ["a missing error", [code("1;", [value1], RAISES)], [
+    /^\[1\] is tagged raises-exception and did not fail/,
+  ]],
+  ["the first cell that fails, even without output", [code("const = 3"), code("2;")], [
+    /^\[1\] failed with Error: Execution failed; it may not parse/,
+  ]],
+];
 
-Deno.test("runNotebook() compares only the kinds of a cell tagged unstable-output", async () => {
-  const source = "console.log(Math.random());";
-  assertEquals(await problemsOf(code(source, [printed("0.5\n")], ["unstable-output"])), []);
-  const [message = ""] = await problemsOf(
-    code(source, [value({ "text/plain": "0.5" })], ["unstable-output"]),
-  );
-  assertMatch(message, /^\[1\] shows stdout, the file has execute_result/);
-});
-
-Deno.test("runNotebook() takes it when a cell tagged unstable-output shows one more of a kind", async () => {
-  const once = 'await Deno.jupyter.display({ "text/plain": "1" }, { raw: true });';
-  const shown: Output = { output_type: "display_data", data: { "text/plain": "1" }, metadata: {} };
-  const twice = code(`${once}\n${once}`, [shown]);
-  assertEquals(await problemsOf({ ...twice, metadata: { tags: ["unstable-output"] } }), []);
-  const [message = ""] = await problemsOf(twice);
-  assertMatch(message, /^\[1\] shows display_data .*, display_data .*, the file has display_data/);
-});
-
-Deno.test("runNotebook() wants the same error again from a cell tagged raises-exception", async () => {
-  const source = "throw new RangeError('no such station')";
-  const tags = ["raises-exception"];
-  assertEquals(
-    await problemsOf(code(source, [thrown("RangeError", "no such station")], tags)),
-    [],
-  );
-  const [changed = ""] = await problemsOf(code(source, [thrown("RangeError", "other")], tags));
-  assertMatch(changed, /^\[1\] shows another text/);
-  const [calm = ""] = await problemsOf(code("1;", [value({ "text/plain": "1" })], tags));
-  assertMatch(calm, /^\[1\] is tagged raises-exception and did not fail/);
-});
-
-Deno.test("runNotebook() stops at a cell that fails, also without output", async () => {
-  const messages = await problemsOf(code("const = 3"), code("2;"));
-  assertEquals(messages.length, 1);
-  assertMatch(messages.join(), /^\[1\] failed with Error: Execution failed; it may not parse/);
-});
+for (const [what, cells, problems] of CHECKED) {
+  Deno.test(`runNotebook() finds ${what}`, async () => {
+    const found = await problemsOf(...cells);
+    assertEquals(found.length, problems.length, found.join("\n"));
+    for (const [at, problem] of problems.entries()) assertMatch(found[at] ?? "", problem);
+  });
+}
 
 Deno.test("runNotebook() gives up on a notebook that does not end", async () => {
   await inFile(

@@ -214,7 +214,7 @@ function noticesOf(
     noticeOf(
       "PORTAL_TOKEN",
       `a portal token cannot be refreshed: ${span}`,
-      `then copy a new one${at} or ${first}log in with user name and password`,
+      `when it expires, copy a new one${at} or ${first}log in with user name and password`,
     ),
   );
   return told;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { ChallengeError, ConfigError, createSession, type SessionOptions } from "../../mod.ts";
+import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
@@ -29,18 +29,6 @@ Deno.test("login() with user name and password gives a status and keeps the toke
   if (Deno.build.os !== "windows") {
     assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
   }
-});
-
-Deno.test("login() sends the request of the document", async () => {
-  await using world = portless();
-  await world.session.login();
-  const { username, password, clientId } = world.options;
-  const [first] = world.sent;
-  assertEquals(first?.flow, "USER_PASSWORD_AUTH");
-  assertEquals(first?.clientId, clientId);
-  const { SECRET_HASH: hash = "", ...others } = first?.parameters ?? {};
-  assertEquals(others, { USERNAME: username, PASSWORD: password });
-  assertMatch(hash, /^[A-Za-z0-9+/]{43}=$/);
 });
 
 Deno.test("login() keeps a session that is good, without a request", async () => {
@@ -247,17 +235,6 @@ Deno.test("a wrong password leaves the session and the file as they were", async
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
-Deno.test("a challenge is an error that names the step and what to do", async () => {
-  await using world = portless({ sandbox: { challenge: "NEW_PASSWORD_REQUIRED" } });
-  const error = await rejection(world.session.login());
-  assertInstanceOf(error, ChallengeError);
-  assertEquals(error.code, "CHALLENGE_REQUIRED");
-  const { name, parameters } = (error as ChallengeError).challenge;
-  assertEquals(name, "NEW_PASSWORD_REQUIRED");
-  assertEquals(parameters.USER_ID_FOR_SRP, "student");
-  assertMatch(error.message, /NEW_PASSWORD_REQUIRED.*login\(\).*respond\(\{ NEW_PASSWORD: /);
-});
-
 Deno.test("aborting a login changes nothing", async () => {
   await using world = portless({ file: true });
   await world.session.login();
@@ -277,13 +254,6 @@ Deno.test("aborting a login changes nothing", async () => {
   assertEquals(await world.session.accessToken(), token);
   assertEquals(await Deno.readTextFile(world.envFile), file);
   assertEquals([world.logins(), world.refreshes()], [2, 0]);
-});
-
-Deno.test("the header names and content type of the other deployment are sent when they are set", async () => {
-  await using world = portless({ sandbox: { words: "aws" } });
-  assertEquals(world.options.provider, "aws");
-  assertEquals((await world.session.login()).state, "valid");
-  assertEquals((await world.session.refresh()).state, "valid");
 });
 
 Deno.test("a strategy that is none is refused, naming those that are, and the option", async () => {

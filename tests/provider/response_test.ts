@@ -24,19 +24,6 @@ Deno.test("a request to the provider follows no redirect and carries nothing bes
   ]);
 });
 
-Deno.test("a refresh has the same address, method and headers as the login", async () => {
-  const { session, asked } = sessionWith(tokenAnswer());
-  await session.login();
-  await session.refresh();
-  const [login, refresh] = asked;
-  assertEquals(refresh?.url, login?.url);
-  assertEquals([...refresh?.headers ?? []], [...login?.headers ?? []]);
-  assertEquals(
-    JSON.parse(refresh?.body ?? "").AuthParameters.REFRESH_TOKEN,
-    "opaque-refresh-token",
-  );
-});
-
 const lifetimes: [string, unknown, number | undefined][] = [
   ["digits", "600", 600],
   ["the longest lifetime", 1e9, 1e9],

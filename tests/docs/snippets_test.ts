@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
 import { type Lack, needing, NO_SHELL, subject } from "../support/needs.ts";
@@ -27,7 +28,7 @@ function snippetsOf(path: string): Snippet[] {
   });
 }
 
-/** The examples of the documents name hosts of nobody. */
+/** The examples of the documents name hosts that do not exist. */
 function inSandbox(text: string, sandbox: Sandbox): string {
   const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
   return (filledIn([text], hosts)[0] ?? "")
@@ -36,7 +37,7 @@ function inSandbox(text: string, sandbox: Sandbox): string {
     .replaceAll('"../src/notebook/mod.ts"', JSON.stringify(TOOLKIT));
 }
 
-/** Runs it in a folder as a reader has it, with a session, and gives what it printed. */
+/** Runs a snippet in a folder like that of a reader, with a session, and returns what it printed. */
 async function outcomeOf(
   snippet: Snippet,
 ): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -51,7 +52,7 @@ async function outcomeOf(
       Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
     await program("platform-auth", `exec '${deno}' run --no-lock -qA '${CLI_PATH}' "$@"`);
     await program("deno", `exec '${deno}' "$@"`);
-    // No network: that the task is there is all that can be known of it here.
+    // There is no network, so only the existence of the task is checked.
     await program(
       "npx",
       `shift 2; '${deno}' $1 --config '${ROOT}deno.json' 2>&1 | grep -w -- "- $2"`,
@@ -73,7 +74,8 @@ async function outcomeOf(
     const run = (command: string, ...args: string[]) =>
       new Deno.Command(command, { args, cwd: folder, env, clearEnv: true }).output();
     const needsSession = !snippet.text.includes("cp .env.example");
-    if (needsSession) await run(deno, "run", "--no-lock", "-qA", CLI_PATH, "login");
+    const envFile = `${folder}/.env`;
+    if (needsSession) await createSession({ ...sandbox.settings, envFile }).login();
     const file = `${folder}/snippet.${snippet.language}`;
     await Deno.writeTextFile(file, inSandbox(snippet.text, sandbox));
     const runners: Record<string, string[]> = {
@@ -82,7 +84,7 @@ async function outcomeOf(
       py: ["python3", file],
     };
     const [command = "", ...args] = runners[snippet.language] ?? [];
-    // The script of AUTH_ENV_FILE=false has its settings in the environment.
+    // With AUTH_ENV_FILE=false, a script has its settings in the environment.
     if (snippet.text.startsWith("deno run --allow-net=")) {
       Object.assign(env, variables, { AUTH_ENV_FILE: "false" });
     }
@@ -92,7 +94,7 @@ async function outcomeOf(
   });
 }
 
-/** What the comments behind `console.log` promise. */
+/** The output that the comments after `console.log` promise. */
 function promisedBy(text: string): string[] {
   return [...text.matchAll(/^console\.log\(.*\); \/\/ (.+)$/gm)].map(([, said = ""]) => said);
 }
@@ -112,7 +114,7 @@ const notFound: Lack = { reason: "its interpreter was not found", installable: f
 const runnable: Record<string, boolean> = { ts: true, sh: bash, py: python && bash };
 
 const all = DOCUMENTS.flatMap(snippetsOf).filter(({ language, place }) =>
-  // The examples of the README in TypeScript run with the docstrings.
+  // The TypeScript examples of the README run with the docstrings.
   Object.hasOwn(runnable, language) && !(place.startsWith("README.md:") && language === "ts")
 );
 const { plain = [], shell = [] } = Object.groupBy(
@@ -150,7 +152,7 @@ Deno.test("a broken snippet fails", async () => {
     ["ts", 'import { logn } from "./mod.ts";\nawait logn();\n', /logn/],
   ];
   if (bash) {
-    broken.push(["sh", "platform-auth stattus\n", /no such command \(did you mean status\?\)/]);
+    broken.push(["sh", "platform-auth stattus\n", /no command stattus \(did you mean status\?\)/]);
   }
   for (const [language, text, message] of broken) {
     const { code, stdout, stderr } = await outcomeOf({ place: "here", language, text });

@@ -17,10 +17,9 @@ export interface EnvSnapshot {
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-/** How often an edit is repeated because an editor saved the file meanwhile. */
+/** Repetitions of an edit, each because an editor saved the file in the meantime. */
 const MAX_ROUNDS = 5;
 
-/** A file as it was when its edit began. */
 interface Current {
   readonly text: string;
   readonly info: Deno.FileInfo | undefined;
@@ -127,8 +126,7 @@ export async function updateEnvFile(
 }
 
 /**
- * Whether others than the owner may read or write a file with these permission bits. On Windows the
- * bits are made up: there they tell nothing.
+ * Whether permission bits let other users read or write the file. On Windows the bits have no meaning.
  */
 export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
@@ -253,9 +251,9 @@ function reason(error: unknown): string {
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
   if (error instanceof Deno.errors.PermissionDenied) return "the system denies access";
   if (error instanceof Deno.errors.NotFound) return "its folder does not exist";
-  // The system's own words, such as "No space left on device (os error 28)".
+  // The system's own message, such as "No space left on device (os error 28)".
   const words = error instanceof Error ? error.message : String(error);
-  return /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refuses it";
+  return /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refused it";
 }
 
 function flagPath(path: string): string {

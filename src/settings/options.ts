@@ -1,7 +1,3 @@
-/**
- * The settings live here: options, environment and `.env`, where each came from, and the permissions
- * that follow from them. May import dotenv, files, http, runtime, errors and values.
- */
 import type * as zod from "npm:zod@^4/mini";
 import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
@@ -117,7 +113,8 @@ export interface SessionOptions {
   /** Replaces the pause between two requests, milliseconds, for tests. Ends early if the signal aborts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
-/** How the types of an option's value are called. */
+
+/** The types of an option's value, as messages name them. */
 type TypeName<Value> = Value extends string ? "string"
   : Value extends number ? "number"
   : Value extends false ? "false"
@@ -126,7 +123,7 @@ type TypeName<Value> = Value extends string ? "string"
   : Value extends (...args: never) => unknown ? "function"
   : "object";
 
-/** What checks are made of. Named one by one: else a released file would hold the whole package. */
+/** The parts of zod that checks use. Listed, so that a released file contains no others. */
 export type Schemas = Pick<
   typeof zod,
   | "enum"
@@ -140,54 +137,51 @@ export type Schemas = Pick<
   | "transform"
 >;
 
-/** All that is known of a setting, but for its value. */
+/** A setting without its value. */
 export interface Setting<Type extends string = string> {
   readonly variable: string;
   /** Types of the option's value. */
   readonly types: readonly Type[];
   /**
-   * Where it may stand beside the option. A `.env` comes along when a project is copied, so it must not run
-   * commands or lead tokens elsewhere. A session that is made beside the default one takes no tokens by
-   * way of the environment.
+   * Sources besides the option. A `.env` can come along with a copied project, so it must not run
+   * commands or send tokens elsewhere. A session made with `createSession()` takes no tokens from the
+   * environment.
    */
   readonly readFrom:
     | "environment and file"
     | "environment"
     | "environment of the default session";
   /**
-   * Whether another value means another account: then tokens in memory are dropped. `endpoint`: all
-   * settings that make the endpoint and its dialect are compared as a whole. `in a store`: a store
-   * keeps the session of each account under its name.
+   * Whether another value means another account, so that tokens in memory are dropped. `endpoint`: the
+   * endpoint and its dialect are compared as a whole. `in a store`: only there, because a store keeps
+   * one session for each user name.
    */
   readonly identity: "yes" | "no" | "endpoint" | "in a store";
   /** Must not be shown. */
   readonly secret?: true;
-  /** When a blank text is a value. Default: it is the same as none. */
+  /** When a blank text is a value. Default: it means that the setting is not set. */
   readonly blank?: "value if empty" | "value as an option";
-  /** Blanks around it count, and any character may stand in it. */
+  /** Blanks around it are part of it, and all characters are allowed. */
   readonly verbatim?: true;
-  /** The text of an option that is a list. Default: its parts with commas between them. */
+  /** The text of an option that is a list. Default: its parts, separated by commas. */
   readonly listText?: (list: readonly string[]) => string;
   /** Every request to the provider needs it. */
   readonly required?: true;
   /**
-   * What must hold before a request to the provider. Made when it is needed, because a start loads no
-   * package. Other settings are checked where they are used.
+   * The check before a request to the provider. Created on demand, because a start loads no package.
+   * Settings without one are checked where they are used.
    */
   readonly check?: (z: Schemas) => zod.ZodMiniType;
 }
 
-/**
- * All settings, in the order in which they are listed. What reads, compares or checks settings takes its
- * rules from here, and tests compare the documents with it.
- */
+/** All settings, in display order, with the rules for reading, comparing and checking them. */
 const TABLE = {
   authUrl: {
     variable: "AUTH_URL",
     types: ["string"],
     readFrom: "environment and file",
     identity: "endpoint",
-    // Never quotes the address: it may hold a password.
+    // Never quotes the address, which may contain a password.
     check: (z) =>
       z.pipe(
         z.transform((text: string) => URL.parse(text)),
@@ -196,11 +190,11 @@ const TABLE = {
             z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
             z.refine(
               (url) => url.username + url.password === "",
-              "must not hold a user name or password",
+              "must not contain a user name or password",
             ),
             z.refine(
               (url) => url.search + url.hash === "",
-              "must not hold a query or a fragment",
+              "must not contain a query or a fragment",
             ),
           ),
       ),
@@ -253,7 +247,7 @@ const TABLE = {
     readFrom: "environment and file",
     identity: "no",
     secret: true,
-    // A client without a secret.
+    // A public client, without a secret.
     blank: "value if empty",
     required: true,
   },
@@ -268,7 +262,7 @@ const TABLE = {
   username: {
     variable: "USERNAME",
     types: ["string"],
-    // From the environment only together with the password, as that one with it.
+    // From the environment only together with the password.
     readFrom: "environment and file",
     identity: "in a store",
   },
@@ -298,7 +292,7 @@ const TABLE = {
     types: ["string", "array of strings"],
     readFrom: "environment and file",
     identity: "no",
-    // No origin, whatever the environment allows.
+    // Allows no origin, even if the environment does.
     blank: "value as an option",
   },
   portalUrl: {
@@ -306,7 +300,7 @@ const TABLE = {
     types: ["string", "URL"],
     readFrom: "environment and file",
     identity: "no",
-    // Never quotes the address: it may hold a password.
+    // Never quotes the address, which may contain a password.
     check: (z) =>
       z.string().check(
         z.refine(
@@ -343,7 +337,7 @@ const TABLE = {
   storeKey: {
     variable: "AUTH_STORE_KEY",
     types: ["string"],
-    // storeKey alone sends nothing to anybody.
+    // A key alone sends nothing anywhere.
     readFrom: "environment",
     identity: "yes",
     secret: true,
@@ -373,7 +367,7 @@ type CheckedTable = {
   readonly [Name in NamesWith<"check">]: zod.output<ReturnType<Table[Name]["check"]>>;
 };
 
-/** What is known of each setting. */
+/** The rules of each setting, by name. */
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
 
 /** The names of all settings, in the order of the table. */
@@ -384,10 +378,10 @@ export const VARIABLES = Object.fromEntries(
   SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),
 ) as Readonly<Record<SettingName, string>>;
 
-/** Names the `.env`, so it cannot stand in one. */
+/** The variable that names the `.env`; it is not read from one. */
 export const ENV_FILE_VARIABLE = "AUTH_ENV_FILE";
 
-/** Options that are no settings: which `.env`, the mirror in the environment, and the outside world. */
+/** The options that are not settings. */
 const OTHER_OPTIONS: {
   readonly [Name in Exclude<keyof SessionOptions, SettingName>]: readonly TypeName<
     Required<SessionOptions>[Name]
@@ -412,13 +406,13 @@ function visibleWord(z: Schemas) {
   return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
 }
 
-/** The address of a portal that may be shown as a link; `undefined` if the text is none. */
+/** The address of a portal for a link; `undefined` if the text cannot be used as one. */
 export function portalAddress(text: string): string | undefined {
   const url = URL.parse(text);
   return url && isSafeTransport(url) && url.username + url.password === "" ? url.href : undefined;
 }
 
-/** Deadline of one login or refresh, where none is set. */
+/** Default deadline of one login or refresh. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** The milliseconds of `timeoutMs`: a whole number from 1 to one hour; `undefined` if it is not. */
@@ -429,7 +423,7 @@ export function parseTimeout(text: string | undefined): number | undefined {
 
 /**
  * Splits a command into program and arguments, without a shell: blanks separate words, single or double
- * quotes keep blanks together, and nothing else has a meaning. So a backslash in a path stays one.
+ * quotes keep blanks together, and other characters, such as a backslash in a path, are literal.
  *
  * @returns `undefined` if a quote is not closed, or there is no program.
  */
@@ -445,7 +439,7 @@ export function splitCommand(line: string): [string, ...string[]] | undefined {
   return program ? [program, ...args] : undefined;
 }
 
-/** The line that is split into these words. */
+/** The inverse of {@linkcode splitCommand}. */
 function joinCommand(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
 }

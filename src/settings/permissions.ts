@@ -7,12 +7,12 @@ import type { Settings } from "./settings.ts";
 /** A permission that a script needs, as the flag that grants it. */
 export interface NeededPermission {
   readonly flag: string;
-  /** Whether it is there, so that nobody is asked for it. */
+  /** Whether it is granted without a prompt. */
   readonly granted: boolean;
 }
 
 /**
- * The permissions that a script needs with these settings, and no others.
+ * The permissions that a script needs with these settings.
  *
  * @param endpoint The token endpoint, as far as it is known.
  */
@@ -27,7 +27,7 @@ export function neededPermissions(
   const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
   for (const name of ["read", "write"] as const) {
     if (folders.length === 0) continue;
-    // Where a command or a store has the tokens nothing is written.
+    // With a command or a store, nothing is written.
     if (name === "write" && (command ?? store) !== undefined) continue;
     needed.push({
       flag: `--allow-${name}=${folders.map(shortPath).join()}`,
@@ -35,17 +35,16 @@ export function neededPermissions(
     });
   }
 
-  // A command has the tokens by itself.
+  // With a command, neither the provider nor a store is used.
   const sources = command === undefined ? [endpoint, store] : [];
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
-    // An address such as localhost:8000 parses, and has none.
+    // A text such as localhost:8000 is a URL without a host.
     .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
   needed.push({
     flag: hosts.size === 0 ? "--allow-net" : `--allow-net=${[...hosts.keys()].join()}`,
-    // Where no host is known, none is known to be missing.
     granted: [...hosts.values()].every((host) => isGranted({ name: "net", host })),
   });
 
@@ -64,7 +63,7 @@ export function neededPermissions(
   return needed;
 }
 
-/** The command that gives a script all of its permissions, to be pasted. */
+/** The command that runs a script with all permissions that it needs. */
 export function scriptCommand(settings: Settings, endpoint: string | undefined): string {
   const flags = neededPermissions(settings, endpoint).map(({ flag }) =>
     /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag
@@ -76,15 +75,12 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
 }
 
-/**
- * Whether this process may send to a host; where the runtime would ask the user at the first use, it
- * asks.
- */
+/** Whether this process may send to a host. Deno may prompt for the permission. */
 export function mayReach(url: URL): boolean {
   return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
 }
 
-/** Host and port, also where the address leaves the port out. */
+/** Host and port of an address, even if it has the default port. */
 export function hostAndPort({ hostname, port, protocol }: URL): string {
   const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";
   return `${hostname}:${port || usual}`;

@@ -26,7 +26,6 @@ import { Secret } from "../platform/secret.ts";
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
 
-/** A value that was found. */
 interface Found {
   readonly text: Secret;
   readonly origin: SettingOrigin;
@@ -34,18 +33,15 @@ interface Found {
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
-/**
- * The settings of a session at one moment, as text, with where each came from. Checked where they are
- * used.
- */
+/** The settings of a session at one moment, as unchecked text, with the source of each. */
 export class Settings {
   /** Absolute path of the `.env`; `undefined`: memory only. */
   readonly envFile: string | undefined;
-  /** The `.env` as it was read. */
+  /** The content of the `.env`. */
   readonly file: EnvSnapshot;
-  /** Where the `.env` is, and what the user should know about its place. */
   readonly location: EnvLocation;
   readonly #found: ReadonlyMap<SettingName, Found>;
+
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
@@ -57,7 +53,7 @@ export class Settings {
     this.#found = found;
   }
 
-  /** What the user should know about how they were found. */
+  /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
     return [
       ...foreignFiles(this.location),
@@ -115,12 +111,12 @@ export class Settings {
 }
 
 /**
- * Collects the settings: options win over the environment, the environment over the `.env`. Nothing
- * is probed that would make the runtime ask for a permission.
+ * Collects the settings: options win over the environment, the environment over the `.env`. Variables
+ * that would need a permission prompt are skipped.
  *
- * @param isDefault Whether it is the default session: it uses the nearest `.env` where none is named, and
+ * @param isDefault Whether it is the default session, which uses the nearest `.env` if none is named, and
  *   reads all variables.
- * @param earlier Settings whose `.env` stays the one, though its lines may have changed.
+ * @param earlier Settings whose `.env` is read again, instead of looking for the nearest one.
  * @throws {ConfigError} `INVALID_SETTING` naming a setting with a control character.
  */
 export function resolveSettings(
@@ -149,10 +145,10 @@ export function resolveSettings(
 }
 
 /**
- * Checks what options say by themselves, before they are used. Reads nothing.
+ * Checks the texts of options. Reads no file and no variable.
  *
  * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile`
- *   that is no file.
+ *   that cannot be a file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
   for (const name of SETTING_NAMES) clean(name, optionText(options, name) ?? "");
@@ -170,7 +166,7 @@ function mayStandIn(
   return origin === "environment" && (isDefault || readFrom === "environment");
 }
 
-/** Whether a blank text is a value of a setting. Elsewhere it is the same as none. */
+/** Whether a blank text is a value; otherwise it means that the setting is not set. */
 function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
   const { blank } = SETTINGS[name];
   if (blank === "value if empty") return text === "";
@@ -184,19 +180,18 @@ function foreignFiles({ foreign }: EnvLocation): Advice[] {
   }));
 }
 
-/** Lines of the file that are not read, because a project that was copied brings them along. */
+/** Lines of the file that are ignored, because they may come from a copied project. */
 function unusedLines(file: EnvSnapshot): Advice[] {
   return SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
     .map((name) => VARIABLES[name])
     .filter((variable) => file.values.get(variable))
     .map((variable) => ({
-      problem:
-        `${variable} in the .env is not used, because a project that was copied must not decide it`,
+      problem: `${variable} in the .env is not used, because a copied project must not set it`,
       fix: "set it in the environment or as an option, and remove the line",
     }));
 }
 
-/** A command has the tokens by itself. */
+/** With a token command there is nothing to store. */
 function unusedStore(found: ReadonlyMap<SettingName, unknown>): Advice[] {
   if (!found.has("tokenCommand") || !found.has("store")) return [];
   return [{
@@ -219,8 +214,8 @@ function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
 }
 
 /**
- * User name and password belong together: some shells set USERNAME by themselves, and a password
- * must not be sent with a name that it does not belong to.
+ * User name and password belong together: some systems set USERNAME, and a password must not be sent
+ * with another user's name.
  */
 function credentialsOf(
   read: Read,
@@ -234,17 +229,17 @@ function credentialsOf(
   return { username, password };
 }
 
-/** An option as text, the form in which it stands in the environment. */
+/** An option as text, as it would be written in the environment. */
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return SETTINGS[name].listText?.(value) ?? value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
-  // The object itself is read where the dialect is chosen: here only its origin counts.
+  // Only its origin is needed here; the object itself is read from the options.
   return "an object";
 }
 
-/** @throws {ConfigError} `INVALID_SETTING` if it holds a control character. */
+/** @throws {ConfigError} `INVALID_SETTING` if it contains a control character. */
 function clean(name: SettingName, value: string): string {
   if (SETTINGS[name].verbatim) return value;
   const trimmed = value.trim();
@@ -252,7 +247,7 @@ function clean(name: SettingName, value: string): string {
   if (/[\u0000-\u001f\u007f]/.test(trimmed)) {
     throw new ConfigError(
       "INVALID_SETTING",
-      `Cannot use ${VARIABLES[name]} (${name}): it holds a control character`,
+      `Cannot use ${VARIABLES[name]} (${name}): it contains a control character`,
       "paste it again as one line",
     );
   }

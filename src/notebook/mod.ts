@@ -17,4 +17,4 @@
  */
 export { plot, type PlotOptions } from "./plot.ts";
 export { show } from "./show.ts";
-export { table, type TableOptions } from "./table.ts";
+export { type ColumnOf, table, type TableOptions } from "./table.ts";

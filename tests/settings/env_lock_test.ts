@@ -115,14 +115,6 @@ subject(NOT_ON_WINDOWS, "a lock file that cannot be opened", (test) => {
   });
 });
 
-Deno.test("the holder of the lock removes what a killed holder left", async () => {
-  await inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
-    (await lockEnvFile(`${folder}/.env`, 0, WORLD)).lock.release();
-    assertEquals(namesIn(folder), [".env.lock"]);
-  });
-});
-
 Deno.test("a save without the lock leaves the temporary file of the holder alone", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half");

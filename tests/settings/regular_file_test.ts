@@ -57,18 +57,6 @@ subject(NOT_ON_WINDOWS, "devices, pipes and links", (test) => {
       });
     }
   }
-
-  test({
-    name: "links are followed",
-    fn: () =>
-      inFolder(async (folder) => {
-        await Deno.symlink("second", `${folder}/.env`);
-        await Deno.symlink("third", `${folder}/second`);
-        await updateEnvFile(`${folder}/.env`, CHANGES, false);
-        assertEquals(names(folder), [".env", "second", "third"]);
-        assertEquals(readEnvFile(`${folder}/.env`).values.get("ACCESS_TOKEN"), "new-token");
-      }),
-  });
 });
 
 function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {

@@ -166,7 +166,7 @@ Deno.test("an option that allows no origin wins over the environment, an empty v
     return (await session.authFetch(url).catch((error) => error)).code;
   };
   await withEnvironment({ ...UNSET, API_ALLOWED_ORIGINS: "https://tiles.example" }, async () => {
-    assertEquals(await codeOf({}), undefined);
+    assertEquals(await codeOf({}), "API_UNREACHABLE");
     assertEquals(await codeOf({ allowedOrigins: [] }), "UNTRUSTED_ORIGIN");
   });
   writeLines(world.envFile, { API_ALLOWED_ORIGINS: "https://tiles.example" });

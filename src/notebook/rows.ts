@@ -1,24 +1,24 @@
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Rows in one form, whatever form they were given in. */
+/** Rows in a common form. */
 export interface Rows {
   readonly columns: readonly string[];
-  /** The first rows: a cell for each column. */
+  /** The first rows, with one cell per column. */
   readonly cells: readonly (readonly unknown[])[];
   readonly rowCount: number;
-  /** With those that are not shown. */
+  /** Includes the columns that are not shown. */
   readonly columnCount: number;
 }
 
-/** A data frame of Arquero, by what its documentation offers. */
+/** What is used of an Arquero table. */
 interface ArqueroTable {
   numRows(): number;
   columnNames(): string[];
   objects(options: { limit: number }): Record<string, unknown>[];
 }
 
-/** A data frame of nodejs-polars. Its columns are properties, too: a column "height" hides the height. */
+/** What is used of a nodejs-polars frame. Its columns are properties, so a column "height" hides the height. */
 interface PolarsFrame {
   readonly columns: string[];
   readonly shape: { readonly height: number };
@@ -26,19 +26,19 @@ interface PolarsFrame {
   toRecords(): Record<string, unknown>[];
 }
 
-/** Rows may have thousands of columns, such as a matrix: a page with all of them could not be scrolled. */
+/** Rows such as those of a matrix may have thousands of columns, too many for a page. */
 const MOST_COLUMNS = 100;
-/** How many columns an error names. */
+/** The most columns that an error names. */
 const MOST_NAMED = 30;
-/** What rows of values that are no objects have as their only column. */
+/** The only column of rows that are plain values. */
 const VALUE = "value";
 
 /**
  * Reads rows.
  *
- * @param limit How many rows are wanted; the others are only counted.
+ * @param limit The most rows to read; the others are only counted.
  * @param wanted The columns to take, in this order. For rows that are arrays: names by position.
- * @throws {TypeError} If these are no rows, or a column is not there.
+ * @throws {TypeError} If these are not rows, or a column does not exist.
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
   if (isArquero(given)) {
@@ -93,7 +93,7 @@ function ofRecords(
   return selected({ names, cells, rowCount }, wanted);
 }
 
-/** The columns that are wanted; default: the first. */
+/** Selects columns; default: the first ones. */
 function selected(
   { names, cells, rowCount }: {
     names: readonly string[];
@@ -104,7 +104,7 @@ function selected(
 ): Rows {
   const places = wanted.map((name) => {
     const place = names.indexOf(name);
-    // No row, no column: what an empty list would have is not known.
+    // An empty list has no columns to compare with.
     if (place < 0 && names.length > 0) throw noColumn("table()", name, names);
     return place;
   });
@@ -144,7 +144,7 @@ export function isRecord(row: unknown): row is Record<string, unknown> {
   return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;
 }
 
-/** Whether an object holds a list of values for each column, as some APIs answer. */
+/** Whether an object has a list of values for each column, as in some APIs. */
 function isColumns(given: object): given is Record<string, ArrayLike<unknown>> {
   const columns = Object.values(given);
   return columns.length > 0 && columns.every((column) => isList(column) && !holdsRows(column));

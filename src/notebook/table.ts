@@ -24,15 +24,15 @@ export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   : string;
 
 const ROWS = 50;
-/** A longer cell is cut. In HTML a click shows all of it. */
+/** Longer cells are cut; in HTML a click shows the rest. */
 const CELL = 60;
 const TEXT_CELL = 40;
-/** As wide as text is in a notebook. */
+/** Width of a text output in a notebook. */
 const TEXT_WIDTH = 80;
 
 /**
- * Shows rows as a table under its cell: it scrolls, says how many rows there are, and cuts long cells,
- * which open with a click. Outside a notebook it is printed as text, as wide as the terminal.
+ * Shows rows as a table under its cell: it scrolls, counts the rows, and cuts long cells, which open with
+ * a click. Outside a notebook it is printed as text, as wide as the terminal.
  *
  * Rows are a list of objects or of lists, an object with a list for each column, or a data frame of
  * Arquero or nodejs-polars.
@@ -43,7 +43,7 @@ const TEXT_WIDTH = 80;
  * await table(rows, { columns: ["name", "elevationM"], caption: "All stations" });
  * ```
  *
- * @throws {TypeError} If these are no rows, or a column or an option is not there.
+ * @throws {TypeError} If these are not rows, or a column or an option does not exist.
  */
 export function table<Rows extends object>(
   rows: Rows,
@@ -75,7 +75,7 @@ export function tableBundle(given: unknown, options: TableOptions = {}): Bundle 
 interface View extends Rows {
   readonly texts: readonly (readonly string[])[];
   readonly caption: string | undefined;
-  /** Whether a column has numbers, which stand to the right. */
+  /** Whether a column has only numbers, which are aligned to the right. */
   readonly numeric: readonly boolean[];
 }
 
@@ -128,7 +128,7 @@ function textOf(value: unknown): string {
     : Deno.inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
 }
 
-/** How many there are, and how many of them are seen. */
+/** The number of rows and columns, and how many of them are shown. */
 function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   const number = (count: number) => count.toLocaleString("en");
   const of = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -139,16 +139,16 @@ function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   return `${rows}, ${seen}${of(columnCount, "column")}`;
 }
 
-/** Each property that front ends set on tables is set here, as in the cards. */
+/** Front ends style tables, so each of those properties is set here, as in the cards. */
 const LINE = "1px solid rgba(128,128,128,.3)";
 const BOX =
   "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +
   "line-height:1.4";
-/** The page's color, so that rows do not shine through the names of the columns above them. */
+/** The page's color: rows that scroll must not show through the header. */
 const PAGE = "var(--jp-layout-color0,var(--vscode-editor-background,Canvas))";
 
 /**
- * The table as HTML. It takes text color and font from the page and holds no script and no style sheet,
+ * The table as HTML. It takes text color and font from the page and contains no script and no style sheet,
  * so that saved and untrusted notebooks show it, too.
  */
 function htmlTable({ columns, texts, numeric, caption, ...counts }: View): string {
@@ -185,7 +185,7 @@ function htmlCell(text: string): string {
     `<div style="white-space:pre-wrap;overflow-wrap:break-word;max-width:480px">${all}</div></details>`;
 }
 
-/** The table as text. Columns that do not fit are named below it. */
+/** The table as text. Columns that do not fit are listed below it. */
 function plainTable({ columns, texts, numeric, caption, ...counts }: View): string {
   const cut = (text: string) => shortened(printable(oneLine(text)), TEXT_CELL);
   const lines = [columns, ...texts].map((row) => row.map(cut));
@@ -214,7 +214,7 @@ function plainTable({ columns, texts, numeric, caption, ...counts }: View): stri
   ].join("\n");
 }
 
-/** A terminal's width is known. A kernel may be started from one that nobody looks at. */
+/** A kernel may have been started from a terminal, whose width says nothing about the notebook. */
 function textWidth(): number {
   return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;
 }

@@ -47,7 +47,7 @@ chromiumTest(
     await page.setContent(bare);
     assertEquals((await page.locator("body").innerText()).replaceAll("\u00a0", " ").split("\n"), [
       "● Signed in as ada at identity.example · as of 2026-01-15 09:00 UTC",
-      "access token\tgood for 30 min, until 2026-01-15 09:30 UTC",
+      "access token\tvalid for 30 min, until 2026-01-15 09:30 UTC",
       "app client\tclient-1",
       "next\tcannot be refreshed; run login() when it expires",
       "session\tkept in /data/.env",

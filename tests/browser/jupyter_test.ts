@@ -77,6 +77,8 @@ chromiumTest(
     await notebook.ended(1);
     const leftover = notebook.cell(1).getByText("A prompt is open");
     assertEquals(await leftover.count(), 0, "the line about the question is gone");
+    const place = await notebook.cell(1).locator(".output_area").first().boundingBox();
+    assert((place?.height ?? 99) < 12, "and leaves no empty line");
     const amber = await cardOf(1, "amber");
     assertEquals(amber.color, AMBER);
     assertMatch(amber.text, /Signed in as student .*cannot be refreshed/);
@@ -108,7 +110,7 @@ chromiumTest(
 
     // Jupyter takes from a notebook that it does not trust what could do harm: the words stay.
     await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
-    const reopened = notebook.cell(3).locator(".output_html");
+    const reopened = notebook.cell(3).locator(".output_html.output_result");
     await reopened.waitFor();
     assertMatch(
       (await reopened.innerText()).replace(/\s+/g, " "),

@@ -162,7 +162,12 @@ export function makeSession(
     return new Engine(configuration, withCurrentSettings, openStore);
   }
 
-  /** Returns the engine for the current settings; another one if the account changed. */
+  /**
+   * Reads the settings again, for login(), refresh(), status(), doctor(), and for a call whose address was
+   * refused. Other calls use them as they were last read.
+   *
+   * @returns The engine for them: another one if the account changed.
+   */
   function withCurrentSettings(): Engine {
     const { configuration } = engine;
     if (configuration.isRead) change(configuration.reread());
@@ -301,8 +306,8 @@ export function makeSession(
       }),
 
     status() {
-      // Another process may have ended the session.
-      engine.keeper.readStore();
+      // The .env may have been edited, and another process may have ended the session.
+      withCurrentSettings().keeper.readStore();
       return show();
     },
 
@@ -310,10 +315,13 @@ export function makeSession(
       run("doctor", given, async (signal) => {
         const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
         try {
-          const { configuration } = withCurrentSettings();
           const status = session.status();
-          const tokens = tokensOf(engine.current);
-          return await diagnose({ configuration, status, tokens }, given, signal);
+          const { configuration, current } = engine;
+          return await diagnose(
+            { configuration, status, tokens: tokensOf(current) },
+            given,
+            signal,
+          );
         } catch (error) {
           signal?.throwIfAborted();
           if (!(error instanceof AuthError)) throw error;

@@ -92,6 +92,17 @@ Deno.test("status() tells of a logout and a login in another process", async () 
   assertEquals([state, source], ["valid", "file"]);
 });
 
+Deno.test("status() shows the settings that the next call uses, as the .env has them now", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  assertEquals(world.session.status().portalUrl, undefined);
+  await Deno.writeTextFile(world.envFile, "PORTAL_URL=https://portal.example\n", { append: true });
+  const { portalUrl, state } = world.session.status();
+  assertEquals([portalUrl, state], ["https://portal.example/", "valid"]);
+  await Deno.writeTextFile(world.envFile, "APP_CLIENT_ID=another-client\n", { append: true });
+  assertEquals(world.session.status().clientId, world.options.clientId);
+});
+
 Deno.test("a store that throws ends the calls that wait for it", async () => {
   await using world = portless();
   const shelf = new Shelf();

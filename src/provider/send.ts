@@ -98,7 +98,7 @@ export async function send(
     return { ...unsent({ code: "THROTTLED", seen }), retryAfterSeconds };
   }
   let last: SendResult | undefined;
-  return await retry(world, signal, async (attempts) => {
+  return await retry<SendResult>(world, signal, async (attempts) => {
     if (!isWanted()) {
       if (last) return { done: last };
       throw new DOMException("No caller waits for the response", "AbortError");

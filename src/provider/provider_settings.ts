@@ -37,7 +37,7 @@ export async function resolveProvider(
   needsCredentials = false,
 ): Promise<ProviderSettings> {
   const resolved = await resolve(options, settings, needsCredentials);
-  if ("fault" in resolved) throw errorOf(doing, resolved.fault);
+  if ("code" in resolved) throw errorOf(doing, resolved);
   return resolved;
 }
 
@@ -47,14 +47,14 @@ export async function settingsFault(
   settings: Settings,
 ): Promise<SettingsFault | undefined> {
   const resolved = await resolve(options, settings, false);
-  return "fault" in resolved ? resolved.fault : undefined;
+  return "code" in resolved ? resolved : undefined;
 }
 
 async function resolve(
   options: SessionOptions,
   settings: Settings,
   needsCredentials: boolean,
-): Promise<ProviderSettings | { readonly fault: SettingsFault }> {
+): Promise<ProviderSettings | SettingsFault> {
   const endpoint = endpointText(options, settings);
   const command = () => scriptCommand(settings, endpoint);
   const missing: SettingName[] = endpoint === undefined ? ["authUrl"] : [];
@@ -62,10 +62,10 @@ async function resolve(
     if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
   }
   if (needsCredentials) missing.push(...missingCredentials(settings));
-  if (missing.length > 0) return { fault: await missingSettings(missing, settings, command) };
+  if (missing.length > 0) return await missingSettings(missing, settings, command);
 
   const checks = await importChecks();
-  if (checks === undefined) return { fault: PACKAGE_UNAVAILABLE };
+  if (checks === undefined) return PACKAGE_UNAVAILABLE;
   const dialect = dialectOf(options, settings);
   const { values, problems } = checks.checkSettings((name) => {
     if (name === "authUrl") return endpoint;
@@ -74,9 +74,7 @@ async function resolve(
     // The built-in dialects need no check.
     return dialect === undefined ? settings.text(name) : undefined;
   });
-  if (problems.size > 0 || dialect === undefined) {
-    return { fault: invalidSettings(problems, settings) };
-  }
+  if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
   const { authUrl, clientId, userPoolId, refreshSecretHash, timeoutMs } = values;
   return {
     url: authUrl,

@@ -66,7 +66,7 @@ export function rotatingRefreshRequest(
 /**
  * Makes the device of a login known. The document does not show it.
  *
- * @param verifier What the provider keeps in place of the device's password, with its salt.
+ * @param verifier What the provider keeps instead of the device's password, with its salt.
  */
 export function confirmDeviceRequest(
   provider: ProviderSettings,

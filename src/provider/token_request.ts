@@ -55,10 +55,11 @@ export async function loginTokens(
   world: World,
   signal: AbortSignal | undefined,
 ): Promise<TokenResult> {
-  const { outcome, sentAt } = result;
-  const tokens = tokensIn(result, { source: "password", authenticatedAt: sentAt }, world);
+  const { outcome, sentAt: authenticatedAt } = result;
+  const login = withTokens(result, { source: "password", authenticatedAt }, world);
+  const { tokens } = login;
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
-  if (tokens === undefined || device === undefined) return { ...result, tokens };
+  if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
   // Loaded on demand: few providers track devices. The login has succeeded, so nothing may throw.
   const failure = await import("./device.ts").then(
@@ -67,13 +68,13 @@ export async function loginTokens(
     () => "a file of this module could not be loaded",
   );
   const withDevice: Tokens = { ...tokens, learned: { deviceKey: device.key } };
-  if (failure === undefined) return { ...result, tokens: withDevice };
+  if (failure === undefined) return { ...login, tokens: withDevice };
   const warning: Advice = {
     problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
       "the session",
     fix: ["if it does, run ", { call: "login", options: { force: true } }],
   };
-  return { ...result, tokens: withDevice, warning };
+  return { ...login, tokens: withDevice, warning };
 }
 
 /**
@@ -104,8 +105,8 @@ export async function requestRefresh(
     const result = await send(request, world, end - world.monotonic(), options);
     attempts += result.attempts;
     const { authenticatedAt, refreshToken } = held;
-    const tokens = tokensIn(result, { source: "refresh", authenticatedAt, refreshToken }, world);
-    return { ...result, attempts, tokens, variant };
+    const parts = { source: "refresh", authenticatedAt, refreshToken } as const;
+    return { ...withTokens(result, parts, world), attempts, variant };
   };
   const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
 
@@ -158,25 +159,29 @@ function variantsFor(
 }
 
 /**
- * The tokens of a response.
+ * A result with the tokens of its response.
  *
  * @param parts What the response does not say. A refresh token in it replaces the one given here.
  */
-function tokensIn(
-  { outcome, sentAt, sentAtMonotonic }: SendResult,
+function withTokens(
+  result: SendResult,
   parts: Pick<TokenParts, "source" | "authenticatedAt" | "refreshToken">,
   world: World,
-): Tokens | undefined {
-  if (outcome.kind !== "tokens") return undefined;
+): TokenResult {
+  const { outcome, sentAt, sentAtMonotonic } = result;
+  if (outcome.kind !== "tokens") return { ...result, tokens: undefined };
   const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
   // The lifetime is ExpiresIn (section 8), else the time between the token's own claims.
   const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
   const lifetimeMs = ms > 0 ? ms : undefined;
   const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;
-  return makeTokens(
+  const tokens = makeTokens(
     { ...parts, accessToken, refreshToken, lifetimeMs, expiresAt, claims },
     world,
     { now: sentAt, monotonic: sentAtMonotonic },
   );
+  // Without a date in the response, the token's own shows the provider's clock.
+  const issuedOffsetMs = claims.iat === undefined ? undefined : claims.iat * 1_000 - sentAt;
+  return { ...result, tokens, clockOffsetMs: result.clockOffsetMs ?? issuedOffsetMs };
 }

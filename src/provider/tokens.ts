@@ -15,62 +15,57 @@ export type TokenSource =
   | "store";
 
 /**
- * A form of the refresh request: SECRET_HASH made with one of three names, or left out (section 2.1
- * shows both), or the operation of services that rotate refresh tokens.
+ * A form of the refresh request: with a SECRET_HASH of one of three names, without it (section 2.1 shows
+ * both), or the operation of services that rotate refresh tokens.
  */
 export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
 
-/** What a session learned of its account. It is stored with the tokens and goes with them. */
+/** What a session learned about its account. Stored and removed together with the tokens. */
 export interface Learned {
   /** The name that the user logged in with, which may be an alias of the token's `username`. */
   readonly loginName?: string | undefined;
   /** The refresh request that the provider accepted. */
   readonly refreshVariant?: RefreshVariant | undefined;
-  /** What the provider calls the device that it made of this login: each refresh must name it. */
+  /** The provider's name for the device of this login, which each refresh must contain. */
   readonly deviceKey?: Secret | undefined;
 }
 
-/** The tokens of a session, with what is known of their times. Never changed, only replaced. */
+/** The tokens of a session and their times. Never changed, only replaced. */
 export interface Tokens {
   readonly accessToken: Secret;
   readonly refreshToken: Secret | undefined;
   readonly claims: Claims;
-  /**
-   * When the access token ends by this machine's wall clock, milliseconds since 1970; `undefined`:
-   * unknown.
-   */
+  /** Expiry of the access token by this machine's wall clock, milliseconds since 1970, if known. */
   readonly expiresAt: number | undefined;
   /** When the user logged in, milliseconds since 1970. */
   readonly authenticatedAt: number | undefined;
   readonly source: TokenSource;
   readonly learned: Learned;
-  /** How long the access token lives in all, in milliseconds; `undefined`: unknown. */
+  /** Lifetime of the access token in milliseconds, if known. */
   readonly lifetimeMs: number | undefined;
-  /** How long before its end the token is replaced, in milliseconds. */
+  /** How many milliseconds before its expiry the token is refreshed. */
   readonly refreshMarginMs: number;
-  /** Both clocks when this record was made: what has passed since is the larger of the two. */
+  /** Both clocks when this record was made; the time since then is the larger of the two differences. */
   readonly anchor: { readonly now: number; readonly monotonic: number };
 }
 
 /** Tokens that can be refreshed. */
 export type RenewableTokens = Tokens & { readonly refreshToken: Secret };
 
-/** What a {@linkcode Tokens} record is made of. */
 export interface TokenParts {
   accessToken: Secret;
   refreshToken?: Secret | undefined;
-  /** Instant, by this machine's wall clock, in milliseconds since 1970. */
   expiresAt?: number | undefined;
   authenticatedAt?: number | undefined;
-  /** Lifetime of the access token; default: what its claims say. */
+  /** Default: from the claims. */
   lifetimeMs?: number | undefined;
   source: TokenSource;
   learned?: Learned;
-  /** The claims of the access token, where they were read already. */
+  /** Default: read from the access token. */
   claims?: Claims;
 }
 
-/** Makes a record, anchored at the two clocks' present unless an earlier moment is given. */
+/** Makes a record, anchored at the present time of both clocks unless an earlier one is given. */
 export function makeTokens(
   parts: TokenParts,
   world: ClocksAndChance,
@@ -95,22 +90,22 @@ export function makeTokens(
   };
 }
 
-/** How long a token lives by its own claims, in milliseconds; `undefined`: they do not tell. */
+/** The lifetime that a token claims, in milliseconds. */
 export function claimedLifetimeMs({ exp, iat }: Claims): number | undefined {
   return exp !== undefined && iat !== undefined ? (exp - iat) * 1_000 : undefined;
 }
 
 /**
- * How long before its end a token is replaced: a tenth of its lifetime, at least 15 seconds and at
- * most 5 minutes, but never more than a third of the lifetime. Up to a quarter of it is taken off by
- * chance, so that processes do not refresh at the same moment.
+ * How early a token is refreshed: a tenth of its lifetime before its expiry, at least 15 seconds and at
+ * most 5 minutes, but never more than a third of the lifetime; up to a quarter less at random, so that
+ * processes do not refresh at the same moment.
  */
 function refreshMarginOf(lifetimeMs: number, chance: number): number {
   const margin = Math.min(Math.max(lifetimeMs * 0.1, 15_000), 300_000, lifetimeMs / 3);
   return Math.max(margin, 0) * (0.75 + chance / 4);
 }
 
-/** Milliseconds until the access token ends, below zero afterwards; `undefined`: unknown. */
+/** Milliseconds until the access token expires, negative afterwards; `undefined`: unknown. */
 export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined {
   if (tokens.expiresAt === undefined) return undefined;
   const wall = clocks.now() - tokens.anchor.now;
@@ -119,36 +114,30 @@ export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined 
 }
 
 /**
- * Whether the access token is good for at least that long. One of unknown expiry is, until the API
- * rejects it.
+ * Whether the access token is valid for that long. With an unknown expiry it counts as valid until the
+ * API rejects it.
  */
 export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
   const remaining = remainingMs(tokens, clocks);
   return remaining === undefined || remaining > ms;
 }
 
-/** The provider's clock minus this machine's, as tokens tell that were issued when they were asked for. */
-export function issuedOffsetMs(tokens: Tokens | undefined): number | undefined {
-  const iat = tokens?.claims.iat;
-  return tokens === undefined || iat === undefined ? undefined : iat * 1_000 - tokens.anchor.now;
-}
-
-/** The account that the token names, as far as it does. */
+/** The account that the token names, if it does. */
 export function accountOf(claims: Claims): string | undefined {
   return claims.username ?? claims.sub;
 }
 
-/** Whether two records hold the same access token. */
+/** Whether two records have the same access token. */
 export function sameAccess(a: Tokens, b: Tokens): boolean {
   return a.accessToken.reveal() === b.accessToken.reveal();
 }
 
-/** Whether a record holds a refresh token. */
+/** Whether a record has a refresh token. */
 export function isRenewable(tokens: Tokens): tokens is RenewableTokens {
   return tokens.refreshToken !== undefined;
 }
 
-/** What an access token says of itself, read without checking its signature: to plan with, not to trust. */
+/** The claims of an access token, read without checking its signature: for planning, not for trust. */
 export interface Claims {
   /** Issued at, seconds since 1970 by the provider's clock. */
   readonly iat?: number;
@@ -158,11 +147,11 @@ export interface Claims {
   readonly username?: string;
   readonly clientId?: string;
   readonly tokenUse?: string;
-  /** What the token may be used for, separated by spaces. */
+  /** Scopes, separated by spaces. */
   readonly scope?: string;
 }
 
-/** Reads the claims of a JWT; an opaque or odd token has none, which is not an error. */
+/** Reads the claims of a JWT. An opaque or invalid token has none, which is not an error. */
 export function readClaims(token: string): Claims {
   const parts = token.split(".");
   if (parts.length !== 3) return {};
@@ -186,7 +175,7 @@ export function readClaims(token: string): Claims {
   };
 }
 
-/** Instants after the year 9999 do not fit a `Date` that ISO text can tell. */
+/** ISO text has no times after the year 9999. */
 const LATEST_SECONDS = 253_402_300_799;
 
 function number(name: string, value: unknown): Record<string, number> {

@@ -5,7 +5,6 @@ import type { AuthError } from "../errors/errors.ts";
 import { onAbort } from "../platform/abort.ts";
 import {
   isGoodFor,
-  issuedOffsetMs,
   type RefreshVariant,
   type RenewableTokens,
   sameAccess,
@@ -132,7 +131,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       if (response === undefined) return OVERTAKEN;
       const { clockOffsetMs, tokens } = response;
       if (refresh.isWaitedFor) session.noteReplacement(refresh, held);
-      notices.learnClock(clockOffsetMs ?? issuedOffsetMs(tokens));
+      notices.learnClock(clockOffsetMs);
       if (tokens) return kept(tokens, lock);
       // A late holder of the lock may just have saved what it got for this refresh token.
       await keeper.lookAgain();

@@ -1,6 +1,6 @@
 import type { ProviderSettings } from "../../provider/protocol.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
-import { issuedOffsetMs, type Tokens } from "../../provider/tokens.ts";
+import type { Tokens } from "../../provider/tokens.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { displayPath } from "../../platform/paths.ts";
 import type { World } from "../../platform/world.ts";
@@ -60,7 +60,7 @@ export function loginResult(
   const isOld = hasNewPassword && settings.origin("password") !== undefined;
   return {
     tokens: { ...tokens, learned: { ...tokens.learned, loginName: username } },
-    clockOffsetMs: clockOffsetMs ?? issuedOffsetMs(tokens),
+    clockOffsetMs,
     notices: {
       DEVICE_NOT_CONFIRMED: warning,
       OLD_PASSWORD: isOld ? { problem: oldPassword(settings), fix: "replace it" } : undefined,

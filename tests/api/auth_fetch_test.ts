@@ -2,7 +2,7 @@
  * What `authFetch` does to a call: the token it adds, where it may go, redirects, a 401 and failures
  * on the way. The API is the sandbox, mostly without a port.
  */
-import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
 
 const TEXT = "grüße, déjà vu\n".repeat(50);
@@ -21,21 +21,58 @@ function stream(): ReadableStream<Uint8Array> {
   return new Blob([BYTES]).stream();
 }
 
-Deno.test("authFetch() sends bearer and the token, with the path against API_BASE_URL", async () => {
-  await using world = await loggedIn({
-    session: { apiBaseUrl: "https://api.sandbox.example/v1/" },
+for (const slash of ["", "/"]) {
+  Deno.test(`the path of API_BASE_URL is a folder, ${slash ? "with" : "without"} a slash at its end`, async () => {
+    await using world = await loggedIn({
+      session: { apiBaseUrl: `https://api.sandbox.example/v1${slash}` },
+    });
+    const token = await world.session.accessToken();
+    for (const path of ["stations", "./stations", "/v1/stations", "../v1/stations"]) {
+      const answer = await world.session.authFetch(path);
+      assert(Array.isArray(await answer.json()));
+    }
+    await (await world.session.authFetch(new URL("https://api.sandbox.example/v1/stations")))
+      .text();
+    for (const call of world.called) {
+      assertEquals(call.url, "https://api.sandbox.example/v1/stations");
+      assertEquals(call.authorization, `bearer ${token}`);
+    }
+    assertEquals(world.called.length, 5);
+    const told = await rejection(world.session.fetchJson("/stations"));
+    assertMatch(
+      told.message,
+      /404 .*; check the path: with a leading slash it starts at the host, without one at \/v1\/ \(/,
+    );
+    const other = await rejection(world.session.fetchJson("nothing"));
+    assertMatch(other.message, /404 .*; check the path \(/);
   });
-  const token = await world.session.accessToken();
-  for (const path of ["stations", "./stations", "/v1/stations", "../v1/stations"]) {
-    const answer = await world.session.authFetch(path);
-    assert(Array.isArray(await answer.json()));
+}
+
+Deno.test("the members of init are read by name, as fetch reads them", async () => {
+  const seen: string[] = [];
+  await using world = await loggedIn({
+    api: async (request) => {
+      seen.push(`${request.method} ${request.headers.get("x-mine")} ${await request.text()}`);
+      return Response.json(1);
+    },
+  });
+  class Options {
+    get method() {
+      return "PUT";
+    }
+    get body() {
+      return "rows";
+    }
+    get headers() {
+      return { "x-mine": "1" };
+    }
   }
-  await (await world.session.authFetch(new URL("https://api.sandbox.example/v1/stations"))).text();
-  for (const call of world.called) {
-    assertEquals(call.url, "https://api.sandbox.example/v1/stations");
-    assertEquals(call.authorization, `bearer ${token}`);
+  const inherited = Object.create({ method: "PUT", body: "rows", headers: { "x-mine": "1" } });
+  for (const init of [new Options(), inherited]) {
+    await world.session.authFetch("/v1/x", init);
+    await world.session.fetchJson("/v1/x", init);
   }
-  assertEquals(world.called.length, 5);
+  assertEquals(seen, Array(4).fill("PUT 1 rows"));
 });
 
 Deno.test("authFetch() passes method, headers and body on as fetch does", async () => {

@@ -193,6 +193,92 @@ Deno.test("a folder that cannot be made fails its files, and nothing is sent for
     assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
   }));
 
+/** A response from a host to which the API redirected. */
+function elsewhere(status: number): Response {
+  return Object.defineProperties(new Response("", { status }), {
+    redirected: { value: true },
+    url: { value: "https://store.example/f?sig=1" },
+  });
+}
+
+/** The runtime's error for a host to which the API redirected. */
+function storeDown(): never {
+  const cause = "error sending request for url (https://store.example/f?sig=1): connection refused";
+  throw new TypeError("fetch failed", { cause: new Error(cause) });
+}
+
+const storeFailures: [string, () => Response, RegExp][] = [
+  [
+    "that refuses a request without the token",
+    () => elsewhere(401),
+    /answered 401.*support channel/,
+  ],
+  ["that is down", storeDown, /^Cannot reach https:\/\/store\.example, to which \S+ redirected \(/],
+];
+for (const [what, fail, message] of storeFailures) {
+  Deno.test(`a storage host ${what} fails its files, and not the others`, () =>
+    inBatchWorld(
+      (path, request, count) => Number(path.slice(1)) < 4 ? fail() : text(path, request, count),
+      async (world) => {
+        const { counts, failed } = await world.all(world.items(6));
+        assertEquals(counts, { saved: 2, kept: 0, failed: 4 });
+        for (const { error } of failed) {
+          assertMatch(error.message, message);
+          assertEquals(/login\(|sig=/.test(error.message), false, error.message);
+        }
+      },
+    ));
+}
+
+Deno.test("the signal of one item ends that item only, whatever its reason", () =>
+  inBatchWorld(text, async (world) => {
+    const request = new Request("https://api.sandbox.example/x", {
+      signal: AbortSignal.abort("enough"),
+    });
+    const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
+    assertEquals([saved.length, failed.length], [2, 1]);
+    assertMatch(`${failed[0]?.error}`, /AbortError.*\(enough\)/);
+  }));
+
+Deno.test("the last progress before a long wait is reported", () => {
+  const isReported = Promise.withResolvers<void>();
+  return inBatchWorld(
+    async (path) => {
+      if (path === "/5") await isReported.promise;
+      return new Response(path);
+    },
+    async (world) => {
+      const onProgress = ({ files }: DownloadsProgress) => {
+        if (files === 5) isReported.resolve();
+      };
+      assertEquals((await world.all(world.items(6), { onProgress })).saved.length, 6);
+    },
+  );
+});
+
+Deno.test("a file that another process saves is looked at again after all others", () => {
+  const isHeld = Promise.withResolvers<void>();
+  return inBatchWorld(
+    async (path, _, count) => {
+      if (count === 1) await isHeld.promise;
+      return new Response(path);
+    },
+    async (world) => {
+      const items = world.items(5);
+      const other = world.session.download("/0", `${world.folder}/0`);
+      while (world.asked.length === 0) await later();
+      const pausing = world.another({ sleep: later });
+      await pausing.login();
+      const running = pausing.downloadAll(items);
+      while (wholeIn(world.folder).length < 4) await later();
+      isHeld.resolve();
+      await other;
+      const { saved, kept } = await running;
+      assertEquals([saved.length, kept.length, world.asked.length], [4, 1, 5]);
+    },
+  );
+});
+
 Deno.test("an API that never answered one request answers the next: no reason to end", () =>
   inBatchWorld(
     async (path, _, count) => {

@@ -518,6 +518,42 @@ Deno.test("a packed answer is asked for unpacked, and saved unpacked where it co
     assertEquals([await Deno.readTextFile(file), saved.bytes], [text, text.length]);
   }));
 
+const encodings: [string, isDecoded: boolean, accepts?: string][] = [
+  ["GZIP", true],
+  ["gzip", false, "identity"],
+  ["x-gzip", false],
+  ["deflate", false],
+  ["gzip, gzip", false],
+];
+for (const [encoding, isDecoded, accepts] of encodings) {
+  Deno.test(`content-encoding ${encoding} is ${isDecoded ? "decoded" : `never saved as the file${accepts ? " if the caller wants none" : ""}`}`, () =>
+    inWorld({}, async ({ server, get, file, folder }) => {
+      const stream = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
+      server.options.content = await new Response(stream).bytes();
+      server.options.headers = { "content-encoding": encoding };
+      const init = accepts === undefined ? {} : { headers: { "accept-encoding": accepts } };
+      if (isDecoded) {
+        await get({ init });
+        return assertEquals(await Deno.readTextFile(file), "rows");
+      }
+      const error = await rejection(get({ init }));
+      assertEquals([error.code, filesIn(folder)], ["API_BODY", []]);
+      assertMatch(error.message, /it is encoded with .*gzip|deflate/);
+    }));
+}
+
+Deno.test("a content type that repeats the token is withheld", async () => {
+  await using world = portless({
+    api: ({ headers }) =>
+      new Response("rows", { headers: { "content-type": headers.get("authorization") ?? "" } }),
+  });
+  await world.session.login();
+  await inFolder(async (folder) => {
+    const { contentType } = await world.session.download("/files/data", `${folder}/data`);
+    assertMatch(contentType ?? "", /^\[withheld/);
+  });
+});
+
 testNeeding(
   noTinyDisk,
   "a full disk is told, and nothing is left of what cannot be gone on with",

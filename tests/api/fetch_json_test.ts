@@ -147,6 +147,41 @@ for (const [what, response, message] of bodies) {
   });
 }
 
+for (const status of [204, 205]) {
+  Deno.test(`fetchJson() resolves to undefined for a ${status}`, async () => {
+    await using world = portless({ api: () => new Response(null, { status }) });
+    await world.session.login();
+    assertEquals(await world.session.fetchJson("/v1/x", { method: "DELETE" }), undefined);
+  });
+}
+
+const errorBodies: [what: string, sent: unknown, body: unknown][] = [
+  ["JSON", { errors: [{ field: "day", message: "bad" }] }, {
+    errors: [{ field: "day", message: "bad" }],
+  }],
+  ["text", "no such\nday", "no such\nday"],
+  ["nothing", "", undefined],
+  ["a long text", "x".repeat(70_000), "x".repeat(65_536)],
+];
+for (const [what, sent, body] of errorBodies) {
+  Deno.test(`an ApiError has the body of the response: ${what}`, async () => {
+    const { error } = await outcome([answer(422, sent)]);
+    assertEquals(error?.body, body);
+    assertEquals(JSON.stringify(error).includes("field"), false);
+    const odd = (await outcome([answer(200, "a,b\n1,2")])).error;
+    assertEquals(odd?.body, "a,b\n1,2");
+  });
+}
+
+Deno.test("a body that repeats the token is withheld", async () => {
+  await using world = portless({
+    api: ({ headers }) => Response.json({ seen: headers.get("authorization") }, { status: 422 }),
+  });
+  await world.session.login();
+  const { body } = await rejection(world.session.fetchJson("/v1/x")) as ApiError;
+  assertEquals(body, "[withheld: it repeats a secret]");
+});
+
 for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {
   Deno.test(`JSON behind ${JSON.stringify(before)} is JSON`, async () => {
     assertEquals((await outcome([answer(200, `${before}{"a":1}`)])).error, undefined);

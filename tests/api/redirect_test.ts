@@ -79,6 +79,8 @@ Deno.test("a 401 from where a redirect led to is no reason to refresh", async ()
   const answer = await world.session.authFetch("/download");
   assertEquals(answer.status, 401);
   assertEquals(await answer.text(), "sign first");
+  const told = await rejection(world.session.fetchJson("/download"));
+  assert(!told.message.includes("login("), told.message);
   assertEquals(world.refreshes(), 0);
 });
 
@@ -137,7 +139,8 @@ Deno.test("a 303 within the origin is fetched with GET and the header", async ()
     body: "{}",
     headers: { "content-type": "application/json" },
   };
-  assertEquals(await (await world.session.authFetch("/jobs", init)).text(), "done");
+  const response = await world.session.authFetch("/jobs", init);
+  assertEquals([await response.text(), response.redirected], ["done", true]);
   assertEquals(api.seen[1]?.method, "GET");
   assertEquals(api.seen[1]?.body, "");
   assertEquals(api.seen[1]?.type, null);

@@ -102,6 +102,29 @@ Deno.test("a Request with a short stream is sent again after a 401, with a long 
   }
 });
 
+Deno.test("the body of a Request is sent with its length, also after a 401", async () => {
+  const lengths: (string | null)[] = [];
+  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
+  await using server = Deno.serve(options, async (request) => {
+    lengths.push(request.headers.get("content-length"));
+    await request.text();
+    return new Response("", { status: lengths.length % 2 === 1 ? 401 : 201 });
+  });
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  await using world = await loggedIn({
+    session: { apiBaseUrl: origin },
+    api: (request) => fetch(request),
+  });
+  for (const body of ["four", new Blob(["four"]), new URLSearchParams("a=12")]) {
+    const request = new Request(`${origin}/x`, { method: "POST", body });
+    const { status, body: rest } = await world.session.authFetch(request);
+    await rest?.cancel();
+    assertEquals([status, request.bodyUsed], [201, true]);
+    world.clock.advance(31);
+  }
+  assertEquals(lengths, Array(6).fill("4"));
+});
+
 Deno.test("a Request whose call finds no session was not read", async () => {
   await using world = portless();
   const request = new Request(URL_OF_API, { method: "POST", body: "rows" });

@@ -97,12 +97,12 @@ export const exercises = {
     hint: "The error offers two ways out. doctor() says which of them is his.",
   },
   cleo: {
-    right: (cause) => cause === ".env" || cause === "INVALID_SETTING",
-    because: "The password in the file is not the one that she means, and nothing was sent.",
+    right: (cause) => cause === ".env",
+    because: "The password in the file ends before the #, so another one was sent.",
     hints: [
       {
         when: (cause) => cause === "INVALID_CREDENTIALS",
-        say: "The provider was not even asked. What does doctor() mark with a ! ?",
+        say: "That is what the provider says. What does doctor() mark with a ! ?",
         example: '"INVALID_CREDENTIALS"',
       },
     ],

@@ -113,7 +113,7 @@ Deno.test("what is bundled is named with its license, and no source lies outside
   }
   for (const entry of ["mod", "notebook", "sandbox", "cli"]) {
     const { sources } = JSON.parse(Deno.readTextFileSync(`${DIST}${entry}.js.map`));
-    const known = /^(src\/[\w/.]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
+    const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
 });

@@ -8,11 +8,25 @@
  *
  * @module
  */
-import { printAnswer } from "./cli/output.ts";
-import { report } from "./cli/report.ts";
+import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
-import { TERMINAL } from "./cli/terminal.ts";
-import { setFrontEnd } from "./errors/advice.ts";
+import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
+
+/** For `login --portal` in a program that cannot prompt. */
+const PIPED =
+  "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
+
+/** The commands that correspond to the calls of the library. */
+const TERMINAL: FrontEnd = {
+  call(call) {
+    const options = call.call === "login" ? call.options : undefined;
+    if (options?.portalToken) return PIPED;
+    if (options?.strategy) return `platform-auth login --${options.strategy}`;
+    if (options?.force) return "platform-auth login --force";
+    return `platform-auth ${call.call}`;
+  },
+  inProgram: ({ inTerminal = "" }) => inTerminal,
+};
 
 /**
  * Runs a command.

@@ -1,5 +1,4 @@
 import { type Command, GLOBAL, type Option, type Program } from "./command.ts";
-import { columns } from "./columns.ts";
 
 /** What `--help` prints: all commands, and what they have in common. */
 export function helpOfAll(commands: Readonly<Record<string, Command | Program>>): string {
@@ -36,4 +35,12 @@ export function helpOf(name: string, { description, word, options, examples }: C
 
 function optionRow([name, { short, value, help }]: [string, Option]): [string, string] {
   return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, help];
+}
+
+/** Two columns with a gap between them. */
+export function columns(rows: readonly (readonly [string, string])[], gap: number): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length)) + gap;
+  return rows.map(([left, right]) =>
+    `  ${left.padEnd(width)}${right.replaceAll("\n", `\n  ${"".padEnd(width)}`)}`
+  );
 }

@@ -1,5 +1,6 @@
 import type { Answer } from "./command.ts";
-import { CommandLineError } from "./failure.ts";
+import { CommandLineError, FAILED, LOGIN_NEEDED, USAGE, UsageError } from "./failure.ts";
+import { ApiError, AuthError, CODES } from "../errors/errors.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
@@ -53,6 +54,24 @@ export function say(sentence: string): void {
   printError(errorLine(`platform-auth: ${printable(sentence)}`));
 }
 
+/** Prints an error to standard error. @returns The exit status. */
+export function report(error: unknown, json: boolean): number {
+  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
+  if (!isOurs && !(error instanceof TypeError)) throw error;
+  if (json) printError(jsonText({ error: asJson(error) }));
+  else say(error.message);
+  if (error instanceof UsageError) return USAGE;
+  const isOver = error instanceof AuthError &&
+    ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
+  const isRefused = error instanceof ApiError && error.status === 401;
+  return isOver || isRefused ? LOGIN_NEEDED : FAILED;
+}
+
+/** An error as JSON shows it. Those of the runtime have no `toJSON()`. */
+export function asJson(error: Error): object {
+  return "toJSON" in error ? error : { name: error.name, message: error.message };
+}
+
 /** Prints the warnings of a session. */
 export function warn({ warnings }: { readonly warnings: readonly string[] }): void {
   for (const warning of warnings) say(`warning: ${warning}`);
@@ -63,7 +82,7 @@ export function errorLine(line: string): string {
   return Deno.stderr.isTerminal() ? fitted(line) : line;
 }
 
-export function printError(line: string): void {
+function printError(line: string): void {
   try {
     console.error(line);
   } catch {

@@ -1,4 +1,4 @@
-import { columns } from "../columns.ts";
+import { columns } from "../help.ts";
 import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { closest } from "../../errors/closest.ts";

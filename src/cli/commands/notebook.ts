@@ -3,7 +3,8 @@ import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { infoAt } from "../../platform/file_info.ts";
-import { ConfigError, missingPermission } from "../../errors/errors.ts";
+import { explained } from "../../api/save_errors.ts";
+import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
@@ -34,28 +35,12 @@ async function create(file: string): Promise<string> {
     await Deno.writeTextFile(file, text, { createNew: true });
     return specifier;
   } catch (error) {
-    throw unwritable(file, error);
+    if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
+      const problem = `Cannot save ${file}: it exists already`;
+      throw new ConfigError("FILE_EXISTS", problem, "give another name", error);
+    }
+    throw explained(file, error);
   }
-}
-
-function unwritable(file: string, error: unknown): ConfigError {
-  if (error instanceof Deno.errors.NotCapable) {
-    const folder = /^.*[\\/]/.exec(file)?.[0] ?? ".";
-    const flags = `--allow-read=${folder} --allow-write=${folder}`;
-    return missingPermission(`write ${file}`, { flags });
-  }
-  const isFolder = error instanceof Deno.errors.AlreadyExists ||
-    error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.NotFound;
-  if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
-    const problem = `Cannot write ${file}: it exists already, and is left unchanged`;
-    return new ConfigError("FILE_EXISTS", problem, "give another name", error);
-  }
-  const [why, fix] = isFolder
-    ? [": its folder cannot be created", "name another one"]
-    : error instanceof Deno.errors.PermissionDenied
-    ? [": permission denied", "name another place"]
-    : ["", "check the path"];
-  return new ConfigError("FILE", `Cannot write ${file}${why}`, fix, error);
 }
 
 /** The entry points in the source. */

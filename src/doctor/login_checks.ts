@@ -91,12 +91,12 @@ async function endLogin(
   obtained: readonly Tokens[],
   signal: AbortSignal | undefined,
 ): Promise<Finding> {
-  const { endAtProvider, signOutText } = await import("../provider/sign_out.ts");
+  const { endAtProvider } = await import("../provider/sign_out.ts");
   const result = await endAtProvider(configuration, obtained, false, signal);
   if (result.ended !== "here") {
     return ok("the provider ended this login again; its access token is valid until it expires");
   }
-  const message = `this login ends by itself later: ${signOutText(result)}`;
+  const message = `this login ends by itself later: ${result.text}`;
   return obtained.some(isRenewable)
     ? warn(message, "do nothing: its tokens are not saved")
     : ok(message);

@@ -23,18 +23,11 @@ export interface Account {
 export interface SignOutResult {
   /** Where the session ended: only here, also at the provider, or there on all devices. */
   readonly ended: "here" | "provider" | "everywhere";
-  /** Why it did not go further. */
-  readonly problem?: string;
+  /** The same and why it did not go further, as the end of a sentence; absent if there is nothing to say. */
+  readonly text?: string;
 }
 
 const ACCESS_TOKEN_STAYS = "an access token is valid until it expires";
-
-/** How far a logout went, as the end of a sentence; `undefined` if there is nothing to say. */
-export function signOutText({ ended, problem }: SignOutResult): string | undefined {
-  if (ended === "everywhere") return "also at the provider, on all devices";
-  if (ended === "here") return problem;
-  return problem === undefined ? "also at the provider" : `${problem}; also at the provider`;
-}
 
 /**
  * Ends sessions at the provider, as far as the provider supports it. Their tokens are already removed
@@ -53,11 +46,11 @@ export async function endAtProvider(
   const sessions = newestOfEach(held);
   if (sessions.length === 0) {
     return everywhere
-      ? { ended: "here", problem: "not on other devices: no token is left to do that with" }
+      ? { ended: "here", text: "not on other devices: no token is left to do that with" }
       : { ended: "here" };
   }
   if (!everywhere && !sessions.some(isRenewable)) {
-    return { ended: "here", problem: `nothing to end at the provider: ${ACCESS_TOKEN_STAYS}` };
+    return { ended: "here", text: `nothing to end at the provider: ${ACCESS_TOKEN_STAYS}` };
   }
   try {
     const provider = await resolveProvider("tell the provider", options, settings);
@@ -86,7 +79,7 @@ export async function endAtProvider(
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
-    return { ended: "here", problem: `not at the provider: ${sentenceOf(error)}` };
+    return { ended: "here", text: `not at the provider: ${sentenceOf(error)}` };
   }
 }
 
@@ -108,28 +101,35 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
   return [...byLogin.values()];
 }
 
-/** The result of all sessions: the least far end, and all problems. */
-function together(results: readonly SignOutResult[]): SignOutResult {
-  const ended = (["here", "provider", "everywhere"] as const)
-    .find((each) => results.some((result) => result.ended === each)) ?? "here";
-  const problems = new Set(results.flatMap(({ problem }) => problem ?? []));
-  return problems.size === 0 ? { ended } : { ended, problem: [...problems].join("; ") };
+/** How far one session ended, and why not further. */
+interface Ended extends Pick<SignOutResult, "ended"> {
+  readonly problems: readonly string[];
 }
 
-async function endHere({ provider, whyNot }: SignOut, tokens: Tokens): Promise<SignOutResult> {
-  if (!isRenewable(tokens)) return { ended: "here", problem: ACCESS_TOKEN_STAYS };
+/** The result of all sessions: the least far end, and each problem once. */
+function together(all: readonly Ended[]): SignOutResult {
+  const ended = (["here", "provider", "everywhere"] as const)
+    .find((each) => all.some((session) => session.ended === each)) ?? "here";
+  const parts = new Set(all.flatMap(({ problems }) => problems));
+  if (ended !== "here") {
+    parts.add(`also at the provider${ended === "everywhere" ? ", on all devices" : ""}`);
+  }
+  return { ended, text: [...parts].join("; ") };
+}
+
+async function endHere({ provider, whyNot }: SignOut, tokens: Tokens): Promise<Ended> {
+  if (!isRenewable(tokens)) return { ended: "here", problems: [ACCESS_TOKEN_STAYS] };
   const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
   return problem === undefined
-    ? { ended: "provider" }
-    : { ended: "here", problem: `not at the provider: ${problem}` };
+    ? { ended: "provider", problems: [] }
+    : { ended: "here", problems: [`not at the provider: ${problem}`] };
 }
 
 /** If the provider does not sign out all devices, this session ends all the same. */
-async function endEverywhere(signOut: SignOut, tokens: Tokens): Promise<SignOutResult> {
+async function endEverywhere(signOut: SignOut, tokens: Tokens): Promise<Ended> {
   const current = await signOut.withValidAccess(tokens);
   const whyNot = await signOut.whyNot(globalSignOutRequest(signOut.provider, current.accessToken));
-  if (whyNot === undefined) return { ended: "everywhere" };
-  const { ended, problem } = await endHere(signOut, current);
-  const problems = [`not on other devices: ${whyNot}`, ...(problem === undefined ? [] : [problem])];
-  return { ended, problem: problems.join("; ") };
+  if (whyNot === undefined) return { ended: "everywhere", problems: [] };
+  const { ended, problems } = await endHere(signOut, current);
+  return { ended, problems: [`not on other devices: ${whyNot}`, ...problems] };
 }

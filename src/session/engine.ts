@@ -7,7 +7,8 @@ import type { TokenResult } from "../provider/token_request.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { Keeper, type Step } from "./keeper.ts";
-import { type SignedOut, type SignOut, signOutAtProvider } from "./logout.ts";
+import type { SignOutResult } from "../provider/sign_out.ts";
+import { type SignOut, signOutAtProvider } from "./logout.ts";
 import type { Notices } from "./notices.ts";
 import {
   afterEarlyFailure,
@@ -49,7 +50,7 @@ interface Applied {
   /** Whether there was a session to end. */
   readonly hadSession: boolean;
   /** Tells the provider: once for all logouts that were applied together. */
-  tellProvider(signal: AbortSignal | undefined): Promise<SignedOut>;
+  tellProvider(signal: AbortSignal | undefined): Promise<SignOutResult>;
 }
 
 /** Logins and logouts that are applied together. */
@@ -266,14 +267,14 @@ export class Engine implements Refreshing {
     remote: SignOut,
     signal: AbortSignal | undefined,
     onCounts: () => void,
-  ): Promise<SignedOut["ended"]> {
+  ): Promise<SignOutResult["ended"]> {
     const { notices, place } = this.keeper;
     const wait = { ms: this.settings.timeoutMs, isNeeded: true, signal };
     const wanted = { order: this.begin(), tokens: undefined, remote, onCounts };
     const { problem, hadSession, tellProvider } = await this.#change(wanted, wait);
     notices.clear("DEVICE_NOT_CONFIRMED");
     // Even if the store cannot be written: the tokens in it should be of no use to anyone.
-    const told: SignedOut = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
+    const told: SignOutResult = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
     const remotely = told.text === undefined ? "" : `; ${told.text}`;
     if (problem) {
       const here = hadSession
@@ -375,7 +376,7 @@ export class Engine implements Refreshing {
     const hadSession = ended.some((each) => each !== undefined);
     const everywhere = changes.some(({ remote }) => remote === "everywhere");
     const late = this.#refresh?.response;
-    let told: Promise<SignedOut> | undefined;
+    let told: Promise<SignOutResult> | undefined;
     const tellProvider = (signal: AbortSignal | undefined) =>
       told ??= signOutAtProvider(this.configuration, ended, late, everywhere, signal);
     this.#lastAppliedOrder = Math.max(last.order, this.#lastAppliedOrder);

@@ -7,12 +7,6 @@ import type { Configuration } from "./configuration.ts";
 /** What the provider is asked at a logout: nothing, to end this session, or to end all of the account. */
 export type SignOut = "keep" | "revoke" | "everywhere";
 
-/** How far a logout went, with its text for people. */
-export interface SignedOut {
-  readonly ended: SignOutResult["ended"];
-  readonly text?: string | undefined;
-}
-
 /** How long a logout waits for the response to a refresh in progress. */
 const LATE_RESPONSE_MS = 3_000;
 
@@ -28,13 +22,12 @@ export async function signOutAtProvider(
   late: Promise<TokenResult> | undefined,
   everywhere: boolean,
   signal: AbortSignal | undefined,
-): Promise<SignedOut> {
+): Promise<SignOutResult> {
   const lateTokens = late && await tokensWithin(late, configuration.world, signal);
   try {
     // Loaded on demand: few processes log out.
-    const { endAtProvider, signOutText } = await import("../provider/sign_out.ts");
-    const result = await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
-    return { ended: result.ended, text: signOutText(result) };
+    const { endAtProvider } = await import("../provider/sign_out.ts");
+    return await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
   } catch (error) {
     if (!signal?.aborted && !(error instanceof TypeError)) throw error;
     const why = signal?.aborted

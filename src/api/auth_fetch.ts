@@ -144,8 +144,9 @@ function prepare(
 
 const MEMBERS = ["method", "headers", "body", "redirect", "signal", "client"] as const;
 
-/** A copy whose members are read by name, as by `fetch`: they may be getters or inherited. */
+/** Options whose members can be copied: those of a class are read by name, as `fetch` reads them. */
 export function membersOf<Init extends RequestInit>(init: Init): Init {
+  if (Object.getPrototypeOf(init) === Object.prototype) return init;
   const copy = { ...init };
   for (const name of MEMBERS) {
     const value = (init as Record<string, unknown>)[name];
@@ -232,6 +233,7 @@ async function sendWithin(call: Call, init: SentInit, method: string): Promise<R
   const { account, address, input, isRepeatable } = call;
   const manual: SentInit = { ...init, redirect: "manual" };
   const response = await attempt(account, input, manual, address);
+  if (!isRedirect(response)) return response;
   return await followWithin(
     { address, method, init: manual, isRepeatable },
     response,

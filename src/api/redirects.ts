@@ -52,9 +52,7 @@ export async function followWithin(
   let url = new URL(sent.address);
   let init: RequestInit = { ...sent.init, method: sent.method };
   for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
-    if (!isRedirect(response)) {
-      return hops === 0 ? response : asRedirected(response);
-    }
+    if (!isRedirect(response)) return asRedirected(response);
     const { status } = response;
     const target = URL.parse(response.headers.get("location") ?? "", url);
     await response.body?.cancel();

@@ -48,7 +48,7 @@ Deno.test("init --from - makes the .env out of a reply, and a login takes it", (
     assertMatch(init.stdout, /✓ settings: from the \.env: AUTH_URL/);
     assertEquals(settingsIn(desk), desk.settings);
     const text = await Deno.readTextFile(desk.envFile);
-    assertMatch(text, /^# Keep secret\. .*\n# .*\nAPP_CLIENT_SECRET=/m);
+    assertMatch(text, /^# .*[Ss]ecret.*\n(# .*\n)*APP_CLIENT_SECRET=/m);
     const login = ["login", "--username", "student", "--stdin"];
     assertEquals((await desk.run(login, { stdin: desk.variables.PASSWORD ?? "" })).code, 0);
   }));

@@ -248,33 +248,22 @@ Deno.test("an aborted login ends its request", async () => {
   assertEquals(sent?.aborted, true);
 });
 
-Deno.test("a redirect of the provider takes the password nowhere", async () => {
-  for (const code of [301, 302, 303, 307, 308]) {
-    await using elsewhere = startTcpCapture([rawAnswer(200, "{}")]);
-    await using provider = startTcpCapture([rawAnswer(code, "", { location: elsewhere.url })]);
-    const session = createSession({ ...SETTINGS, authUrl: provider.url });
-    const error = await failureOf(session.login());
-    assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
-    assertMatch(error.message, new RegExp(`status ${code}, a redirect`));
-    assertEquals([provider.requests.length, elsewhere.requests.length], [1, 0]);
-  }
-});
-
-Deno.test("a redirect of the provider takes the refresh token nowhere, and the session stays", async () => {
+Deno.test("a redirect of the provider takes neither password nor refresh token elsewhere", async () => {
   const tokens = JSON.stringify({
     AuthenticationResult: { AccessToken: "a", RefreshToken: "r", ExpiresIn: 1_800 },
   });
   for (const code of [301, 302, 303, 307, 308]) {
     await using elsewhere = startTcpCapture([rawAnswer(200, tokens)]);
-    await using provider = startTcpCapture([
-      rawAnswer(200, tokens),
-      rawAnswer(code, tokens, { location: elsewhere.url }),
-    ]);
+    const redirect = rawAnswer(code, tokens, { location: elsewhere.url });
+    await using provider = startTcpCapture([redirect, rawAnswer(200, tokens), redirect]);
     const session = createSession({ ...SETTINGS, authUrl: provider.url });
+    const login = await failureOf(session.login());
     await session.login();
-    const error = await failureOf(session.refresh());
-    assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
-    assertEquals([provider.requests.length, elsewhere.requests.length], [2, 0]);
+    for (const error of [login, await failureOf(session.refresh())]) {
+      assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", code]);
+      assertMatch(error.message, new RegExp(`status ${code}, a redirect`));
+    }
+    assertEquals([provider.requests.length, elsewhere.requests.length], [3, 0]);
     assertEquals([session.status().state, session.status().canRefresh], ["valid", true]);
   }
 });

@@ -12,7 +12,7 @@ import { eager } from "./eager.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** What users import, and from which source it is made. */
+/** The modules that users import, with their source. */
 const ENTRIES = {
   mod: "mod.ts",
   notebook: "src/notebook/mod.ts",
@@ -24,7 +24,7 @@ const ENTRIES = {
 interface Packages {
   /** Such as `npm:zod@^4/mini` -> `npm:/zod@4.6.7/mini`. */
   redirects: Record<string, string>;
-  /** By name and version: where it lies in Deno's cache. */
+  /** By name and version, with the place in Deno's cache. */
   npmPackages: Record<string, { name: string; localPath: string }>;
 }
 
@@ -39,12 +39,12 @@ async function packages(): Promise<Packages> {
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Names of packages are of this space, so that no path of this machine gets into what is written. */
+/** The namespace of packages, so that no path of this machine gets into the output. */
 const PACKAGE = { namespace: "npm" };
 
 /**
  * Resolves what esbuild does not know: packages in Deno's cache, and the modules of Node's. The latter
- * are loaded by the code that needs them: the first one makes a start some milliseconds longer.
+ * are loaded by the code that needs them, because the first one delays the start by some milliseconds.
  */
 function denoImports(
   entryPoint: string,
@@ -92,7 +92,7 @@ function denoImports(
       build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => ({
         contents: `module.exports = process.getBuiltinModule("node:${path}");`,
       }));
-      // In one file with others only the entry point is what the user started.
+      // In one file with others, only the entry point is the main module.
       build.onLoad(
         { filter: /\.ts$/ },
         ({ path }) =>
@@ -101,7 +101,7 @@ function denoImports(
             loader: "ts",
           },
       );
-      // Of the configuration only the version is used.
+      // Only the version of the configuration is used.
       build.onLoad({ filter: /\/deno\.json$/ }, () => ({
         contents: JSON.stringify({ version: VERSION }),
         loader: "text",
@@ -123,7 +123,7 @@ const NAME = found("deno.json", /^ {2}"name": "(.+)"/m);
 const [, REPOSITORY] = /^ {2}"repository": "(https:.+)"/m.exec(read("deno.json")) ?? [];
 const OLDEST = found("README.md", /Deno from (\d+\.\d+\.\d+)/);
 
-/** The first lines of a module. Without Deno it would fail later, at a place that tells nobody why. */
+/** The first lines of a module. Without them, it would fail later on another runtime, without a reason. */
 function head(entry: string): string {
   return [
     ...(entry === "cli" ? ["#!/usr/bin/env -S deno run -A"] : []),
@@ -163,7 +163,7 @@ async function writeModules(out: string, used: Packages): Promise<void> {
       const { code, map } = await esbuild.transform(
         (entry === "mod" ? eager(text, metafile) : text).replace(exported, ""),
         {
-          // Import is faster from ASCII, which the runtime keeps in one byte a character.
+          // ASCII is imported faster, because the runtime stores it in one byte per character.
           charset: "ascii",
           // Names inside functions get short. Those at the top level stay, for traces and profiles: of
           // a script, which exports nothing, esbuild takes them for names that others use.
@@ -238,12 +238,12 @@ async function writeDeclarations(out: string): Promise<void> {
   }
 }
 
-/** What somebody may search for who needs this. */
+/** Search terms for the registries. */
 const KEYWORDS =
   "deno jupyter notebook data-science authentication login token jwt refresh-token mfa cognito dotenv"
     .split(" ");
 
-/** What the registries of npm and JSR want to know, and what every copy must say. */
+/** The metadata for npm and JSR, and the licenses. */
 async function writeRest(out: string, used: Packages): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
     as: entry === "mod" ? "." : `./${entry}`,
@@ -272,7 +272,7 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     ...common,
     license,
     exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
-    // Else the package.json beside it would forbid the packages that are loaded on demand.
+    // Otherwise the package.json next to it would forbid the packages that are loaded on demand.
     nodeModulesDir: "none",
     lock: false,
     // This folder is ignored by git, and what git ignores is published only if it is named here.

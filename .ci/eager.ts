@@ -1,21 +1,21 @@
 /**
  * Makes the functions of a login compile at import.
  *
- * V8 compiles a function at its first call, unless it stands in parentheses: those it compiles with the
- * file, so that Deno keeps them compiled in its cache. A login runs some four hundred functions, each
- * for the first time.
+ * V8 compiles a function at its first call, unless it is in parentheses: then it compiles the function
+ * with the file, and Deno's cache keeps the result. A login runs some four hundred functions, each for
+ * the first time.
  */
 import type { Metafile } from "esbuild";
 import ts from "typescript";
 
-/** What starts and logs in. What only others load on demand would make the first import longer for nothing. */
+/** The modules of a start and a login. Others would only make the first import slower. */
 const ROOTS = ["mod.ts", "src/session/login.ts", "src/provider/checks.ts", "src/platform/git.ts"];
 
 /**
  * Puts functions in parentheses: those at the top level, the bodies of the bundled modules, and those
- * that are arguments or values. Methods and what stands inside functions cannot be, and stay as they are.
+ * that are arguments or values. Methods cannot be put in parentheses.
  *
- * @param text What esbuild wrote without minification: a comment names each module.
+ * @param text The output of esbuild without minification, in which a comment names each module.
  */
 export function eager(text: string, { inputs }: Metafile): string {
   const loaded = new Set(ROOTS);

@@ -1,11 +1,11 @@
 /**
- * Refuses a release whose tag, version and changelog disagree, or that tells no repository:
+ * Refuses a release whose tag, version and changelog disagree, or that names no repository:
  * `deno task release:check v1.2.3`.
  *
- * The version stands in `deno.json`; all else that tells it is made from there.
+ * The version is set in `deno.json` only.
  */
 
-/** What stands in the way of this release, in sentences; nothing if it may go out. */
+/** The problems that prevent this release, as sentences. */
 export function objections(tag: string, config: string, changelog: string): string[] {
   const version = /^ {2}"version": "(.+)"/m.exec(config)?.[1];
   if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
@@ -37,7 +37,7 @@ export function objections(tag: string, config: string, changelog: string): stri
   return found;
 }
 
-/** What stands below the heading of a section. */
+/** The text below the heading of a section. */
 function contentOf(section: string): string {
   return section.split("\n").slice(1).join("\n").trim();
 }

@@ -1,5 +1,4 @@
 /** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
-import { lchown } from "node:fs/promises";
 import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "./needs.ts";
 
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
@@ -111,10 +110,4 @@ export async function lockedFolder(folder: string, work: () => Promise<void>): P
 export async function makeNode(kind: "device" | "pipe", path: string): Promise<void> {
   if (kind === "device") await must("mknod", ...nullDevice(path));
   else await must("mkfifo", path);
-}
-
-/** Makes a symbolic link that belongs to another user; only root can. */
-export async function linkOf(uid: number, target: string, path: string): Promise<void> {
-  await Deno.symlink(target, path);
-  await lchown(path, uid, uid);
 }

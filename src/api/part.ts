@@ -121,10 +121,9 @@ function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   }
 }
 
-/** Whether a name leads to an open file, and not through a link. */
+/** Whether a name leads to an open file, and not through a link, which has an inode of its own. */
 function isNameOf(path: string, file: Deno.FsFile): boolean {
-  const [named, opened] = [unlessMissing(() => Deno.lstatSync(path)), file.statSync()];
-  return named?.isFile === true && named.ino === opened.ino && named.dev === opened.dev;
+  return unlessMissing(() => Deno.lstatSync(path))?.ino === file.statSync().ino;
 }
 
 /** Names and options of a part. */
@@ -171,9 +170,8 @@ class Part implements Target {
   #takeOver(resume: boolean): void {
     const { size } = this.#file.statSync();
     const version = resume ? this.#readNote() : undefined;
-    const { validator, total = Infinity } = version ?? {};
-    if (version && validator !== undefined && size <= total) {
-      this.version = version;
+    if (version?.validator !== undefined) {
+      const { total = Infinity } = this.version = version;
       // The last byte of a complete part is requested again, because only the API knows whether it is
       // still the file.
       this.size = Math.max(0, Math.min(size, total - 1));

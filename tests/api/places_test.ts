@@ -109,6 +109,13 @@ subject(NOT_ON_WINDOWS, "links at the names of a download", (test) => {
       }));
   }
 
+  test("a folder that has the name of the part is left alone", () =>
+    inPlace(async ({ folder, part, get }) => {
+      await Deno.mkdir(part);
+      assertEquals(await get(), "fetched");
+      assertEquals(filesIn(folder).length, 2);
+    }));
+
   test("a part that replaces a private file is private from the start", async () => {
     const modes: (number | null)[] = [];
     await inPlace(async ({ file, part, get }) => {

@@ -1,0 +1,132 @@
+/** The Python code of docs/python.md, run with the packages that it names. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { delimiter as PATH_SEPARATOR } from "node:path";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
+import { documentText } from "../support/documented_flags.ts";
+import { type Lack, needing, NO_SHELL, notInstalled } from "../support/needs.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+
+/** The Python block of each section. */
+const CODE = new Map(
+  documentText("docs/python.md").split(/^## /m).map((section) => [
+    section.split("\n")[0] ?? "",
+    /^```py ignore\n([^]*?)^```$/m.exec(section)?.[1] ?? "",
+  ]),
+);
+
+/** The first interpreter that has a package: the one on the path, or Debian's. */
+async function pythonWith(name: string): Promise<string | undefined> {
+  for (const python of ["python3", "/usr/bin/python3"]) {
+    const command = new Deno.Command(python, { args: ["-c", `import ${name}`], stderr: "null" });
+    if ((await command.output().catch(() => undefined))?.success) return python;
+  }
+  return undefined;
+}
+
+interface Place {
+  readonly sandbox: Sandbox;
+  /** Runs a program in the folder of a user, with `platform-auth` on the path. */
+  run(
+    program: string,
+    ...args: string[]
+  ): Promise<{ code: number; stdout: string; stderr: string }>;
+}
+
+/** A folder with `platform_auth.py` and the `.env` of a sandbox whose tokens live five seconds. */
+async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
+  await using sandbox = await startSandbox({ accessTokenSeconds: 5 });
+  await inFolder(async (cwd) => {
+    const deno = Deno.execPath();
+    const line = `exec '${deno}' run --no-lock -qA '${CLI_PATH}' "$@"`;
+    await Deno.writeTextFile(`${cwd}/platform-auth`, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    await Deno.writeTextFile(`${cwd}/platform_auth.py`, CODE.get("The class") ?? "");
+    await writeEnv(cwd, variablesOf(sandbox.settings));
+    const PATH = `${cwd}${PATH_SEPARATOR}${Deno.env.get("PATH")}`;
+    const env = childEnvironment({ PATH, NO_COLOR: "1", NO_PROXY: "127.0.0.1" });
+    await work({
+      sandbox,
+      async run(program, ...args) {
+        const command = new Deno.Command(program, { args, cwd, env, clearEnv: true });
+        const { code, stdout, stderr } = await command.output();
+        const [out = "", err = ""] = [stdout, stderr].map((bytes) =>
+          new TextDecoder().decode(bytes)
+        );
+        return { code, stdout: out, stderr: err };
+      },
+    });
+  });
+}
+
+/** The code of a section with the address of the sandbox's API. */
+function codeFor({ apiUrl }: Sandbox, section: string, more = ""): string {
+  return (CODE.get(section) ?? "").replaceAll("https://api.example.com", apiUrl) + more;
+}
+
+// Calls until the third token, and never with an expired one.
+const THREE_TOKENS = `
+import time
+seen, end = [], time.time() + 60
+while len(seen) < 3 and time.time() < end:
+    response = session.get(f"{API}/v1/whoami")
+    assert response.status_code == 200, response.text
+    sent = response.request.headers["Authorization"]
+    if sent not in seen:
+        seen.append(sent)
+print(len(seen))
+elsewhere = requests.Request("GET", API.replace("127.0.0.1", "localhost"), auth=session.auth)
+print("Authorization" in elsewhere.prepare().headers)
+`;
+
+const requests = await pythonWith("requests");
+
+Deno.test({
+  ...needing(
+    NO_SHELL ?? (requests === undefined ? notInstalled("python3 has no requests") : undefined),
+    "requests always sends a current token of five seconds, and sends it only to the API",
+  ),
+  fn: () =>
+    inPlace(async ({ sandbox, run }) => {
+      await run("platform-auth", "login");
+      const script = codeFor(sandbox, "requests", THREE_TOKENS);
+      const { stdout, stderr } = await run(requests ?? "", "-c", script);
+      assertEquals([stdout, stderr], ["student\n3\nFalse\n", ""]);
+      const flows = sandbox.requests.map(({ authFlow }) => authFlow);
+      assertEquals(flows, ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH", "REFRESH_TOKEN_AUTH"]);
+      assert(sandbox.apiRequests.every(({ status }) => status === 200));
+    }),
+});
+
+Deno.test({
+  ...needing(
+    NO_SHELL ?? (requests === undefined ? notInstalled("python3 has no requests") : undefined),
+    "without a session, the exception says what to do",
+  ),
+  fn: () =>
+    inPlace(async ({ sandbox, run }) => {
+      const script = codeFor(sandbox, "requests").replace(
+        "PlatformAuth(API)",
+        'PlatformAuth(API, "--env-file", "empty.env")',
+      );
+      const { code, stderr } = await run(requests ?? "", "-c", script);
+      assertEquals(code, 1);
+      assertMatch(stderr, /RuntimeError: .*platform-auth/s);
+    }),
+});
+
+const OUTPUTS = { httpx: "student", pandas: "6 8760", fsspec: "b'PAR1'" };
+
+for (const [name, output] of Object.entries(OUTPUTS)) {
+  const python = await pythonWith(name === "fsspec" ? "fsspec.implementations.http" : name);
+  const lack: Lack = { reason: `python3 has no ${name}`, installable: false };
+  Deno.test({
+    ...needing(NO_SHELL ?? (python === undefined ? lack : undefined), `${name} reads the API`),
+    fn: () =>
+      inPlace(async ({ sandbox, run }) => {
+        await run("platform-auth", "login");
+        const { stdout, stderr } = await run(python ?? "", "-c", codeFor(sandbox, name));
+        assertEquals([stdout.trim(), stderr], [output, ""]);
+      }),
+  });
+}

@@ -1,20 +1,20 @@
 /**
- * Five students with five broken set-ups, for "Find the cause" in notebook 05. Who reads on knows the
- * answers.
+ * Five students with five broken setups, for "Find the cause" in notebook 05. Spoiler: the code shows
+ * the answers.
  */
 import { createSession, type Diagnosis, type Session, type SessionOptions } from "../mod.ts";
 import type { Sandbox } from "../src/sandbox/mod.ts";
 import type { Clock } from "./sandbox_clock.ts";
 
-/** Somebody who cannot get on. */
+/** A student with a broken setup. */
 export interface Student {
-  /** Does what the student did once more. @returns What came: the error, or the answer. */
+  /** Repeats what the student did. @returns The error, or the result. */
   tries(): Promise<unknown>;
-  /** What `doctor()` says on the student's computer. */
+  /** The result of `doctor()` on the student's computer. */
   doctor(): Promise<Diagnosis>;
 }
 
-/** What `startAtNine()` gives. */
+/** The result of `startAtNine()`. */
 interface Classroom {
   sandbox: Sandbox;
   clock: Clock;
@@ -22,7 +22,7 @@ interface Classroom {
 
 const HOUR = 3_600_000;
 
-/** Lets the five come in. */
+/** Creates the five students. */
 export async function openDesk(
   classroom: Classroom,
 ): Promise<Readonly<Record<"ada" | "ben" | "cleo" | "dan" | "eve", Student>>> {
@@ -54,12 +54,12 @@ function student(session: Session, work: () => Promise<unknown>): Student {
 
 async function examine(session: Session): Promise<Diagnosis> {
   const diagnosis = await session.doctor();
-  // All permissions are granted, and their line names folders of this computer.
+  // All permissions are granted, and this check names folders of this computer.
   diagnosis.checks = diagnosis.checks.filter(({ name }) => name !== "permissions");
   return diagnosis;
 }
 
-/** A `.env` with a password that needs quotes and has none. @returns The session on it. */
+/** A session whose `.env` contains a password that needs quotes but has none. */
 async function cutPassword({ sandbox, clock }: Classroom): Promise<Session> {
   const { password: _, ...settings } = sandbox.settings;
   const password = "sunrise#7";

@@ -1,21 +1,21 @@
 /**
- * A sandbox whose clock stands until a cell moves it, so that each run of a notebook shows the same
- * times, and a token ends without anybody waiting. A notebook of yours needs no such clock.
+ * A sandbox whose clock advances only when a cell advances it, so that each run of a notebook shows the
+ * same times, and a token expires without waiting. Your own notebooks do not need such a clock.
  */
 import { configure, type SessionOptions } from "../mod.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../src/sandbox/mod.ts";
 
-/** The time of the notebook. */
+/** The clock of the notebook. */
 export interface Clock {
-  /** Now, as the sandbox and the session see it. */
+  /** The current time for the sandbox and the session. */
   readonly now: () => number;
-  /** Lets that many minutes pass. */
+  /** Advances the clock. */
   pass(minutes: number): void;
-  /** What a session takes that goes by this clock. Its pauses move the clock, and nobody waits. */
+  /** Options of a session that uses this clock. Its pauses advance the clock instead of waiting. */
   readonly options: SessionOptions;
 }
 
-/** Starts a sandbox at nine o'clock in the morning (UTC), and has the default session use it. */
+/** Starts a sandbox at 09:00 UTC and configures the default session to use it. */
 export async function startAtNine(
   options: SandboxOptions = {},
 ): Promise<{ sandbox: Sandbox; clock: Clock }> {
@@ -24,7 +24,7 @@ export async function startAtNine(
   const pass = (minutes: number) => void (time += minutes * 60_000);
   const sleep = async (ms: number) => {
     const end = time + Math.ceil(ms / 1000) * 1000;
-    // Others begin their pauses meanwhile: who pauses together wakes together.
+    // Other sessions start their pauses meanwhile, so that simultaneous pauses end together.
     await new Promise((resolve) => setTimeout(resolve, 10));
     time = Math.max(time, end);
   };

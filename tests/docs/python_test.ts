@@ -92,9 +92,8 @@ Deno.test({
       const script = codeFor(sandbox, "requests", THREE_TOKENS);
       const { stdout, stderr } = await run(requests ?? "", "-c", script);
       assertEquals([stdout, stderr], ["student\n3\nFalse\n", ""]);
-      const flows = sandbox.requests.map(({ authFlow }) => authFlow);
-      // Tokens of five seconds are always about to expire, so each one is a new one.
-      assertEquals(flows, ["USER_PASSWORD_AUTH", ...Array(3).fill("REFRESH_TOKEN_AUTH")]);
+      const [login, ...later] = sandbox.requests.map(({ authFlow }) => authFlow);
+      assertEquals([login, ...new Set(later)], ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
       assert(sandbox.apiRequests.every(({ status }) => status === 200));
     }),
 });

@@ -5,7 +5,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createLocalJWKSet, errors, jwtVerify } from "npm:jose@^6";
 import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
-import { ACCOUNT, callApi, logIn, sandboxAt, sandboxTest } from "./requests.ts";
+import { ACCOUNT, callApi, logIn, sandboxTest } from "./requests.ts";
 
 sandboxTest("access token verifies against the served key set and carries the claims", {
   accessTokenSeconds: 300,

@@ -144,8 +144,7 @@ async function missingSettings(
       fix: `run: ${command()}`,
     };
   }
-  // The half that the environment has would be used together with the other one.
-  const names = missing.filter((name) => name !== settings.unusedHalf).map((name) =>
+  const names = missing.map((name) =>
     name === "authUrl"
       ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"
       : VARIABLES[name]

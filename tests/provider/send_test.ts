@@ -178,7 +178,8 @@ Deno.test("a session that is about to learn that it rotates tells a 503 as it is
   assertEquals((await failureOf(busy.session.refresh())).code, "SERVER_ERROR");
   const unknown = sessionWith({}, tokenAnswer(), flow, errorAnswer("UnknownOperation", "no"));
   await unknown.session.login();
-  assertEquals((await failureOf(unknown.session.refresh())).code, "FLOW_DISABLED");
+  const error = await failureOf(unknown.session.refresh());
+  assertEquals([error.code, error.attempts], ["FLOW_DISABLED", 2]);
 });
 
 Deno.test("a session known to rotate repeats its own operation after a 503", async () => {

@@ -103,6 +103,12 @@ Deno.test("half of user name and password in the environment: the other half is 
       assertEquals(await warnings(session, half), [`${together}; set ${other} there, too`]);
     });
   }
+  // A name in the .env and a password in the environment are no pair.
+  await withEnvironment({ ...UNSET, PASSWORD: "of-the-machine" }, async () => {
+    const { session } = sessionWith(world, { ...lines, USERNAME: "student" });
+    const { message } = await rejection(session.login({ strategy: "environment" }));
+    assertMatch(message, /: missing PASSWORD; /);
+  });
 });
 
 Deno.test("lines of other programs, and names similar to a setting that is set, are no suggestions", async () => {

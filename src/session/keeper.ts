@@ -144,8 +144,18 @@ export class Keeper {
     this.#lastInLine = before.then(() => done.promise);
     try {
       await unlessAborted(wait.signal, before);
-      if (isOver()) return undefined;
-      let step: Step | undefined;
+      return isOver() ? undefined : await this.#updateNow(wait, decide);
+    } finally {
+      done.resolve();
+    }
+  }
+
+  async #updateNow(
+    wait: Wait,
+    decide: (lock: Lock) => Promise<Step | undefined>,
+  ): Promise<ConfigError | undefined> {
+    let step: Step | undefined;
+    try {
       const { problem, stored } = await this.store.update(wait, async (now, lock) => {
         this.#isUpdating = true;
         this.#follow(now);
@@ -159,7 +169,6 @@ export class Keeper {
       return problem;
     } finally {
       this.#isUpdating = false;
-      done.resolve();
     }
   }
 

@@ -64,6 +64,28 @@ Deno.test("a login whose signal aborted while it waited for the lock is applied 
   assertEquals(token === before, false);
 });
 
+Deno.test("a login that is canceled in line does not have the session read a file that is half written", async () => {
+  await using world = portless();
+  const shelf = new Shelf();
+  const session = makeSession(world.options, false, () => shelf);
+  await session.login();
+  world.clock.advance(EXPIRED);
+  const write = Promise.withResolvers<void>();
+  shelf.beforeWrite = write.promise;
+  const refreshed = session.accessToken();
+  await until(() => shelf.writes === 2);
+  const controller = new AbortController();
+  const login = rejection(session.login({ force: true, signal: controller.signal }));
+  await until(() => world.logins() === 2);
+  await until(() => true);
+  controller.abort(new Error("the caller left"));
+  await login;
+  shelf.stored = { tokens: undefined };
+  assertEquals(session.status().state, "refreshable");
+  write.resolve();
+  assertEquals(await refreshed, await session.accessToken());
+});
+
 Deno.test("a refresh that a logout overtakes while it saves gives its callers no token", async () => {
   await using world = portless();
   const shelf = new Shelf();

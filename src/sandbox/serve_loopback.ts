@@ -86,7 +86,8 @@ async function respond(
   answer.once("close", () => gone.abort(new ConnectionLost()));
   let response: Response;
   // A client may send the whole URL (RFC 9112, section 3.2.2).
-  message.url = message.url?.replace(/^http:\/\/[^/]+/i, "");
+  const [, host = "", path] = /^http:\/\/([^/]+)(.*)$/i.exec(message.url ?? "") ?? [];
+  if (OWN_HOST.test(host)) message.url = path;
   try {
     checkHead(message);
     const body = await readBody(message, bodyLimit);

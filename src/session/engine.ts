@@ -22,7 +22,7 @@ import {
   planFor,
 } from "./plan.ts";
 import { OVERTAKEN, type Reason, Refresh, type Refreshing, renew } from "./refresh.ts";
-import { type Ending, type SessionState, tokensOf } from "./state.ts";
+import { type Ending, type SessionEvent, type SessionState, tokensOf } from "./state.ts";
 import type { Lock, TokenStore, Wait } from "./store.ts";
 import { openStore } from "./stores.ts";
 
@@ -36,8 +36,8 @@ interface Change {
   /** The tokens of a login; `undefined` for a logout. */
   readonly tokens: Tokens | undefined;
   readonly remote: SignOut;
-  /** The tokens of the session when it was called. */
-  readonly held: Tokens | undefined;
+  /** The tokens of the session since it was called. */
+  readonly held: (Tokens | undefined)[];
   readonly applied: PromiseWithResolvers<Applied>;
   /** Called when it takes effect, from where it cannot be canceled. */
   onCounts(): void;
@@ -308,7 +308,7 @@ export class Engine implements Refreshing {
     const applied = Promise.withResolvers<Applied>();
     // A failure is thrown below.
     applied.promise.catch(() => {});
-    const change: Change = { ...wanted, held: tokensOf(this.current), applied };
+    const change: Change = { ...wanted, held: [tokensOf(this.current)], applied };
     const cancel = (reason: unknown) => {
       if (!this.#pending.includes(change)) return;
       this.#pending = this.#pending.filter((each) => each !== change);
@@ -371,7 +371,10 @@ export class Engine implements Refreshing {
     const last = changes.toSorted((a, b) => a.order - b.order).at(-1);
     if (last === undefined) return undefined;
     for (const each of changes) each.onCounts();
-    const ended = [...changes.flatMap((each) => [each.held, each.tokens]), tokensOf(this.current)]
+    const ended = [
+      ...changes.flatMap((each) => [...each.held, each.tokens]),
+      tokensOf(this.current),
+    ]
       .filter((each) => each !== last.tokens);
     const hadSession = ended.some((each) => each !== undefined);
     const everywhere = changes.some(({ remote }) => remote === "everywhere");
@@ -414,6 +417,12 @@ export class Engine implements Refreshing {
 
   // Refreshes.
 
+  saved(event: SessionEvent): void {
+    this.keeper.apply(event);
+    // A waiting logout ends these instead of the tokens that they replaced.
+    for (const { held } of this.#pending) held.push(tokensOf(this.current));
+  }
+
   isCurrent(refresh: Refresh): boolean {
     return this.#refresh === refresh;
   }
@@ -445,13 +454,13 @@ export class Engine implements Refreshing {
   }
 
   #share(reason: Reason, signal: AbortSignal | undefined): Promise<Tokens> {
-    const refresh = this.#refresh ?? new Refresh(reason);
+    const isNew = this.#refresh === undefined;
+    const refresh = this.#refresh ??= new Refresh(reason);
     const leave = () => {
       if (this.#refresh === refresh) this.#refresh = undefined;
     };
     refresh.join(signal, leave);
-    if (this.#refresh === refresh) return refresh.result;
-    this.#refresh = refresh;
+    if (!isNew) return refresh.result;
     refresh.settle(
       this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
     );

@@ -24,9 +24,9 @@ import {
   type Wait,
   type Write,
 } from "./store.ts";
-/** A write, and the event that enters the state once it is written. */
+/** A write, and what follows once it is written. */
 export interface Step extends Write {
-  readonly then?: SessionEvent;
+  saved?(): void;
 }
 
 /** Keeps the state of a session in step with its store and the process environment. */
@@ -165,7 +165,7 @@ export class Keeper {
       // Our own write must not be mistaken for a change by another process.
       if (problem || stored.tokens === step.tokens) this.#seen = stored;
       else this.#follow(stored);
-      if (step.then) this.apply(step.then);
+      step.saved?.();
       return problem;
     } finally {
       this.#isUpdating = false;

@@ -12,7 +12,7 @@ import {
 } from "../provider/tokens.ts";
 import { EARLY_DEADLINE_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
 import type { Keeper, Step } from "./keeper.ts";
-import { next, sameRefresh, tokensOf } from "./state.ts";
+import { next, sameRefresh, type SessionEvent, tokensOf } from "./state.ts";
 import type { Lock, Wait } from "./store.ts";
 
 /** Why a refresh is made: the token expired, is about to expire, the user wants it, the API said 401. */
@@ -73,6 +73,8 @@ export interface Refreshing {
   ): Promise<void>;
   /** Waits for the response to a refresh; `undefined` if a login or a logout comes first. */
   unlessOvertaken(response: Promise<TokenResult>): Promise<TokenResult | undefined>;
+  /** Enters refreshed tokens into the state. */
+  saved(event: SessionEvent): void;
   /** Whether no login or logout replaced this refresh. */
   isCurrent(refresh: Refresh): boolean;
   /** A refresh for a 401 got a response: none is made for these tokens again, nor for some time. */
@@ -130,7 +132,6 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       const response = await session.unlessOvertaken(refresh.response);
       if (response === undefined) return OVERTAKEN;
       const { clockOffsetMs, tokens } = response;
-      if (refresh.isWaitedFor) session.noteReplacement(refresh, held);
       notices.learnClock(clockOffsetMs);
       if (tokens) return kept(tokens, lock);
       // A late holder of the lock may just have saved what it got for this refresh token.
@@ -143,6 +144,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
         refresh.response = undefined;
         continue;
       }
+      noteReplacement();
       const error = refusalError("refresh", response, held);
       if (!endsSession(response, reason)) throw error;
       refusal = error;
@@ -182,9 +184,18 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   /** Refreshed tokens are saved before anyone uses them. */
   function kept(fresh: Tokens, { isHeld: isAlone }: Lock): Step | undefined {
     notices.clear("EARLY_REFRESH_FAILED");
-    const then = { kind: "refreshed", held, fresh, isAlone } as const;
-    const isWanted = tokensOf(next(keeper.current, then)) === fresh;
-    return isWanted ? { tokens: fresh, by: "refresh", then } : undefined;
+    const event = { kind: "refreshed", held, fresh, isAlone } as const;
+    if (tokensOf(next(keeper.current, event)) !== fresh) return undefined;
+    const saved = () => {
+      noteReplacement();
+      session.saved(event);
+    };
+    return { tokens: fresh, by: "refresh", saved };
+  }
+
+  /** Only for a response that a caller is still waiting for. */
+  function noteReplacement(): void {
+    if (refresh.isWaitedFor) session.noteReplacement(refresh, held);
   }
 
   /** A refresh token that was refused for good is forgotten here before it leaves the store. */

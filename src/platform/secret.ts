@@ -40,9 +40,16 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 const MIN_LEAK_LENGTH = 8;
 
 /**
+ * Words that providers use. Many passwords contain one of them, and a sentence with that word repeats
+ * nothing of the password.
+ */
+const COMMON_WORDS =
+  /(?<![a-z])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|software|temporary|uppercase|username)(?![a-z])/gi;
+
+/**
  * Makes foreign text fit for an error message: one line without control and direction characters,
  * shortened, and withheld as a whole if it repeats one of the secrets, or a part of it, verbatim,
- * percent-encoded or in base64.
+ * percent-encoded or in base64. Common words are not such a part.
  */
 export function redact(text: string, secrets: readonly Secret[], maxLength = 160): string {
   const line = oneLine(text).trim();
@@ -61,7 +68,12 @@ function repeats(shown: string, secret: string): boolean {
   const base64 = new TextEncoder().encode(secret).toBase64().replace(/=+$/, "");
   const forms = [secret, oneLine(secret), base64];
   const readings = [shown, percentDecoded(shown)];
-  return forms.some((form) => readings.some((reading) => shares(reading, form)));
+  return forms.some((form) =>
+    form !== "" &&
+    readings.some((reading) =>
+      reading.includes(form) || shares(reading.replace(COMMON_WORDS, " "), form)
+    )
+  );
 }
 
 function percentDecoded(text: string): string {
@@ -73,7 +85,6 @@ function percentDecoded(text: string): string {
 
 function shares(text: string, form: string): boolean {
   const length = Math.min(MIN_LEAK_LENGTH, form.length);
-  if (length === 0) return false;
   const parts = new Set<string>();
   for (let i = 0; i + length <= form.length; i++) parts.add(form.slice(i, i + length));
   for (let i = 0; i + length <= text.length; i++) {

@@ -37,8 +37,6 @@ interface StepKind {
   readonly needsKey?: true;
   /** The account has another password afterwards. */
   readonly replacesPassword?: true;
-  /** Its parameters. Their names are shown even if a password contains them. */
-  readonly parameters?: readonly string[];
 }
 
 /** Longest question shown to a person, in characters. */
@@ -47,7 +45,6 @@ export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 
 function sentCode(name: string, way: string): StepKind {
   return {
-    parameters: ["CODE_DELIVERY_DELIVERY_MEDIUM", "CODE_DELIVERY_DESTINATION"],
     asks: ({ parameters: { CODE_DELIVERY_DESTINATION: to } }) => [
       { name, prompt: `Code that was sent ${way}${to ? ` to ${to}` : ""}:`, secret: true },
     ],
@@ -64,7 +61,6 @@ const REMEMBERED_DEVICE: StepKind = {
 /** The further steps by the provider's names. */
 const STEPS: Readonly<Record<string, StepKind>> = {
   NEW_PASSWORD_REQUIRED: {
-    parameters: ["requiredAttributes", "userAttributes"],
     replacesPassword: true,
     asks: ({ parameters, attributes }, username) => {
       const missing = listIn(parameters.requiredAttributes)
@@ -87,13 +83,11 @@ const STEPS: Readonly<Record<string, StepKind>> = {
   SMS_OTP: sentCode("SMS_OTP_CODE", "by SMS"),
   EMAIL_OTP: sentCode("EMAIL_OTP_CODE", "by e-mail"),
   SOFTWARE_TOKEN_MFA: {
-    parameters: ["FRIENDLY_DEVICE_NAME"],
     asks: ({ parameters: { FRIENDLY_DEVICE_NAME: device } }) => [
       appCode(`Code from your authenticator app${device ? ` (${device})` : ""}:`),
     ],
   },
   SELECT_MFA_TYPE: {
-    parameters: ["MFAS_CAN_CHOOSE"],
     asks: ({ parameters }) => {
       const choices = listIn(parameters.MFAS_CAN_CHOOSE);
       const ask = { name: "ANSWER", prompt: "How to get a code:", secret: false };
@@ -101,7 +95,6 @@ const STEPS: Readonly<Record<string, StepKind>> = {
     },
   },
   MFA_SETUP: {
-    parameters: ["MFAS_CAN_SETUP"],
     needsKey: true,
     asks: ({ parameters: { MFAS_CAN_SETUP: possible } }) => {
       const byApp = possible === undefined || listIn(possible).includes("SOFTWARE_TOKEN_MFA");
@@ -147,17 +140,6 @@ const OF_EVERY_STEP = ["USERNAME", "USER_ID_FOR_SRP"];
 
 /** The names of the steps that this module knows. */
 export const STEP_NAMES: readonly string[] = Object.keys(STEPS);
-
-const QUOTABLE: ReadonlySet<string> = new Set([
-  ...STEP_NAMES,
-  ...OF_EVERY_STEP,
-  ...Object.values(STEPS).flatMap(({ parameters = [] }) => parameters),
-]);
-
-/** Whether the name of a step or a parameter is shown even if a password contains one of its words. */
-export function isQuotableStepWord(word: string): boolean {
-  return QUOTABLE.has(word);
-}
 
 function kindOf(name: string): StepKind {
   return Object.hasOwn(STEPS, name) ? STEPS[name] ?? {} : {};

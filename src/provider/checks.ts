@@ -4,7 +4,6 @@
  * may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
-import { isQuotableStepWord } from "./challenges.ts";
 import type {
   IssuedChallenge,
   IssuedTokens,
@@ -144,12 +143,9 @@ function challengeIn(
 ): Omit<IssuedChallenge, "session"> {
   const parameters = isObject(given) ? given : {};
   const quote = (text: string, length: number) => redact(text, secrets, length);
-  const quoteName = (text: string) => isQuotableStepWord(text) ? text : quote(text, 100);
-  const quoteValue = (value: unknown) =>
-    knownList(value) ?? quote(typeof value === "string" ? value : JSON.stringify(value), 1_000);
   const shown = Object.entries(parameters).slice(0, MAX_PARAMETERS).map(([each, value]) => [
-    quoteName(each),
-    quoteValue(value),
+    quote(each, 100),
+    quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);
   // These are read unredacted: a password may contain a part of them.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
@@ -157,33 +153,13 @@ function challengeIn(
   const attributes = isObject(listed) ? listed : {};
   return {
     kind: "challenge",
-    name: quoteName(name),
+    name: quote(name, 100),
     parameters: Object.fromEntries(shown),
     attributes: Object.keys(attributes).filter((each) => attributes[each]),
     username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
       typeof each === "string" && each !== ""
     ),
   };
-}
-
-/**
- * Attributes of a user (OpenID Connect Core, 5.1). They are shown even if a password contains one of
- * them.
- */
-const ATTRIBUTE =
-  /^(userAttributes\.)?(address|birthdate|email|family_name|gender|given_name|locale|middle_name|name|nickname|phone_number|picture|preferred_username|profile|updated_at|website|zoneinfo)$/;
-
-/**
- * A parameter that is a list of known names only, each once. It is needed to answer the step, so it is
- * not redacted. `undefined`: it is something else.
- */
-function knownList(value: unknown): string | undefined {
-  const list = typeof value === "string" ? parsed(value) : undefined;
-  const isKnown = Array.isArray(list) &&
-    list.every((each) =>
-      typeof each === "string" && (isQuotableStepWord(each) || ATTRIBUTE.test(each))
-    );
-  return isKnown ? JSON.stringify([...new Set(list)]) : undefined;
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,6 @@
 import { isTransient } from "../errors/errors.ts";
 import type { ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
-import { isQuotableName, isQuotableSentence, refusalFor } from "./refusals.ts";
+import { refusalFor } from "./refusals.ts";
 import { redact } from "../platform/secret.ts";
 
 /**
@@ -37,9 +37,8 @@ export function readRefusal(
     requestId: requestId === null ? undefined : quote(requestId, 80),
   };
   if (name === "") return refused;
-  const providerCode = isQuotableName(name) ? name : quote(name, 80);
-  const sentence = message.replace(/\.$/, "");
-  const shown = isQuotableSentence(sentence) ? sentence : quote(sentence || "no message");
+  const providerCode = quote(name, 80);
+  const shown = quote(message.replace(/\.$/, "") || "no message");
   const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
   return { ...refused, seen, providerCode, message: shown };
 }

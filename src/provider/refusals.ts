@@ -4,7 +4,7 @@ import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.
 
 /**
  * A refusal of the provider and what it means. To add one, add a row to {@linkcode REFUSALS}: it
- * decides the code, the advice, the text that may be quoted, and whether to try again. The API document
+ * decides the code, the advice, and whether to try again. The API document
  * shows no errors (section 7): names and messages are those of the real service.
  */
 export interface Refusal {
@@ -27,11 +27,6 @@ export interface Refusal {
   readonly isFinal?: true;
   /** The one-time code was right but is used up: only the next one helps. */
   readonly codeAlreadyUsed?: true;
-  /**
-   * Whole sentences of the service, without the full stop. They are shown even if a password contains
-   * one of their words.
-   */
-  readonly quotable?: readonly (string | RegExp)[];
 }
 
 const LOGIN: Call = { call: "login" };
@@ -58,10 +53,6 @@ const WITHOUT_SENT_CODE: Fix = [
   { call: "login", options: { strategy: "portal" } },
 ];
 
-/** The sentences of the real service about a new password. */
-const PASSWORD_POLICY =
-  /^Password d(?:oes|id) not conform (?:to|with) (?:the )?(?:password )?policy(?:: Password (?:must have (?:uppercase|lowercase|numeric|symbol) characters|not long enough|has previously been used))?$/;
-
 /**
  * The first row that fits decides. Rows that look at the message come before those that look at the
  * name alone, because one name stands for many causes.
@@ -70,7 +61,7 @@ export const REFUSALS: readonly Refusal[] = [
   // The firewall demands what only a browser can do, with any status.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
-  { names: ["TooManyRequestsException"], code: "THROTTLED", quotable: ["Rate exceeded"] },
+  { names: ["TooManyRequestsException"], code: "THROTTLED" },
   {
     names: ["LimitExceededException"],
     says: /daily e-?mail limit/i,
@@ -100,7 +91,6 @@ export const REFUSALS: readonly Refusal[] = [
   {
     says: /password attempts exceeded/i,
     code: "LOCKED_OUT",
-    quotable: ["Password attempts exceeded"],
   },
   {
     // The last is the message of operations that receive the secret itself.
@@ -108,11 +98,10 @@ export const REFUSALS: readonly Refusal[] = [
     code: "SECRET_HASH_REJECTED",
   },
   { says: /security reasons/i, code: "BLOCKED" },
-  { says: /user is disabled/i, code: "USER_DISABLED", quotable: ["User is disabled"] },
+  { says: /user is disabled/i, code: "USER_DISABLED" },
   {
     says: /temporary password has expired/i,
     code: "PASSWORD_RESET_REQUIRED",
-    quotable: ["Temporary password has expired and must be reset by an administrator"],
   },
   {
     says: /user account has expired/i,
@@ -121,7 +110,6 @@ export const REFUSALS: readonly Refusal[] = [
       problem: "the account has expired",
       fix: [`ask ${SUPPORT} for an administrator to reset it, then run `, LOGIN, " again"],
     },
-    quotable: ["User account has expired, it must be reset by an administrator"],
   },
 
   // The code in the answer is used up: another attempt would fail for another reason.
@@ -154,7 +142,6 @@ export const REFUSALS: readonly Refusal[] = [
     flows: ["challenge"],
     names: ["InvalidPasswordException", "PasswordHistoryPolicyViolationException"],
     code: "NEW_PASSWORD_REJECTED",
-    quotable: [PASSWORD_POLICY, "Password has previously been used"],
   },
   {
     flows: ["challenge"],
@@ -166,7 +153,6 @@ export const REFUSALS: readonly Refusal[] = [
     flows: ["login"],
     names: NOT_ACCEPTED,
     code: "INVALID_CREDENTIALS",
-    quotable: ["Incorrect username or password"],
   },
 
   {
@@ -233,7 +219,6 @@ export const REFUSALS: readonly Refusal[] = [
   {
     names: ["PasswordResetRequiredException"],
     code: "PASSWORD_RESET_REQUIRED",
-    quotable: ["Password reset required for the user"],
   },
   { names: ["UserNotConfirmedException"], code: "USER_NOT_CONFIRMED" },
   { names: ["InternalErrorException"], code: "SERVER_ERROR" },
@@ -345,14 +330,4 @@ export function refusalFor(
 function fitsAny(text: string, known: Refusal["names"]): boolean {
   return known === undefined ||
     known.some((each) => typeof each === "string" ? each === text : each.test(text));
-}
-
-/** Whether the name of an error is shown even if a password contains it. */
-export function isQuotableName(name: string): boolean {
-  return REFUSALS.some(({ names }) => names?.includes(name));
-}
-
-/** Whether a sentence of the provider is shown even if a password contains it. */
-export function isQuotableSentence(sentence: string): boolean {
-  return REFUSALS.some(({ quotable }) => quotable !== undefined && fitsAny(sentence, quotable));
 }

@@ -1,12 +1,7 @@
 /** The table of further steps: what each asks for, and where the documents name it. */
 import { assertEquals } from "@std/assert";
 import { fixText } from "../../src/errors/advice.ts";
-import {
-  asksOf,
-  elsewhere,
-  isQuotableStepWord,
-  STEP_NAMES,
-} from "../../src/provider/challenges.ts";
+import { asksOf, elsewhere, STEP_NAMES } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
 import { documentText } from "../support/documented_flags.ts";
 
@@ -91,23 +86,6 @@ Deno.test("a step that cannot be answered here says why, and leads to the portal
     assertEquals(fixText(fix).endsWith('run login({ strategy: "portal" })'), true, step);
     assertEquals(names, []);
   }
-});
-
-Deno.test("names of steps and of what they say are quoted also if a password contains them", () => {
-  const words = [
-    ...STEP_NAMES,
-    "requiredAttributes",
-    "userAttributes",
-    "MFAS_CAN_CHOOSE",
-    "MFAS_CAN_SETUP",
-    "CODE_DELIVERY_DELIVERY_MEDIUM",
-    "CODE_DELIVERY_DESTINATION",
-    "FRIENDLY_DEVICE_NAME",
-    "USERNAME",
-    "USER_ID_FOR_SRP",
-  ];
-  assertEquals(words.filter((word) => !isQuotableStepWord(word)), []);
-  assertEquals(["SOMETHING_NEW", "hint", "constructor"].filter(isQuotableStepWord), []);
 });
 
 Deno.test("troubleshooting names each further step", () => {

@@ -160,7 +160,7 @@ const STEPS: [name: string, message: string, code: AuthErrorCode, said?: string]
     "Password did not conform with policy: Password must have uppercase characters",
     "NEW_PASSWORD_REJECTED",
   ],
-  ["InvalidPasswordException", "Not password must have", "NEW_PASSWORD_REJECTED", "[withheld"],
+  ["InvalidPasswordException", "Not Uppercase-2031!", "NEW_PASSWORD_REJECTED", "[withheld"],
   ["NotAuthorizedException", "Invalid session for the user.", "CHALLENGE_EXPIRED"],
   ["TooManyFailedAttemptsException", "Too many attempts", "LOCKED_OUT"],
 ];
@@ -170,8 +170,8 @@ for (const [name, message, code, said = message.replace(/\.$/, "")] of STEPS) {
     const ask = jsonAnswer({ ChallengeName: "NEW_PASSWORD_REQUIRED", Session: "a-session" });
     const { session } = sessionWith(ask, errorAnswer(name, message));
     const step = await assertRejects(() => session.login(), ChallengeError);
-    // The provider's rule is passed on also where the password has its words.
-    const NEW_PASSWORD = "password must have";
+    // The provider's rule is passed on also if the password has one of its words.
+    const NEW_PASSWORD = "Uppercase-2031!";
     const error = await assertRejects(() => step.respond({ NEW_PASSWORD }), AuthError);
     assertEquals(error.code, code);
     assert(error.message.includes(said), error.message);

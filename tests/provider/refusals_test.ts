@@ -298,66 +298,35 @@ Deno.test("each name of the table has an example", () => {
   }
 });
 
-/** What the real service says with each name, and may be quoted. */
-const QUOTED: [name: string, sentence: string][] = [
-  ["TooManyRequestsException", "Rate exceeded"],
-  ["NotAuthorizedException", "Incorrect username or password"],
-  ["NotAuthorizedException", "Password attempts exceeded"],
-  ["NotAuthorizedException", "User is disabled"],
-  [
-    "NotAuthorizedException",
-    "Temporary password has expired and must be reset by an administrator",
-  ],
-  [
-    "NotAuthorizedException",
-    "User account has expired, it must be reset by an administrator",
-  ],
-  ["PasswordResetRequiredException", "Password reset required for the user"],
-  ["PasswordHistoryPolicyViolationException", "Password has previously been used"],
-  ["InvalidPasswordException", "Password does not conform to policy"],
-  ["InvalidPasswordException", "Password does not conform to policy: Password not long enough"],
-  [
-    "InvalidPasswordException",
-    "Password did not conform with password policy: Password must have uppercase characters",
-  ],
-];
-
-/** A refusal as it is shown to somebody whose password is made of such words. */
+/** A refusal as it is shown to a user with this password. */
 function shownTo(secret: string, name: string, message: string) {
   const json = { __type: name, message };
   const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
   return readRefusal({ flow: "login", secrets: [new Secret(secret)] }, answer, json);
 }
 
-Deno.test("names and sentences of the table are quoted also if a password contains them", () => {
-  for (const [name, sentence] of QUOTED) {
-    for (const secret of [name, sentence]) {
-      const { providerCode, message, seen } = shownTo(secret, name, `${sentence}.`);
-      assertEquals([providerCode, message], [name, sentence]);
-      assertEquals(seen, `status 400, ${name}: ${sentence}`);
+Deno.test("what the provider says is shown also if a password has one of its common words", () => {
+  const sentences = [
+    "Incorrect username or password",
+    "Password attempts exceeded",
+    "User is disabled",
+    "Temporary password has expired and must be reset by an administrator",
+    "Password does not conform to policy: Password must have uppercase characters",
+  ];
+  for (const sentence of sentences) {
+    for (const word of sentence.split(" ").filter((each) => each.length >= 8)) {
+      const { message } = shownTo(`${word}-2031!`, "NotAuthorizedException", `${sentence}.`);
+      assertEquals(message, sentence, word);
     }
   }
-  for (const name of REFUSALS.flatMap(({ names = [] }) => names)) {
-    if (typeof name === "string") assertEquals(shownTo(name, name, "").providerCode, name);
-  }
-  const known = REFUSALS.flatMap(({ quotable = [] }) => quotable);
-  const idle = known.filter((each) =>
-    !QUOTED.some(([, sentence]) =>
-      typeof each === "string" ? each === sentence : each.test(sentence)
-    )
-  );
-  assertEquals(idle, [], "sentences of the table without an example");
 });
 
-Deno.test("other names and sentences are withheld if they repeat a password", () => {
+Deno.test("names and sentences are withheld if they repeat a password", () => {
   const withheld = "[withheld: it repeats a secret]";
   assertEquals(shownTo("OtherException", "OtherException", "").providerCode, withheld);
-  const cases = [
-    ["password", "Incorrect username or password!"],
-    ["Password", "Password does not conform to policy: Password is Password must"],
-  ] as const;
-  for (const [secret, sentence] of cases) {
-    assertEquals(shownTo(secret, "NotAuthorizedException", sentence).message, withheld);
+  for (const secret of ["password", "password-2031!", "username_password"]) {
+    const { message } = shownTo(secret, "NotAuthorizedException", `not ${secret}.`);
+    assertEquals(message, withheld, secret);
   }
 });
 
@@ -414,9 +383,9 @@ const SECTIONS = new Map(
 );
 
 Deno.test("troubleshooting names what the provider says of each refusal, under its code", () => {
-  const missing = REFUSALS.flatMap(({ code, names = [], says, quotable = [] }) => {
+  const missing = REFUSALS.flatMap(({ code, names = [], says }) => {
     const section = SECTIONS.get(code) ?? "";
-    const wanted = [...names, ...quotable].filter((each) => typeof each === "string");
+    const wanted = names.filter((each) => typeof each === "string");
     return [
       ...wanted.filter((each) => !section.includes(each)).map((each) => `${code}: ${each}`),
       ...(says === undefined || says.test(section) ? [] : [`${code}: ${says}`]),

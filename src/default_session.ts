@@ -8,6 +8,7 @@ import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import {
   type AccessTokenOptions,
+  type CheckedResponse,
   type ConfigurableSession,
   type LogoutOptions,
   makeSession,
@@ -340,6 +341,11 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, ...session } = makeSession(options, false);
+  const { configure: _, checkedFetch: __, ...session } = makeSession(options, false);
   return Object.freeze(displayableSession(session));
+}
+
+/** For the command line: {@linkcode authFetch}, with the error of a response outside 2xx. */
+export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
+  return defaultSession().checkedFetch(input, init);
 }

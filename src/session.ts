@@ -6,7 +6,7 @@ import { cancellable, cancellableResponse } from "./platform/interrupt.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
 import { displayable } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
-import { AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
+import { type ApiError, AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
 import type { LoginOptions, LoginResult } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -79,9 +79,17 @@ export interface Session {
   logout(options?: LogoutOptions): Promise<SessionStatus>;
 }
 
+/** A response, and its error if it is not 2xx. */
+export interface CheckedResponse {
+  readonly response: Response;
+  readonly error: ApiError | undefined;
+}
+
 /** A session whose options can be replaced. */
 export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
+  /** For programs that show the response themselves. */
+  checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
 }
 
 const DOWNLOAD_OPTIONS = {
@@ -266,6 +274,14 @@ export function makeSession(
         signal,
         (signal) => fetchWithToken(engine, input, init, signal),
       );
+    },
+
+    async checkedFetch(input, init) {
+      const { CheckedCall } = await import("./api/checked_call.ts");
+      const call = new CheckedCall(engine, input, init, undefined, 0);
+      const response = await call.send([...new Headers(init.headers)]);
+      const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
+      return { response, error };
     },
 
     fetchJson: (input, init) =>

@@ -247,7 +247,7 @@ function requestIdOf(headers: Headers): string | undefined {
  *
  * @param waitMs From its `Retry-After`.
  */
-export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
+function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
     return `wait ${counted(Math.ceil(waitMs / 1_000), "second")}, as it asks, then try again`;
   }

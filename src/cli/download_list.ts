@@ -1,4 +1,4 @@
-import { UsageError } from "./failure.ts";
+import { UsageError } from "./output.ts";
 import { readInputText } from "./input.ts";
 import type { DownloadItem } from "../api/download_all.ts";
 
@@ -7,39 +7,22 @@ import type { DownloadItem } from "../api/download_all.ts";
  * is the last part of the path. Quotes around either are removed. Lines that start with `#` are ignored.
  *
  * @param list Path of the list; `-`: standard input.
- * @throws {UsageError} For a line without a name, one that leads out of the folder or to a hidden
- *   file, and two lines with the same file.
+ * @throws {UsageError} For a line without a name, and one that leads out of the folder or to a hidden file.
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
   const text = await readInputText("--list", list);
-  const lineOf = new Map<string, number>();
-  const items: DownloadItem[] = [];
-  for (const [index, line] of text.split("\n").entries()) {
+  return text.split("\n").flatMap((line, at): DownloadItem[] => {
     const [, address, rest = ""] = LINE.exec(line) ?? [];
-    if (address === undefined) continue;
+    if (address === undefined) return [];
     const [input, given] = [unquoted(address), unquoted(rest)];
-    const number = index + 1;
     const file = given === "" ? nameIn(input) : inside(given);
-    if (file === undefined) {
-      throw new UsageError(
-        given === ""
-          ? `Line ${number} of ${where} names no file, or a hidden one`
-          : `Line ${number} of ${where} would be saved outside of ${folder}, or as a hidden file`,
-        "add the file after the address, such as /v1/stations stations.json",
-      );
-    }
-    const first = lineOf.get(file);
-    if (first !== undefined) {
-      throw new UsageError(
-        `Lines ${first} and ${number} of ${where} would both be saved as ${folder}/${file}`,
-        "add another file after one of the addresses",
-      );
-    }
-    lineOf.set(file, number);
-    items.push([input, `${folder}/${file}`]);
-  }
-  return items;
+    if (file !== undefined) return [[input, `${folder}/${file}`]];
+    throw new UsageError(
+      `Line ${at + 1} of ${where} names no file in ${folder}, or a hidden one`,
+      "add the file after the address, such as /v1/stations stations.json",
+    );
+  });
 }
 
 const LINE = /^\s*((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*?)\s*$/;

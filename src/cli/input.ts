@@ -1,3 +1,4 @@
+import { UsageError } from "./output.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
@@ -22,4 +23,10 @@ export async function readInput(
 /** The same as text. */
 export async function readInputText(option: string, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(option, name));
+}
+
+/** The value of an option that is a number. */
+export function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`${option} takes a whole number`, "such as 60");
 }

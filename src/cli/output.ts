@@ -1,14 +1,25 @@
 import type { Answer } from "./command.ts";
-import { CommandLineError, FAILED, LOGIN_NEEDED, USAGE, UsageError } from "./failure.ts";
-import { ApiError, AuthError, CODES } from "../errors/errors.ts";
+import { ApiError, AuthError, CODES, ConfigError } from "../errors/errors.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
 
-/** Standard output cannot be written, such as on a full disk. */
-class OutputError extends CommandLineError {
-  constructor(reason: string) {
-    super("OutputError", `Cannot write to standard output: ${reason}`, "write to another place");
+/** Exit statuses. */
+export const FAILED = 1;
+const USAGE = 2;
+export const LOGIN_NEEDED = 3;
+
+/** Wrong arguments. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+
+  constructor(readonly problem: string, readonly fix: string) {
+    super(`${problem}; ${fix}`);
+  }
+
+  toJSON(): object {
+    const { name, problem, fix } = this;
+    return { name, problem, fix };
   }
 }
 
@@ -16,7 +27,7 @@ class OutputError extends CommandLineError {
  * Prints the result of a command, as JSON or as text.
  *
  * @returns The exit status.
- * @throws {OutputError} If it cannot be written.
+ * @throws {ConfigError} `FILE` if it cannot be written.
  */
 export async function printAnswer(
   { value, text, status = 0 }: Answer,
@@ -27,7 +38,7 @@ export async function printAnswer(
   return status;
 }
 
-/** Prints a line. @throws {OutputError} If it cannot be written. */
+/** Prints a line. @throws {ConfigError} `FILE` if it cannot be written. */
 export async function print(line: string): Promise<void> {
   await writeOut(new TextEncoder().encode(`${line}\n`));
 }
@@ -36,7 +47,7 @@ export async function print(line: string): Promise<void> {
  * Writes to standard output.
  *
  * @returns Whether someone still reads it: `head`, for example, stops early.
- * @throws {OutputError} If it cannot be written.
+ * @throws {ConfigError} `FILE` if it cannot be written.
  */
 export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   try {
@@ -45,7 +56,8 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return false;
     const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
-    throw new OutputError(reason);
+    const problem = `Cannot write to standard output: ${reason}`;
+    throw new ConfigError("FILE", problem, "write to another place", error);
   }
 }
 
@@ -56,7 +68,7 @@ export function say(sentence: string): void {
 
 /** Prints an error to standard error. @returns The exit status. */
 export function report(error: unknown, json: boolean): number {
-  const isOurs = error instanceof AuthError || error instanceof CommandLineError;
+  const isOurs = error instanceof AuthError || error instanceof UsageError;
   if (!isOurs && !(error instanceof TypeError)) throw error;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Command, type Given, GLOBAL, type Option, type Options } from "./command.ts";
-import { UsageError } from "./failure.ts";
+import { UsageError } from "./output.ts";
 import { closest } from "../errors/closest.ts";
 
 /** Splits a command line at the name of the command. Options of all commands may precede it. */

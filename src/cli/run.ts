@@ -1,6 +1,6 @@
 import type { Answer } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { UsageError } from "./failure.ts";
+import { UsageError } from "./output.ts";
 import { noSuch, parse, splitAtName } from "./parse.ts";
 import { closest } from "../errors/closest.ts";
 import { pathOfUrl } from "../platform/paths.ts";

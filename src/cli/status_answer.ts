@@ -1,6 +1,5 @@
 import type { Answer } from "./command.ts";
-import { FAILED, LOGIN_NEEDED } from "./failure.ts";
-import { say } from "./output.ts";
+import { FAILED, LOGIN_NEEDED, say } from "./output.ts";
 import { needsLogin } from "./unasked_login.ts";
 import type { NoticeCode } from "../session/notices.ts";
 import type { SessionStatus } from "../session/status.ts";

@@ -311,13 +311,13 @@ for (const [what, raw] of broken) {
       const printed = await run(["fetch", server.url], given);
       assertEquals(printed.code, 1);
       assertMatch(printed.stdout, /^(only this|hello)/);
-      assertMatch(printed.stderr, /^platform-auth: The response ended early; try again\n$/);
+      assertMatch(printed.stderr, /^platform-auth: error reading a body[^\n]*\n$/);
       for (const { stderr } of [first, printed]) assertEquals(stderr.includes("\n    at "), false);
     }));
 }
 
 Deno.test("an HTTP error is printed, not saved, and ends with a failure status", () =>
-  inCliWorld(async ({ run, folder, sandbox, signIn }) => {
+  inCliWorld(async ({ run, folder, flagsOf, sandbox, signIn }) => {
     await signIn();
     const missing = await run(["fetch", "/v1/nothing"]);
     assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
@@ -325,12 +325,16 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assert(missing.stdout.endsWith("}\n"));
     assertMatch(
       missing.stderr,
-      /^platform-auth: Cannot GET http\S+\/v1\/nothing: the API answered 404; check the path \(help: platform-auth explain API_STATUS\)\n$/,
+      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API answered 404 \(.+\); check the path \(help: platform-auth explain API_STATUS\)\n$/,
     );
     const inJson = await run(["fetch", "/v1/nothing?a=secret-word", "--json"]);
     assertEquals(JSON.parse(inJson.stdout).status, 404);
     assertEquals(JSON.parse(inJson.stderr).error.code, "API_STATUS");
     assert(!inJson.stderr.includes("secret-word"), inJson.stderr);
+    const flags = flagsOf("fetch");
+    const env = { API_BASE_URL: `${sandbox.apiUrl}/v1` };
+    const dropped = await run(["fetch", "/stations"], { flags, env });
+    assertMatch(dropped.stderr, /answered 404 .*; check the path: .* without one at \/v1\/ /);
     const unsaved = await run(["fetch", "/v1/nothing", "--output", "file"]);
     assertEquals([unsaved.code, unsaved.stdout], [1, ""]);
     assertMatch(
@@ -339,7 +343,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     );
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals(forbidden.code, 1);
-    assertMatch(forbidden.stderr, /answered 403; your account may not do this.*API_STATUS\)\n$/);
+    assertMatch(forbidden.stderr, /answered 403 .*; your account may not do this.*API_STATUS\)\n$/);
     assertEquals(filesIn(folder), []);
     sandbox.expireAccessTokens();
     sandbox.revokeRefreshTokens();

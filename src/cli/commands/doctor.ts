@@ -1,5 +1,5 @@
 import type { Answer, Given } from "../command.ts";
-import { FAILED } from "../failure.ts";
+import { FAILED } from "../output.ts";
 import { doctor } from "../../default_session.ts";
 
 export async function run({ options }: Given<{ login: boolean }>): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { columns } from "../help.ts";
 import type { Answer, Given } from "../command.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../output.ts";
 import { closest } from "../../errors/closest.ts";
 import { wrapped } from "../../errors/lines.ts";
 import { NOTICES } from "../../session/notices.ts";

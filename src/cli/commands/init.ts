@@ -1,8 +1,7 @@
 import { ACCOUNT_SETTINGS, type AccountSetting, problemOf } from "../account_settings.ts";
 import type { Answer, Given } from "../command.ts";
-import { FAILED, UsageError } from "../failure.ts";
 import { readInputText } from "../input.ts";
-import { say } from "../output.ts";
+import { FAILED, say, UsageError } from "../output.ts";
 import { readReply } from "../reply.ts";
 import { refuseWithoutPermission, saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";

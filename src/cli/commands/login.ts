@@ -1,6 +1,5 @@
 import type { Answer, Given } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { say } from "../output.ts";
+import { say, UsageError } from "../output.ts";
 import { savedAnswer } from "../status_answer.ts";
 import { login } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";

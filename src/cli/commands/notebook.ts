@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Answer, Given } from "../command.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../output.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { infoAt } from "../../platform/file_info.ts";
 import { explained } from "../../api/save_errors.ts";
@@ -13,7 +13,9 @@ const HERE = import.meta.url;
 
 /** Writes a notebook with a login and a first call. Replaces nothing. */
 export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer> {
-  if (!file.endsWith(".ipynb")) throw new UsageError("notebook takes a file that ends in .ipynb");
+  if (!file.endsWith(".ipynb")) {
+    throw new UsageError("notebook takes a file that ends in .ipynb", `such as ${DEFAULT_FILE}`);
+  }
   const specifier = await create(file);
   return {
     value: { file: filePath(fileUrl(file)), import: specifier },

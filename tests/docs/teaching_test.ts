@@ -25,7 +25,8 @@ testNeeding(
       for (const folder of ["weather", "downloads/days"]) {
         await Deno.mkdir(`${cwd}/notebooks/${folder}`, { recursive: true });
       }
-      await git("init --quiet");
+      // Without templates: git warns where they are not installed.
+      await git("init --quiet --template=");
       await write("notebooks/00.ipynb", "as it was");
       await write(
         ".gitignore",

@@ -4,7 +4,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
-import { lackOf, needing, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
+import { lackOf, needing, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
 import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -127,27 +127,6 @@ Deno.test("shadowing: the environment that wins over another value in the .env i
     assertEquals(diagnosis.ok, true);
   }));
 
-Deno.test({
-  ...needing(noTinyDisk, ".env: on a read-only disk it cannot be written, which only a look tells"),
-  fn: () =>
-    onTinyDisk(async (folder) => {
-      const envFile = `${folder}/.env`;
-      const remount = (how: string) => runQuietly("mount", "-o", `remount,${how}`, folder);
-      for (const isThere of [false, true]) {
-        if (isThere) await Deno.writeTextFile(envFile, "", { mode: 0o600 });
-        assertEquals(await remount("ro"), "done");
-        try {
-          const said = /\.env cannot be written, so .* in memory only: its disk is read-only$/;
-          const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-          assertCheck(diagnosis, ".env", "warn", said, /make its folder writable.*AUTH_ENV_FILE/);
-        } finally {
-          await remount("rw");
-        }
-        assertMatch(checkNamed(".env", await diagnosisOf({ ...SETTINGS, envFile })).level, /^ok$/);
-      }
-    }),
-});
-
 Deno.test(".env: a folder that is not there; and nothing is written, also not for a moment", async () => {
   await inFolder(async (folder) => {
     const envFile = `${folder}/gone/.env`;
@@ -166,9 +145,35 @@ Deno.test(".env: a folder that is not there; and nothing is written, also not fo
   });
 });
 
-Deno.test({
-  ...needing(NOT_ON_WINDOWS, ".env: a folder that this user may not write to, by its mode"),
-  fn: () =>
+subject(NOT_ON_WINDOWS, ".env: read-only disks and modes", (test) => {
+  test({
+    ...needing(
+      noTinyDisk,
+      ".env: on a read-only disk it cannot be written, which only a look tells",
+    ),
+    fn: () =>
+      onTinyDisk(async (folder) => {
+        const envFile = `${folder}/.env`;
+        const remount = (how: string) => runQuietly("mount", "-o", `remount,${how}`, folder);
+        for (const isThere of [false, true]) {
+          if (isThere) await Deno.writeTextFile(envFile, "", { mode: 0o600 });
+          assertEquals(await remount("ro"), "done");
+          try {
+            const said = /\.env cannot be written, so .* in memory only: its disk is read-only$/;
+            const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
+            assertCheck(diagnosis, ".env", "warn", said, /make its folder writable.*AUTH_ENV_FILE/);
+          } finally {
+            await remount("rw");
+          }
+          assertMatch(
+            checkNamed(".env", await diagnosisOf({ ...SETTINGS, envFile })).level,
+            /^ok$/,
+          );
+        }
+      }),
+  });
+
+  test(".env: a folder that this user may not write to, by its mode", () =>
     inFolder(async (folder) => {
       const { uid } = Deno;
       const owner = uid() === 0 ? 1_000 : uid() ?? 0;
@@ -197,7 +202,7 @@ Deno.test({
         Object.defineProperty(Deno, "uid", { configurable: true, value: uid });
         await Deno.chmod(folder, 0o700);
       }
-    }),
+    }));
 });
 
 Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", () =>

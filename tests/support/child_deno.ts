@@ -32,9 +32,9 @@ export interface ChildOptions {
 }
 
 // Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
-const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE"];
-// Without these a program of Windows finds neither its network nor its temporary folder.
-NEEDED.push("LOCALAPPDATA", "SYSTEMROOT", "TEMP", "USERPROFILE");
+const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "DENO_CERT"];
+// Without these a program of Windows finds neither its network, its temporary folder nor other programs.
+NEEDED.push("LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE");
 // There, each process would leave a copy of Deno: see tests/support/windows_command.ts.
 NEEDED.push("DENO_DISABLE_NODE_SHIM");
 

@@ -15,7 +15,7 @@ const MATCHES = /^(test|exec)$/;
 const READERS: readonly string[] = [
   // The identity provider, a Redis server, and the operating system.
   "provider/refusals.ts",
-  "session/cluster/connection.ts",
+  "session/redis/connection.ts",
   "platform/replace_file.ts",
   "errors/cause.ts",
 ];

@@ -128,7 +128,7 @@ export async function runTokenCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,
 ): Promise<Source> {
-  const { tokensByCommand } = await import("../session/cluster/token_command.ts");
+  const { tokensByCommand } = await import("../session/token_command.ts");
   const tokens = await attempt(
     signal,
     () => tokensByCommand({ configuration }, configuration.settings.timeoutMs, signal),

@@ -1,9 +1,9 @@
 /**
- * One session: its engine (`engine.ts`), its state (`state.ts`), when to refresh (`plan.ts`), where it is
- * kept (`store.ts`), how a login goes. May import provider, settings, dotenv, files, http, runtime, errors
- * and values.
+ * One session: its engine (`engine.ts`), its state (`state.ts`), when to refresh (`plan.ts`), where its
+ * tokens are stored (`store.ts`), and the login (`login.ts`). May import from `provider/`, `settings/`,
+ * `platform/` and `errors/`.
  *
- * This file tells what a session was told.
+ * This file contains the options and resolved settings of a session.
  */
 import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/endpoint.ts";
@@ -13,7 +13,7 @@ import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
 
-/** What a session was told: its options, and the settings that follow from them. Replaced as a whole. */
+/** The options of a session and the settings resolved from them. Replaced as a whole. */
 export class Configuration {
   readonly options: SessionOptions;
   readonly world: World;

@@ -495,7 +495,7 @@ export class Engine implements Refreshing {
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
     try {
-      const { tokensByCommand } = await import("./cluster/token_command.ts");
+      const { tokensByCommand } = await import("./token_command.ts");
       const tokens = await tokensByCommand(this, limitMs, signal);
       signal.throwIfAborted();
       const held = tokensOf(this.current);

@@ -213,7 +213,7 @@ async function loginByPassword(
  */
 async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
   if (!configuration.isInStore) return;
-  const { storeAccount } = await import("./cluster/store_address.ts");
+  const { storeAccount } = await import("./redis/store_address.ts");
   const { name, isBehindHash } = storeAccount(configuration.settings);
   if (name === undefined || name === username) return;
   throw new ConfigError(

@@ -18,7 +18,7 @@ export function openStore(session: StoredSession): TokenStore {
   if (isByCommand) return MEMORY_ONLY;
   if (storeHost !== undefined) {
     return new StoreOnDemand(storeHost, notices, async () => {
-      const { RedisStore } = await import("./cluster/redis_store.ts");
+      const { RedisStore } = await import("./redis/redis_store.ts");
       return await RedisStore.open(configuration, notices);
     });
   }

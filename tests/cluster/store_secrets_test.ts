@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { newStoreKey } from "../../src/session/cluster/sealing.ts";
+import { newStoreKey } from "../../src/session/redis/sealing.ts";
 import { makeCertificates, openssl } from "../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { freePort } from "../support/free_port.ts";

@@ -1,6 +1,6 @@
 /** Somebody else may write in the store: what that is good for, and what not. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Connection } from "../../src/session/cluster/connection.ts";
+import { Connection } from "../../src/session/redis/connection.ts";
 import { testNeeding } from "../support/needs.ts";
 import { rejection } from "../support/portless.ts";
 import { NO_REDIS, type RedisServer } from "../support/redis_server.ts";

@@ -7,8 +7,8 @@
  * By default 10,000 workers and days of 24 hours; `pattern`: only plans whose name matches.
  */
 import { setImmediate } from "node:timers";
-import { Connection, type Listening, Unreachable } from "../../src/session/cluster/connection.ts";
-import "../../src/session/cluster/redis_store.ts";
+import { Connection, type Listening, Unreachable } from "../../src/session/redis/connection.ts";
+import "../../src/session/redis/redis_store.ts";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import { jwt } from "../support/answers.ts";
 import { randomFrom } from "../support/random.ts";

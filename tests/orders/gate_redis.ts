@@ -1,6 +1,6 @@
-import { Connection, type Listening } from "../../src/session/cluster/connection.ts";
+import { Connection, type Listening } from "../../src/session/redis/connection.ts";
 // Loaded here so that a session that needs it takes no turns for that.
-import "../../src/session/cluster/redis_store.ts";
+import "../../src/session/redis/redis_store.ts";
 import { type EventKind, nameOf } from "./gates.ts";
 import type { SharedPlace } from "./gate_store.ts";
 import { tokenName } from "./provider.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { Connection } from "../../src/session/cluster/connection.ts";
-import { exchange, type Request } from "../../src/session/cluster/store_script.ts";
+import { Connection } from "../../src/session/redis/connection.ts";
+import { exchange, type Request } from "../../src/session/redis/store_script.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";

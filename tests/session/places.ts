@@ -1,8 +1,8 @@
 /** Where sessions are kept that a story is told of, and what others do there. */
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
-import { Connection } from "../../src/session/cluster/connection.ts";
-import { exchange, type Kept } from "../../src/session/cluster/store_script.ts";
+import { Connection } from "../../src/session/redis/connection.ts";
+import { exchange, type Kept } from "../../src/session/redis/store_script.ts";
 import { linesOf, type Portless } from "../support/portless.ts";
 
 /** No deadline: not even a busy machine lets a story fail by the time that its store takes. */

@@ -1,19 +1,14 @@
-import { endpointText } from "../../provider/endpoint.ts";
-import {
-  type AuthError,
-  ConfigError,
-  missingPermission,
-  ProviderError,
-} from "../../errors/errors.ts";
-import { parsePortalToken } from "../portal_token.ts";
-import { redact, Secret } from "../../platform/secret.ts";
-import { isGoodFor, makeTokens, readClaims, type Tokens } from "../../provider/tokens.ts";
-import { spanText } from "../../errors/amounts.ts";
-import { splitCommand, VARIABLES } from "../../settings/options.ts";
-import { scriptCommand } from "../../settings/permissions.ts";
-import type { Configuration } from "../configuration.ts";
-import { environment } from "../../platform/environment.ts";
-import { type Ended, MAX_OUTPUT, runProgram } from "../../platform/run_program.ts";
+import { endpointText } from "../provider/endpoint.ts";
+import { type AuthError, ConfigError, missingPermission, ProviderError } from "../errors/errors.ts";
+import { parsePortalToken } from "./portal_token.ts";
+import { redact, Secret } from "../platform/secret.ts";
+import { isGoodFor, makeTokens, readClaims, type Tokens } from "../provider/tokens.ts";
+import { spanText } from "../errors/amounts.ts";
+import { splitCommand, VARIABLES } from "../settings/options.ts";
+import { scriptCommand } from "../settings/permissions.ts";
+import type { Configuration } from "./configuration.ts";
+import { environment } from "../platform/environment.ts";
+import { type Ended, MAX_OUTPUT, runProgram } from "../platform/run_program.ts";
 
 const PRINT_NOTHING_ELSE =
   "let it print a token and nothing else, as platform-auth token --json does";

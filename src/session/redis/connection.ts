@@ -1,7 +1,6 @@
 /**
- * Sessions of many machines: tokens from a command, and a store that all of them reach. Loaded only
- * where one of these is set, but for `store_on_demand.ts`, which does that. May import what `session/`
- * may, and its parent folder.
+ * A session shared through a Redis or Valkey server. Loaded only if `AUTH_STORE` is set. May import what
+ * `session/` may, and its parent folder.
  */
 import { networkReason } from "../../platform/transport.ts";
 import { loadPackage } from "../../platform/packages.ts";

@@ -40,11 +40,11 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 const MIN_LEAK_LENGTH = 8;
 
 /**
- * Words that providers use. Many passwords contain one of them, and a sentence with that word repeats
- * nothing of the password.
+ * Words of messages and parameter names. Many passwords contain one of them, and a message with that
+ * word repeats nothing of the password.
  */
 const COMMON_WORDS =
-  /(?<![a-z])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|software|temporary|uppercase|username)(?![a-z])/gi;
+  /(?<![^\s"'_.,:])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|requiredAttributes|software|temporary|uppercase|userAttributes|username)(?![^\s"'_.,:])/gi;
 
 /**
  * Makes foreign text fit for an error message: one line without control and direction characters,

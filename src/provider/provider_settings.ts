@@ -162,14 +162,13 @@ async function missingSettings(
   }
   // User name and password are the user's own.
   const bySupport = missing.some((name) => name !== "username" && name !== "password");
-  const [them, options] = missing.length > 1 ? ["them", "options"] : ["it", "an option"];
   const byInit = bySupport ? " (platform-auth init does)" : "";
   const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
   const ticket = bySupport
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
-  steps.push(`set ${them} ${place}in the environment or as ${options}${ticket}`);
+  steps.push(`set what is missing ${place}in the environment or as an option${ticket}`);
   return {
     code: "MISSING_SETTINGS",
     settings: missing,
@@ -182,11 +181,7 @@ function invalidSettings(
   problems: ReadonlyMap<SettingName, string>,
   settings: Settings,
 ): SettingsFault {
-  const sentences = [...problems].map(([name, problem]) => {
-    const origin = settings.origin(name);
-    const from = origin === undefined ? "" : ` (from the ${origin === "file" ? ".env" : origin})`;
-    return `${VARIABLES[name]}${from} ${problem}`;
-  });
+  const sentences = [...problems].map(([name, problem]) => `${settings.placeOf(name)} ${problem}`);
   return {
     code: "INVALID_SETTING",
     settings: [...problems.keys()],

@@ -63,10 +63,6 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
   if (text.trim() === "") return "an empty body";
-  if (/^\s*</.test(text)) return `an HTML or XML page of ${text.length} characters`;
-  if (json === undefined) return `${text.length} characters that are not whole JSON`;
-  if (Array.isArray(json)) return "a JSON array";
-  return typeof json === "object" && json !== null
-    ? "a JSON object without an error name"
-    : `JSON null, text or a number`;
+  if (/^\s*</.test(text)) return "an HTML or XML page";
+  return json === undefined ? "a text that is not whole JSON" : "JSON without an error name";
 }

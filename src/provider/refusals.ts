@@ -185,31 +185,6 @@ export const REFUSALS: readonly Refusal[] = [
   { flows: ["refresh"], names: NOT_ACCEPTED, code: "REFRESH_REJECTED" },
 
   {
-    flows: ["sign-out"],
-    names: ["UnsupportedTokenTypeException"],
-    code: "REJECTED",
-    advice: { problem: "its refresh tokens cannot be revoked" },
-  },
-  {
-    flows: ["sign-out"],
-    names: ["UnsupportedOperationException"],
-    code: "REJECTED",
-    advice: { problem: "revocation is switched off for the app client" },
-  },
-  {
-    flows: ["sign-out"],
-    names: ["UnauthorizedException"],
-    code: "REJECTED",
-    advice: { problem: "the refresh token does not belong to the app client" },
-  },
-  {
-    flows: ["sign-out"],
-    names: ["UnknownOperationException"],
-    code: "REJECTED",
-    advice: { problem: "it does not know this operation" },
-  },
-
-  {
     names: ["InvalidParameterException"],
     says: /\bflow\b|auth method not supported/i,
     code: "FLOW_DISABLED",

@@ -61,9 +61,7 @@ export async function endAtProvider(
       provider,
       whyNot: async (request) => {
         const { outcome } = await send(request, world, leftMs(), bestEffort);
-        if (outcome.kind !== "refused") return undefined;
-        const { advice, seen } = outcome;
-        return advice?.problem === undefined ? seen : `${advice.problem} (${seen})`;
+        return outcome.kind === "refused" ? outcome.seen : undefined;
       },
       withValidAccess: async (tokens) => {
         if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;

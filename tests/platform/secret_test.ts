@@ -58,6 +58,15 @@ for (const [how, spelled] of spellings) {
   });
 }
 
+Deno.test("redact() withholds a part of a password that begins or ends with a common word", () => {
+  for (const part of ["password-2031", "password1", "-my-Password", "disabled!!"]) {
+    for (const secret of [`${part}#x`, `x#${part}`]) {
+      const shown = redact(`Value "${part}" failed`, [new Secret(secret)]);
+      assertEquals(shown, "[withheld: it repeats a secret]", secret);
+    }
+  }
+});
+
 Deno.test("redact() keeps what a provider says of itself, beside any usual secret", () => {
   const secrets = [PASSWORD, TOKEN, "Summer2031!", "correct horse"].map((it) => new Secret(it));
   const sentences = [

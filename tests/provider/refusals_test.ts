@@ -205,19 +205,6 @@ const EXAMPLES: readonly Example[] = [
   ["RefreshTokenReuseException", "Refresh Token has been invalidated by rotation", {
     refresh: "REFRESH_REJECTED",
   }, { isFinal: true, means: USED_BEFORE }],
-  ["UnsupportedTokenTypeException", "", { "sign-out": "REJECTED" }, {
-    means: "its refresh tokens cannot be revoked",
-  }],
-  ["UnsupportedOperationException", "", { "sign-out": "REJECTED" }, {
-    means: "revocation is switched off for the app client",
-  }],
-  ["UnauthorizedException", "", { "sign-out": "REJECTED" }, {
-    means: "the refresh token does not belong to the app client",
-  }],
-  ["UnknownOperationException", "", { "sign-out": "REJECTED" }, {
-    means: "it does not know this operation",
-  }],
-  ["UnauthorizedException", "", { login: "REJECTED", refresh: "REJECTED" }],
   [
     "InvalidParameterException",
     "USER_PASSWORD_AUTH flow not enabled for this client",

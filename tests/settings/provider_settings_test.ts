@@ -25,7 +25,10 @@ Deno.test("settingsFault() names each setting that is missing", async () => {
   assertEquals(fault?.code, "MISSING_SETTINGS");
   assertEquals(fault?.settings, ["authUrl", "clientId", "userPoolId"]);
   assertMatch(fault?.problem ?? "", /^missing AUTH_URL \(or .*\), APP_CLIENT_ID, USER_POOL_ID$/);
-  assertMatch(fault?.fix ?? "", /^set them in the environment or as options\. The app client id/);
+  assertMatch(
+    fault?.fix ?? "",
+    /^set what is missing in the environment or as an option\. The app client id/,
+  );
 });
 
 Deno.test("settingsFault() tells of each wrong setting where it came from and what is wrong", async () => {
@@ -34,8 +37,8 @@ Deno.test("settingsFault() tells of each wrong setting where it came from and wh
   assertEquals(fault?.settings, ["clientId", "timeoutMs"]);
   assertEquals(
     fault?.problem,
-    "APP_CLIENT_ID (from the option) must be visible ASCII without spaces; AUTH_TIMEOUT_MS (from " +
-      "the option) must be a whole number of milliseconds, from 1 to one hour",
+    "APP_CLIENT_ID (the option clientId) must be visible ASCII without spaces; AUTH_TIMEOUT_MS (the " +
+      "option timeoutMs) must be a whole number of milliseconds, from 1 to one hour",
   );
   assertEquals(fault?.fix, "correct it and try again");
 });

@@ -74,7 +74,10 @@ for (const [right, given] of near) {
       }
       const error = await rejection(session.login({ strategy: "environment" }));
       assertEquals([error.code, asked(), world.sent.length], ["MISSING_SETTINGS", 0, 0]);
-      assert(error.message.includes(`; ${meant}; correct the name; set it in`), error.message);
+      assert(
+        error.message.includes(`; ${meant}; correct the name; set what is missing in`),
+        error.message,
+      );
       const { checks } = await session.doctor();
       assertEquals(checks.filter(({ message }) => message.includes(meant)).length, 1);
     });

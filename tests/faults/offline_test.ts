@@ -1,5 +1,5 @@
 /** A machine that reaches the provider but not the registry of its packages. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const challenge = '{"ChallengeName":"SMS_MFA","ChallengeParameters":{}}';
@@ -156,36 +156,3 @@ Deno.test("a start, a resume from the .env and a call need no package", () =>
     });
     assertEquals([stdout, stderr], ["unknown bearer opaque-access-token\n", ""]);
   }));
-
-Deno.test("what an answer may need is loaded before the request", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", `${MOD_PATH}/../src/provider/token_request.ts`],
-  }).output();
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
-  const later = modules.flatMap((
-    { specifier, dependencies = [] }: { specifier: string; dependencies?: Dependency[] },
-  ) =>
-    dependencies.filter(({ isDynamic }) => isDynamic).map((it) => [nameOf(specifier), it.specifier])
-  );
-  assertEquals(later, [
-    // Awaited at the start of send().
-    ["provider_settings.ts", "./checks.ts"],
-    // For an error before any request.
-    ["provider_settings.ts", "../settings/suggestions.ts"],
-    // Few providers know devices, and a login goes on without it.
-    ["token_request.ts", "./device.ts"],
-  ]);
-  const names = modules.map(({ specifier }: { specifier: string }) => nameOf(specifier));
-  for (const name of ["checks.ts", "refusal_error.ts", "read_refusal.ts"]) {
-    assert(names.includes(name), name);
-  }
-});
-
-interface Dependency {
-  readonly specifier: string;
-  readonly isDynamic?: boolean;
-}
-
-function nameOf(specifier: string): string {
-  return specifier.split("/").at(-1) ?? "";
-}

@@ -7,7 +7,7 @@ import {
   showsToken,
   withToken,
 } from "./headers.ts";
-import { asRedirected, followWithin, isElsewhere, isRedirect, MAX_REDIRECTS } from "./redirects.ts";
+import { follow, isElsewhere, isRedirect } from "./redirects.ts";
 import { readUpTo } from "../platform/body.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
@@ -216,71 +216,57 @@ function isRepeatable(body: BodyInit | null): boolean {
 /** Not `async`: every extra promise shows in the per-call benchmark. */
 function send(call: Call, tokens: Tokens): Promise<Response> {
   const { account, address, input } = call;
+  // Checked again: the settings may have changed while the call waited for tokens.
+  const access = accessOf(account.settings);
+  addressOf(address, access);
   call.observer?.onSent(tokens);
   const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
   const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
   const redirect = init.redirect ?? (input instanceof Request ? input.redirect : "follow");
+  const isSafe = method === "GET" || method === "HEAD";
   // On GET and HEAD the runtime drops the header when a redirect leaves the origin.
-  return redirect !== "follow" || method === "GET" || method === "HEAD"
-    ? attempt(account, input, init, address)
-    : sendWithin(call, init, method);
+  const byRuntime = isSafe && !(access.proxied && address.startsWith("http:"));
+  return redirect !== "follow" || byRuntime
+    ? attempt(account, access, input, init, address)
+    : sendAndFollow(call, access, init, method);
 }
 
 type SentInit = RequestInit & { headers: PlainHeaders };
 
-/** Sends a request with a body, which must not leave its origin. */
-async function sendWithin(call: Call, init: SentInit, method: string): Promise<Response> {
+/** Sends a request whose redirects the runtime would follow too far, or through a proxy. */
+async function sendAndFollow(
+  call: Call,
+  access: ApiAccess,
+  init: SentInit,
+  method: string,
+): Promise<Response> {
   const { account, address, input, isRepeatable } = call;
   const manual: SentInit = { ...init, redirect: "manual" };
-  const response = await attempt(account, input, manual, address);
+  const response = await attempt(account, access, input, manual, address);
   if (!isRedirect(response)) return response;
-  return await followWithin(
+  return await follow(
     { address, method, init: manual, isRepeatable },
     response,
-    (target, next) => attempt(account, target, next, target),
+    (target, next) => attempt(account, access, target, next, target),
   );
 }
 
 async function attempt(
   account: ApiAccount,
+  access: ApiAccess,
   request: string | Request,
   init: RequestInit,
   address: string,
 ): Promise<Response> {
-  // Checked again: the settings may have changed while the call waited for tokens.
-  const access = accessOf(account.settings);
-  addressOf(address, access);
   const { fetch: send = fetch } = account.world;
   try {
     // The settings know whether there is a proxy: to find out here would slow down every call.
-    return access.proxied && send === fetch
-      ? await sendPastProxy(request, init, new URL(address))
-      : await send(request, init);
+    if (!access.proxied || send !== fetch) return await send(request, init);
+    using client = directClient(new URL(address));
+    return await fetch(request, { ...init, ...(client && { client }) });
   } catch (error) {
     throw explained(error, init, new URL(address), account);
   }
-}
-
-/** A direct client reaches one address only, so each redirect gets its own. */
-async function sendPastProxy(
-  request: string | Request,
-  init: RequestInit,
-  url: URL,
-): Promise<Response> {
-  const given = init.redirect ?? (request instanceof Request ? request.redirect : "follow");
-  const follows = given === "follow";
-  for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-    using client = directClient(url);
-    const redirect = follows ? "manual" : given;
-    const response = await fetch(request, { ...init, redirect, ...(client && { client }) });
-    if (!follows || !isRedirect(response)) return hops === 0 ? response : asRedirected(response);
-    await response.body?.cancel();
-    const target = new URL(response.headers.get("location") ?? "", url);
-    const headers = new Headers(init.headers);
-    if (target.origin !== url.origin) headers.delete("authorization");
-    [request, init, url] = [target.href, { ...init, headers }, target];
-  }
-  throw typeError(`Cannot reach ${url.origin}${url.pathname} (too many redirects)`);
 }
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";

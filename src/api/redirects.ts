@@ -1,6 +1,6 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-export const MAX_REDIRECTS = 20;
+const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that describe a body, and are dropped with it. */
 const BODY_HEADERS = [
@@ -11,7 +11,7 @@ const BODY_HEADERS = [
   "content-type",
 ];
 
-/** A request with a body that received a redirect. */
+/** A request that received a redirect. */
 export interface SentRequest {
   readonly address: string;
   readonly method: string;
@@ -24,60 +24,64 @@ export function isRedirect({ status, headers }: Response): boolean {
   return REDIRECTS.has(status) && headers.has("location");
 }
 
-/** Sets what the runtime sets when it follows a redirect itself. */
-export function asRedirected(response: Response): Response {
-  return Object.defineProperty(response, "redirected", { value: true });
-}
-
 /** Whether a redirect led to another origin, which did not receive the token. */
 export function isElsewhere({ redirected, url }: Response, address: string): boolean {
   return redirected && URL.parse(url)?.origin !== new URL(address).origin;
 }
 
 /**
- * Follows redirects within the origin, as `fetch` would. The runtime's `fetch` would also send the
- * body to another origin, for which it was not meant.
+ * Follows redirects as `fetch` would, except that a body is never sent on to another origin: it was not
+ * meant for it.
  *
  * @param send Sends without following.
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a redirect to another origin.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a body and a redirect to another origin.
  * @throws {TypeError} For a body that cannot be sent again, and after 20 redirects.
  */
-export async function followWithin(
+export async function follow(
   sent: SentRequest,
   first: Response,
   send: (address: string, init: RequestInit) => Promise<Response>,
 ): Promise<Response> {
-  const { origin, pathname } = new URL(sent.address);
+  const start = new URL(sent.address);
   let response = first;
-  let url = new URL(sent.address);
+  let url = start;
   let init: RequestInit = { ...sent.init, method: sent.method };
   for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
-    if (!isRedirect(response)) return asRedirected(response);
     const { status } = response;
     const target = URL.parse(response.headers.get("location") ?? "", url);
     await response.body?.cancel();
     const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
-    if (target?.origin !== origin || target.username || target.password) {
-      const where = target?.origin ?? "an address that cannot be parsed";
-      throw new ConfigError(
-        "UNTRUSTED_ORIGIN",
-        `${what} to ${where} (the request was sent, but a body is never sent on to another origin)`,
-        "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
-      );
+    const isSafe = init.method === "GET" || init.method === "HEAD";
+    if (target === null) throw typeError(`${what}: its address cannot be parsed`);
+    const headers = new Headers(init.headers);
+    if (target.origin !== start.origin || target.username || target.password) {
+      if (!isSafe) {
+        throw new ConfigError(
+          "UNTRUSTED_ORIGIN",
+          `${what} to ${target.origin} (the request was sent, but a body is never sent on to another ` +
+            "origin)",
+          "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
+        );
+      }
+      headers.delete("authorization");
     }
-    if (status === 303 || (status < 303 && init.method === "POST")) {
-      const headers = new Headers(init.headers);
+    init = { ...init, headers };
+    if (!isSafe && (status === 303 || (status < 303 && init.method === "POST"))) {
       for (const name of BODY_HEADERS) headers.delete(name);
-      init = { ...init, method: "GET", headers };
+      init.method = "GET";
       delete init.body;
-    } else if (!sent.isRepeatable && init.method !== "GET") {
+    } else if (!sent.isRepeatable && !isSafe) {
       throw typeError(
         `${what} because its body is a stream and was sent already; send a string, bytes or a Blob`,
       );
     }
     url = target;
     response = await send(url.href, init);
+    // As the runtime does when it follows a redirect itself.
+    if (!isRedirect(response)) {
+      return Object.defineProperty(response, "redirected", { value: true });
+    }
   }
   await response.body?.cancel();
-  throw typeError(`Cannot reach ${origin}${pathname} (too many redirects)`);
+  throw typeError(`Cannot reach ${start.origin}${start.pathname} (too many redirects)`);
 }

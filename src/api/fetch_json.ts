@@ -124,11 +124,10 @@ function checkInit(init: FetchJsonInit): void {
   });
   for (const name of Object.keys(init)) {
     if (OPTIONS.includes(name)) continue;
-    const habit = Object.hasOwn(HABITS, name) ? name : undefined;
-    const meant = habit ?? closest(name, OPTIONS) ?? closest(name, Object.keys(HABITS));
+    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
+    const meant = closest(name, OPTIONS);
     // Other names are passed on: they may be further options of `fetch`.
-    if (meant === undefined) continue;
-    const instead = HABITS[meant];
+    if (instead === undefined && meant === undefined) continue;
     const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
     throw typeError(`fetchJson() has no option "${name}"${hint}`);
   }
@@ -171,9 +170,6 @@ function whyUnusable(call: CheckedCall, response: Response, text: string): Advic
   if (isPage(text) || type === "text/html") {
     return { problem: `it is ${call.describePage(text, response)}, not JSON`, fix: NOT_THE_API };
   }
-  if (type === "text/csv" || looksLikeCsv(text)) {
-    return { problem: "it is CSV, not JSON", fix: NOT_JSON };
-  }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
   return {
@@ -209,13 +205,4 @@ function syntaxError(text: string): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-/** Whether the first two lines have the same number of separators, and at least one. */
-function looksLikeCsv(text: string): boolean {
-  const [first = "", second = ""] = text.split("\n", 2);
-  return /^[^{[<]/.test(text) && [",", ";", "\t"].some((separator) => {
-    const count = first.split(separator).length;
-    return count > 1 && second.split(separator).length === count;
-  });
 }

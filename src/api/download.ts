@@ -307,54 +307,45 @@ interface Setback {
   readonly why: string;
   /** Pause before the next request, in milliseconds; `undefined`: the usual backoff. */
   readonly pauseMs?: number | undefined;
-  /** The error of the network behind it. */
+  /** The error behind it: of the network, or `Stalled`. */
   readonly cause?: unknown;
   /** Whether the API is overloaded: then no other download of the group sends either. */
   readonly isBusy?: boolean;
-  readonly isStall?: boolean;
 }
+
+const BROKE_OFF = "the response broke off";
 
 /** The requests of one download. */
 class Transfer {
   resumedFrom: number;
   contentType: string | undefined;
-  readonly #call: CheckedCall;
-  readonly #file: string;
-  readonly #target: Target;
-  readonly #onPiece: FileOptions["onPiece"];
-  readonly #group: DownloadGroup;
   /** Whether the last request was sent because a presigned address had expired. */
   #askedAgain = false;
   /** Requests a response that is not encoded: only then length and ranges are those of the file. */
   #wantsPlain: boolean;
 
   constructor(
-    call: CheckedCall,
-    file: string,
-    target: Target,
-    onPiece: FileOptions["onPiece"],
-    group: DownloadGroup,
+    readonly call: CheckedCall,
+    readonly file: string,
+    readonly target: Target,
+    readonly onPiece: FileOptions["onPiece"],
+    readonly group: DownloadGroup,
   ) {
-    this.#call = call;
-    this.#file = file;
-    this.#target = target;
-    this.#onPiece = onPiece;
-    this.#group = group;
     this.#wantsPlain = call.isSafe && !namesHeader(call.headers, /^accept-encoding$/i);
     this.resumedFrom = target.size;
   }
 
   /** Sends requests until the file is complete. */
   run(): Promise<void> {
-    const { account: { world }, isSafe, signal } = this.#call;
-    let furthest = this.#target.size;
+    const { account: { world }, isSafe, signal } = this.call;
+    let furthest = this.target.size;
     let fruitless = 0;
     this.#report();
     return retry(world, signal, async (): Promise<Attempt<void>> => {
-      await this.#group.turn(signal);
+      await this.group.turn(signal);
       const setback = await this.#attempt(fruitless + 1);
       if (setback === undefined) return { done: undefined };
-      const { size, version, canResume } = this.#target;
+      const { size, version, canResume } = this.target;
       const canContinue = isSafe && (size === 0 || version.validator !== undefined);
       if (!canContinue) throw this.#brokenOff(setback, setback.why, "try again");
       fruitless = size > furthest ? 0 : fruitless + 1;
@@ -367,30 +358,29 @@ class Transfer {
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
       if (!setback.isBusy) return { pauseMs, why };
-      this.#group.hold(pauseMs, why, signal);
+      this.group.hold(pauseMs, why, signal);
       return { pauseMs: 0, why };
-    }, this.#group.pauses);
+    }, this.group.pauses);
   }
 
   /** Sends one request. @returns `undefined` if the file is complete. */
   async #attempt(attempts: number): Promise<Setback | undefined> {
-    const { size, version } = this.#target;
-    const { origin } = new URL(this.#call.url);
+    const { size, version } = this.target;
+    const { origin } = new URL(this.call.url);
     let response: Response;
     try {
-      response = await this.#call.send(this.#headers());
+      response = await this.call.send(this.#headers());
     } catch (error) {
-      this.#call.signal?.throwIfAborted();
-      if (error instanceof Stalled) return { why: error.message, isStall: true };
+      this.call.signal?.throwIfAborted();
+      if (error instanceof Stalled) return { why: error.message, cause: error };
       return this.#unreachable(error, origin, attempts);
     }
-    this.#group.responded.add(origin);
+    this.group.responded.add(origin);
     const { status } = response;
     if (status === 206 && size > 0) return await this.#resume(response);
     if (status === 416 && size > 0) {
       await response.body?.cancel();
-      if (isEnd(response.headers, size, version)) return undefined;
-      return this.#startOver("the API has a different version of the file");
+      return isEnd(response.headers, size, version) ? undefined : this.#startOver(response);
     }
     if (response.ok && status !== 206) return await this.#begin(response);
     return await this.#refused(response, attempts);
@@ -400,85 +390,81 @@ class Transfer {
   #unreachable(error: unknown, origin: string, attempts: number): Setback {
     const host = unreachedHost(error);
     if (host === undefined) throw error;
-    const { responded, fatal } = this.#group;
+    const { responded, fatal } = this.group;
     // The API redirected to that host.
     if (host.origin !== origin) responded.add(origin);
-    const tries = this.#call.isSafe ? TRIES_BEFORE_RESPONSE : 1;
+    const tries = this.call.isSafe ? TRIES_BEFORE_RESPONSE : 1;
     if (responded.has(host.origin) || attempts < tries) return { why: host.reason, cause: error };
     if (responded.size === 0) fatal.add(error as Error);
     throw error;
   }
 
   #headers(): string[][] {
-    const given = pairsOf(this.#call.headers);
+    const given = pairsOf(this.call.headers);
     const headers = this.#wantsPlain ? withDefault(given, "accept-encoding", "identity") : given;
-    const { size, version } = this.#target;
+    const { size, version } = this.target;
     if (size === 0) return headers;
     return [...headers, ["range", `bytes=${size}-`], ["if-range", version.validator ?? ""]];
   }
 
   /** Reads a response that contains the rest of the file. */
   async #resume(response: Response): Promise<Setback | undefined> {
-    const { size, version } = this.#target;
-    if (!isRest(response, size, version)) {
-      await response.body?.cancel();
-      return this.#startOver("the API sent another part or version of the file");
-    }
-    this.#target.version = { ...version, total: version.total ?? totalIn(response.headers) };
+    const { size, version } = this.target;
+    if (!isRest(response, size, version)) return this.#startOver(response);
+    this.target.version = { ...version, total: version.total ?? totalIn(response.headers) };
     return await this.#read(response);
   }
 
   /** Reads a response that contains the file from its first byte. */
   async #begin(response: Response): Promise<Setback | undefined> {
-    await this.#call.refuseUnusable(response, this.#file);
+    await this.call.refuseUnusable(response, this.file);
     const encoding = encodingOf(response);
     if (encoding !== "" && this.#wantsPlain) {
       // The runtime decodes only what it accepted itself.
-      await response.body?.cancel();
       this.#wantsPlain = false;
-      return this.#startOver("the response is encoded");
+      return this.#startOver(response);
     }
     if (encoding !== "" && !this.#isDecoded(encoding)) {
       await response.body?.cancel();
-      throw this.#call.bodyError(response, {
-        problem: `it is encoded with ${
-          this.#call.quote(encoding, response, 80)
-        }, and was not saved`,
+      const what = this.call.quote(encoding, response, 80);
+      throw this.call.bodyError(response, {
+        problem: `it is encoded with ${what}, and was not saved`,
         fix: "ask the support channel of your subscription for files without this encoding",
       });
     }
     const version = encoding === "" ? versionOf(response.headers) : NO_VERSION;
-    this.#target.begin(this.#call.isSafe ? version : { ...version, validator: undefined });
+    this.target.begin(this.call.isSafe ? version : { ...version, validator: undefined });
     this.resumedFrom = 0;
     return await this.#read(response);
   }
 
   /** Whether the runtime decoded a response: it knows two codings, each by one name. */
   #isDecoded(encoding: string): boolean {
-    const accepted = new Headers(this.#call.headers).get("accept-encoding");
+    const accepted = new Headers(this.call.headers).get("accept-encoding");
     return /^(gzip|br)$/.test(encoding) && accepted?.trim().toLowerCase() !== "identity";
   }
 
   /** Begins again with the first byte, at once. */
-  #startOver(why: string): Setback {
-    this.#target.begin(NO_VERSION);
+  #startOver({ body }: Response): Setback {
+    body?.cancel().catch(() => {});
+    this.target.begin(NO_VERSION);
     this.resumedFrom = 0;
-    return { why, pauseMs: 0 };
+    return { why: "the API sent another part or version of the file", pauseMs: 0 };
   }
 
   /** Says whether a refused request is worth another. @throws {ApiError} `API_STATUS` if not. */
   async #refused(response: Response, attempts: number): Promise<Setback> {
     const { status } = response;
-    const waitMs = retryAfterMs(response.headers, this.#call.account.world.now());
+    const waitMs = retryAfterMs(response.headers, this.call.account.world.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const isFromStore = isElsewhere(response, this.#call.url);
+    const isFromStore = isElsewhere(response, this.call.url);
     // A presigned address expires; the API returns a new one.
     const hasExpired = isFromStore && status < 500 && !this.#askedAgain;
-    if (!this.#call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
-      const error = await this.#call.statusError(response, attempts);
+    if (!this.call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
+      const error = await this.call.statusError(response, attempts);
       const isFatal = status === 401 && !isFromStore || status === 429 && !isBrief;
-      if (isFatal) this.#group.fatal.add(error);
+      if (isFatal) this.group.fatal.add(error);
       throw error;
     }
     await response.body?.cancel();
@@ -493,102 +479,76 @@ class Transfer {
   /** Writes a body to the target. */
   async #read(response: Response): Promise<Setback | undefined> {
     const type = response.headers.get("content-type");
-    this.contentType = type === null ? undefined : this.#call.quote(type, response);
-    const target = this.#target;
-    let breakage: BodyError | Stalled | undefined;
-    try {
-      await this.#copy(response);
-    } catch (error) {
-      this.#call.signal?.throwIfAborted();
-      if (!(error instanceof BodyError || error instanceof Stalled)) throw error;
-      breakage = error;
-    }
-    const { size, version: { total } } = target;
+    this.contentType = type === null ? undefined : this.call.quote(type, response);
+    const breakage = response.body === null ? undefined : await this.#copy(response.body);
+    const { size, version: { total } } = this.target;
+    if (total === undefined) return breakage;
     // A connection may break after its last byte: the file is complete.
-    const isComplete = total === undefined ? breakage === undefined : size === total;
-    if (isComplete) return undefined;
-    if (total === undefined || size < total) {
-      if (breakage instanceof Stalled) return { why: breakage.message, isStall: true };
-      return { why: "the response broke off", cause: breakage?.cause };
-    }
-    target.discard();
-    throw broken(this.#call, "the API sent more than it announced", "try again");
+    if (size === total) return undefined;
+    if (size < total) return breakage ?? { why: BROKE_OFF };
+    this.target.discard();
+    throw broken(this.call, "the API sent more than it announced", "try again");
   }
 
-  async #copy({ body }: Response): Promise<void> {
-    if (body === null) return;
+  /**
+   * Copies a body piece by piece, all of them through the same memory if possible.
+   *
+   * @returns Why it broke off.
+   */
+  async #copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
     this.#askedAgain = false;
-    const { size, version: { total = Infinity } } = this.#target;
-    for await (const piece of piecesOf(body, this.#call, total - size)) {
-      const written = this.#target.write(piece);
-      if (written) await written;
-      this.#report();
+    const { size, version: { total = Infinity } } = this.target;
+    // A small file needs little memory.
+    let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
+    const reader = readerOf(body);
+    try {
+      while (true) {
+        let piece: ReadableStreamReadResult<Bytes>;
+        try {
+          piece = await this.call.more(reader.read(new Uint8Array(buffer)));
+        } catch (cause) {
+          this.call.signal?.throwIfAborted();
+          return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
+        }
+        if (piece.done) return undefined;
+        const written = this.target.write(piece.value);
+        if (written) await written;
+        this.#report();
+        buffer = piece.value.buffer;
+      }
+    } finally {
+      reader.cancel().catch(() => {});
     }
   }
 
   #report(): void {
-    const { size, version: { total } } = this.#target;
-    this.#onPiece({ bytes: size, ...(total !== undefined && { total }) });
+    const { size, version: { total } } = this.target;
+    this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
-  #brokenOff({ isStall, cause }: Setback, why: string, fix: string): ApiError {
-    const { size, version: { total } } = this.#target;
+  #brokenOff({ cause }: Setback, why: string, fix: string): ApiError {
+    const { size, version: { total } } = this.target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const problem = `${why} after ${bytesText(size)}${whole}`;
-    if (!isStall) return broken(this.#call, problem, fix, cause);
-    const what = `Cannot download ${this.#call.url} (${problem})`;
-    return this.#call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
+    if (!(cause instanceof Stalled)) return broken(this.call, problem, fix, cause);
+    const what = `Cannot download ${this.call.url} (${problem})`;
+    return this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
   }
 }
-
-/** The body broke off: an error of the network, not of the disk that it is written to. */
-class BodyError extends Error {}
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/**
- * Reads a body piece by piece. Each piece is valid until the next one is read, because all of them are
- * read into the same memory if possible. Cancels a body that is not read to its end.
- *
- * @param size Length of the body: a small file needs little memory.
- * @throws {BodyError} If the body breaks off.
- * @throws {Stalled} If nothing more comes.
- */
-async function* piecesOf(
-  body: ReadableStream<Bytes>,
-  call: CheckedCall,
-  size: number,
-): AsyncGenerator<Bytes> {
-  const reader = readerOf(body);
-  let buffer = new ArrayBuffer(Math.max(1, Math.min(size, PIECE_BYTES)));
-  try {
-    while (true) {
-      const { done, value } = await call.more(next(reader, new Uint8Array(buffer)));
-      if (done || value === undefined) return;
-      yield value;
-      buffer = value.buffer;
-    }
-  } finally {
-    reader.cancel().catch(() => {});
-  }
+interface Reader {
+  /** @param room Memory for the piece; a default reader ignores it. */
+  read(room: Bytes): Promise<ReadableStreamReadResult<Bytes>>;
+  cancel(): Promise<void>;
 }
-
-type Reader = ReadableStreamBYOBReader | ReadableStreamDefaultReader<Bytes>;
 
 function readerOf(body: ReadableStream<Bytes>): Reader {
   try {
-    return body.getReader({ mode: "byob" });
+    return body.getReader({ mode: "byob" }) as Reader;
   } catch {
     // The body of a replaced `fetch` may not be a byte stream.
     return body.getReader();
-  }
-}
-
-async function next(reader: Reader, room: Bytes): Promise<ReadableStreamReadResult<Bytes>> {
-  try {
-    // A default reader ignores the argument.
-    return await (reader as ReadableStreamBYOBReader).read(room) as ReadableStreamReadResult<Bytes>;
-  } catch (error) {
-    throw new BodyError("The body broke off", { cause: error });
   }
 }

@@ -1,5 +1,7 @@
 import { type Command, command, type Program } from "./command.ts";
 
+const session = () => import("./commands/session.ts");
+
 /** All commands, in the order of the help. Only the file of the one that runs is loaded. */
 export const COMMANDS: Readonly<Record<string, Command | Program>> = {
   "init": command({
@@ -36,7 +38,7 @@ password.`,
       "platform-auth login --portal",
       "platform-auth login --username ada --stdin < password.txt",
     ],
-    load: () => import("./commands/login.ts"),
+    load: async () => ({ run: (await session()).runLogin }),
   }),
   "status": command({
     summary: "who is signed in, until when, and where the session is kept",
@@ -45,7 +47,7 @@ request, except to a store (AUTH_STORE); a session there whose token has expired
 is refreshed.`,
     options: {},
     examples: ["platform-auth status", "platform-auth status --json"],
-    load: () => import("./commands/status.ts"),
+    load: async () => ({ run: (await session()).runStatus }),
   }),
   "token": command({
     summary: "print a current access token and nothing else",
@@ -131,7 +133,7 @@ With --json it prints status, headers and body.`,
     description: "Refreshes the session now, regardless of the time left.",
     options: {},
     examples: ["platform-auth refresh"],
-    load: () => import("./commands/refresh.ts"),
+    load: async () => ({ run: (await session()).runRefresh }),
   }),
   "logout": command({
     summary: "delete the tokens, and revoke the refresh token",
@@ -143,7 +145,7 @@ refresh token.`,
     },
     either: [["everywhere", "keep-remote"]],
     examples: ["platform-auth logout", "platform-auth logout --everywhere"],
-    load: () => import("./commands/logout.ts"),
+    load: async () => ({ run: (await session()).runLogout }),
   }),
   "doctor": command({
     summary: "check settings, file, clock, provider, API and token",
@@ -154,7 +156,7 @@ you can send along with a question.`,
       login: { help: "also log in, refresh once and end that login, to see if it works" },
     },
     examples: ["platform-auth doctor", "platform-auth doctor --login"],
-    load: () => import("./commands/doctor.ts"),
+    load: async () => ({ run: (await session()).runDoctor }),
   }),
   "notebook": command({
     summary: "write a notebook that signs in and calls the API",

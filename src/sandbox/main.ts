@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { CLIENT_ID, CLIENT_SECRET, type StartSandboxOptions, USER_POOL_ID } from "./options.ts";
+import type { StartSandboxOptions } from "./options.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { USER } from "./settings.ts";
 import { startSandbox } from "./start_sandbox.ts";
 
 const FIRST_PORT = 8410;
@@ -85,13 +84,11 @@ export interface ClientTools {
   /**
    * Writes settings to the `.env` of a folder, replacing only those of an earlier sandbox.
    *
-   * @param couldBe Whether a sandbox could have written this line.
    * @returns The path of the file.
    */
   saveSettings(
     folder: string,
     settings: Readonly<Record<string, string>>,
-    couldBe: (name: string, value: string) => boolean,
   ): Promise<string>;
   /** Wraps a line of standard error at words. */
   fitted(line: string): string;
@@ -166,20 +163,6 @@ function variablesOf({ settings, portalUrl }: Sandbox): Record<string, string> {
   };
 }
 
-/** Whether the command line of a sandbox could have written this line into a `.env`. */
-function couldBeOwn(name: string, value: string): boolean {
-  const own: Readonly<Record<string, readonly string[]>> = {
-    AUTH_PROVIDER: ["vendor", "aws"],
-    APP_CLIENT_ID: [CLIENT_ID],
-    APP_CLIENT_SECRET: [CLIENT_SECRET],
-    USER_POOL_ID: [USER_POOL_ID],
-    USERNAME: [USER.username, USER.email],
-    PASSWORD: [USER.password],
-  };
-  if (name.endsWith("_URL")) return /^http:\/\/127\.0\.0\.1:\d+$/.test(value);
-  return Object.hasOwn(own, name) && own[name]?.includes(value) === true;
-}
-
 /**
  * The text printed at the start: the addresses, and the lines for a `.env`.
  *
@@ -235,7 +218,7 @@ export async function runSandbox(args: string[], tools: ClientTools): Promise<nu
   const { folder, users } = command;
   const envFile = folder === undefined
     ? undefined
-    : await tools.saveSettings(folder, variablesOf(sandbox), couldBeOwn);
+    : await tools.saveSettings(folder, variablesOf(sandbox));
   const stopped = Promise.withResolvers<void>();
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);

@@ -217,7 +217,7 @@ Deno.test("a session that cannot be saved is a failure: no other command finds i
       assertEquals(code, 1, stderr);
       assertMatch(stdout, /^◐ Signed in as student/);
       assertMatch(stdout, seen);
-      assertMatch(stderr, /was not saved, so no other command finds it/);
+      assertMatch(stderr, /is not saved, so no other command finds it/);
     }
   }));
 

@@ -30,20 +30,19 @@ Deno.test("explain has the HTTP statuses that people meet", async () => {
 
 Deno.test("explain without a code lists all of them, and explains each", async () => {
   const { text = "", value } = await answerOf("explain");
-  const { codes, meanings, notices } = value as {
-    codes: string[];
+  const { meanings, notices } = value as {
     meanings: Record<string, string>;
     notices: Record<string, string>;
   };
-  assertEquals([codes, Object.keys(meanings)], [Object.keys(CODES), Object.keys(CODES)]);
+  const codes = Object.keys(meanings);
+  assertEquals(codes, Object.keys(CODES));
   assertEquals(Object.keys(notices).sort(), Object.keys(NOTICES).sort());
   for (const code of codes) assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
   for (const code of [...codes, ...Object.keys(notices)]) {
     const { text = "", value } = await answerOf("explain", code);
     const explained = value as { code: string; text: string };
     assertEquals(explained.code, code);
-    assertEquals(text.split("\n").filter((line) => [...line].length > 80), []);
-    assertEquals(text.split(/\s+/).slice(1), explained.text.split(/\s+/));
+    assertEquals(text, `${code}\n\n${explained.text}`);
     assertEquals(explained.text.includes("- Fix. "), codes.includes(code), code);
     assert(explained.text.length > 40 && !/^#|\]\(/m.test(explained.text), explained.text);
   }

@@ -3,7 +3,7 @@ import type { Answer, Given } from "../command.ts";
 import { readInputText } from "../input.ts";
 import { FAILED, say, UsageError } from "../output.ts";
 import { readReply } from "../reply.ts";
-import { refuseWithoutPermission, saveSettings } from "../settings_file.ts";
+import { saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
@@ -11,6 +11,7 @@ import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { Secret } from "../../platform/secret.ts";
 import { endpointText } from "../../provider/endpoint.ts";
+import { missingWritePermission } from "../../settings/env_file.ts";
 import { SETTING_NAMES, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings, Settings } from "../../settings/settings.ts";
 
@@ -29,11 +30,8 @@ interface Outcome {
   readonly rejected: Readonly<Record<string, string>>;
   /** The lines that were added to `.gitignore`. */
   readonly ignored: readonly string[];
-  /** The host that will receive the password, if it is new. */
-  readonly passwordHost?: string | undefined;
-  /** The first of `tokenHosts`. */
-  readonly tokenHost?: string | undefined;
-  /** The hosts that will receive the token, if they are new. */
+  /** The hosts that will receive the password or the token, if they are new. */
+  readonly passwordHosts: readonly string[];
   readonly tokenHosts: readonly string[];
 }
 
@@ -67,8 +65,8 @@ async function writeSettings(
   const options = envFile === undefined ? {} : { envFile };
   const { envFile: file, file: found } = resolveSettings(options, true);
   if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
-  if (found.problem) throw found.problem;
-  refuseWithoutPermission(file);
+  const problem = found.problem ?? missingWritePermission(file);
+  if (problem) throw problem;
 
   const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const text = await replyText(from, prompts && missingIn(found.values).length > 0);
@@ -107,7 +105,7 @@ async function writeSettings(
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
     }
   }
-  const ignored = changes.size === 0 ? [] : await saveSettings(file, found.values, changes);
+  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
   return {
     file,
     written: [...changes.keys()],
@@ -115,8 +113,7 @@ async function writeSettings(
     missing,
     rejected: Object.fromEntries(rejected),
     ignored,
-    passwordHost: passwordHosts[0],
-    tokenHost: tokenHosts[0],
+    passwordHosts,
     tokenHosts,
   };
 }

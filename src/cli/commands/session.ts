@@ -1,0 +1,110 @@
+/** The commands that correspond to one call of the session. */
+import type { Answer, Given } from "../command.ts";
+import { FAILED, LOGIN_NEEDED, say, UsageError } from "../output.ts";
+import { needsLogin } from "../unasked_login.ts";
+import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
+import { ConfigError } from "../../errors/errors.ts";
+import { environment } from "../../platform/environment.ts";
+import { displayPath } from "../../platform/paths.ts";
+import type { LoginOptions } from "../../session/login.ts";
+import type { NoticeCode } from "../../session/notices.ts";
+import type { SessionStatus } from "../../session/status.ts";
+import { readEnvFile } from "../../settings/env_file.ts";
+import { ENV_FILE_VARIABLE } from "../../settings/options.ts";
+
+interface LoginFlags {
+  readonly portal: boolean;
+  readonly username: string;
+  readonly stdin: boolean;
+  readonly force: boolean;
+}
+
+export async function runLogin(
+  { options: { portal, username, stdin, force } }: Given<LoginFlags>,
+): Promise<Answer> {
+  const options: LoginOptions = {};
+  if (force) options.force = true;
+  if (username !== undefined) {
+    options.username = username;
+    options.strategy = "password";
+  }
+  if (portal) options.strategy = "portal";
+  if (stdin) options[portal ? "portalToken" : "password"] = await readSecret();
+  return savedAnswer(await login(options));
+}
+
+/** The secret is the first line: a password may contain any other character. */
+async function readSecret(): Promise<string> {
+  const text = await new Response(Deno.stdin.readable).text();
+  const line = text.replace(/\r?\n[\s\S]*$/, "");
+  if (line !== "") return line;
+  throw new UsageError("The first line of standard input is empty", "give the secret on one line");
+}
+
+export async function runRefresh(): Promise<Answer> {
+  return savedAnswer(await refresh());
+}
+
+export async function runLogout(
+  { options }: Given<{ everywhere: boolean; "keep-remote": boolean }>,
+): Promise<Answer> {
+  const { everywhere = false, "keep-remote": keepRemote = false } = options;
+  const found = await logout({ everywhere, revoke: !keepRemote });
+  return { ...statusAnswer(found), status: 0 };
+}
+
+export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {
+  const found = await doctor({ login: options.login ?? false });
+  return { value: found, text: Deno.inspect(found), status: found.ok ? 0 : FAILED };
+}
+
+export async function runStatus(): Promise<Answer> {
+  if (status().store !== undefined) await askStore();
+  const found = status();
+  const answer = statusAnswer(found);
+  const elsewhere = needsLogin(found) && sessionOfHome(found.envFile);
+  return elsewhere ? { ...answer, text: `${answer.text}\n${elsewhere}` } : answer;
+}
+
+/** Asks the store, as a call does: otherwise its contents are unknown. */
+async function askStore(): Promise<void> {
+  try {
+    await accessToken();
+  } catch (error) {
+    // The status shows whether there is a session.
+    if (error instanceof ConfigError) throw error;
+  }
+}
+
+/** How to use the session in the home folder, if it has one that is not in use. */
+function sessionOfHome(envFile: string | undefined): string | undefined {
+  const home = environment("HOME") ?? environment("USERPROFILE");
+  const path = `${home}/.env`;
+  const isNamed = envFile === path || Boolean(environment(ENV_FILE_VARIABLE));
+  if (!home || isNamed) return undefined;
+  const { values } = readEnvFile(path);
+  if (!values.get("ACCESS_TOKEN") && !values.get("REFRESH_TOKEN")) return undefined;
+  return `! home folder: ${displayPath(path)} has a session
+  → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
+}
+
+/** A status, with the exit status that it stands for. */
+function statusAnswer(found: SessionStatus): Answer {
+  const status = needsLogin(found) ? LOGIN_NEEDED : 0;
+  return { value: found, text: Deno.inspect(found), status };
+}
+
+/** The notices of a save that failed, to a file and to a store. */
+const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
+
+/** The status of a session that other commands must find: this process's memory ends with it. */
+function savedAnswer(found: SessionStatus): Answer {
+  const answer = statusAnswer(found);
+  const { envFile, store, source, notices } = found;
+  const isLost = notices.some(({ code }) => NOT_KEPT.includes(code));
+  const isKept = envFile !== undefined || store !== undefined || source === "command";
+  if (!isLost && isKept) return answer;
+  // Before the green mark of a successful login.
+  say("The session is not saved, so no other command finds it; name a file with --env-file");
+  return isLost ? { ...answer, status: FAILED } : answer;
+}

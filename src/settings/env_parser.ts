@@ -12,8 +12,7 @@ const KEY =
   /(?<exported>export (?=\w+[ \t]*=[ \t]*[^\s#]))?(?<key>[A-Za-z_]\w*)[ \t]*=[ \t]*/.source;
 const QUOTED = /"(?<double>[^"\\\r\n]*)"|'(?<single>[^'\r\n]*)'/.source;
 const BARE = /(?<bare>[^\s"'`#\\](?:[^"'`#\\\r\n]*[^\s"'`#\\])?)/.source;
-// Without a blank before it, other readers take a comment for part of the value.
-const COMMENT = /(?:(?<=[ \t])(?<comment>#[^"'`\r\n]*)|#[^"'`\r\n]*)/.source;
+const COMMENT = /(?:#[^"'`\r\n]*)/.source;
 
 /**
  * A line that means the same whatever is above and below it: blank, a comment, or an assignment with
@@ -34,8 +33,6 @@ export interface Assignment {
   /** Offset after its last line break. */
   readonly end: number;
   readonly exported: boolean;
-  /** The comment after the value, with its `#`; empty if there is none. */
-  readonly comment: string;
   readonly isMultiline?: boolean;
 }
 
@@ -65,7 +62,7 @@ export function scanEnvText(text: string): Scan {
       continue;
     }
     end = PLAIN_LINE.lastIndex;
-    const { key, double, single, bare, exported, comment = "" } = groups;
+    const { key, double, single, bare, exported } = groups;
     if (key === undefined) continue;
     assignments.push({
       key,
@@ -73,7 +70,6 @@ export function scanEnvText(text: string): Scan {
       start,
       end,
       exported: exported !== undefined,
-      comment: comment.trimEnd(),
     });
   }
   return { assignments, isPlain, isOpen };
@@ -96,7 +92,6 @@ function otherLine(
   const isQuoted = quote === '"' || quote === "'" || quote === "`";
   const closing = isQuoted ? text.indexOf(quote, value + 1) : -1;
   const last = closing < 0 ? start + line.length : endOfLine(text, closing);
-  const after = text.slice(closing < 0 ? value : closing + 1, last);
   return {
     end: Math.min(last + 1, text.length),
     isOpen: isQuoted && closing < 0,
@@ -106,7 +101,6 @@ function otherLine(
       start,
       end: Math.min(last + 1, text.length),
       exported: key !== name,
-      comment: /^[^#]*[ \t](#[^\r]*)/.exec(after)?.[1] ?? "",
       isMultiline: last > start + line.length,
     },
   };

@@ -6,7 +6,7 @@ import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
-import { filePath, fileUrl, folderOf, workingFolder } from "../platform/paths.ts";
+import { filePath, fileUrl, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
 import { isOfAnotherUser } from "./env_location.ts";
 import {
@@ -117,7 +117,7 @@ function plainName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
 }
 
-/** A `.env` that was probably meant if a login lacks settings: the named one, or one nearby. */
+/** A `.env` that was probably meant if a login lacks settings: the named one, or one above. */
 function overlookedFile(settings: Settings): Suggestion[] {
   const { file, location: { path, isNamed } } = settings;
   const isComplete = SETTING_NAMES.every((name) =>
@@ -129,7 +129,7 @@ function overlookedFile(settings: Settings): Suggestion[] {
     return [{ problem: `${path}, named as the .env, does not exist`, fix: "check its path" }];
   }
   if (hasSettings(file)) return [];
-  const other = envFilesNearby().find((each) => each !== path && hasSettings(readEnvFile(each)));
+  const other = envFilesAbove().find((each) => hasSettings(readEnvFile(each)));
   return other === undefined ? [] : [{
     problem: `${other} has settings, but is not used here`,
     fix: `to use it, name it in ${ENV_FILE_VARIABLE}`,
@@ -143,42 +143,14 @@ function hasSettings({ values }: EnvSnapshot): boolean {
   );
 }
 
-/** With more folders than this, the working folder is not a project. */
-const MAX_FOLDERS = 100;
-
-/**
- * The `.env` files in the folder of the script, in the folders above the working folder, also beyond
- * the project root, and in those directly below it.
- */
-function* envFilesNearby(): Generator<string> {
-  const here = workingFolder();
-  const around = here === undefined ? [] : [...foldersAbove(here), ...foldersBelow(here)];
-  for (const folder of [...scriptFolder(), ...around]) {
+/** The `.env` files in the folders above the working folder, also beyond the project root. */
+function* envFilesAbove(): Generator<string> {
+  for (let folder = workingFolder(); folder !== undefined;) {
+    const above: string = filePath(new URL("..", fileUrl(folder)));
     // A suggestion is not worth a permission prompt.
-    if (!mayRead(folder)) continue;
+    if (above === folder || !mayRead(above)) return;
+    folder = above;
     const info = infoAt(`${folder}.env`);
     if (info?.isFile && !isOfAnotherUser(info)) yield `${folder}.env`;
-  }
-}
-
-function scriptFolder(): string[] {
-  const { mainModule } = Deno;
-  return mainModule.startsWith("file:") ? [folderOf(filePath(new URL(mainModule)))] : [];
-}
-
-function foldersAbove(folder: string): string[] {
-  const above = filePath(new URL("..", fileUrl(folder)));
-  return above === folder ? [] : [above, ...foldersAbove(above)];
-}
-
-function foldersBelow(here: string): string[] {
-  if (!mayRead(here)) return [];
-  try {
-    return [...Deno.readDirSync(here)]
-      .filter(({ name, isDirectory }) => isDirectory && name !== "node_modules")
-      .slice(0, MAX_FOLDERS)
-      .map(({ name }) => folderOf(`${here}${name}/.env`));
-  } catch {
-    return [];
   }
 }

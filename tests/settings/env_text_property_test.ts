@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import { parseEnvText } from "../../src/settings/env_parser.ts";
 import { editEnvText } from "../../src/settings/env_text.ts";
-import { ADDED_LINES, benignEnvText, hostileEnvText, OWN_KEYS } from "../support/env_texts.ts";
+import { benignEnvText, hostileEnvText, OWN_KEYS } from "../support/env_texts.ts";
 import {
   ENV_READERS,
   type EnvReader,
@@ -30,7 +30,6 @@ interface Piece {
   /** Key of ours that it assigns. */
   readonly key?: string;
   readonly exported?: boolean;
-  readonly comment?: string;
 }
 
 const plain = fc.string({ unit: fc.constantFrom(..."abzAZ019_-./+=:@%,"), maxLength: 12 });
@@ -73,7 +72,6 @@ function ownPiece(): fc.Arbitrary<Piece> {
     text: `${exported ? "export " : ""}${key}=${value}${comment && ` ${comment}`}${end}`,
     key,
     exported,
-    comment,
   }));
 }
 
@@ -89,12 +87,11 @@ function expected(pieces: Piece[], wanted: Changes): string {
   const done = new Set<string>();
   let text = "";
   for (const piece of pieces) {
-    const { key, exported, comment } = piece;
+    const { key, exported } = piece;
     if (key === undefined || !wanted.has(key)) {
       text += piece.text;
       continue;
     }
-    if (comment) text += `${comment}\n`;
     const value = wanted.get(key);
     if (value !== undefined && !done.has(key)) {
       text += `${exported ? "export " : ""}${key}=${value}\n`;
@@ -175,17 +172,6 @@ subject(lack, "programs that find what editEnvText() wrote", (test) => {
 });
 
 function readerTest(test: typeof Deno.test, reader: EnvReader, missing?: Lack): void {
-  test(needing(missing, `${reader} finds the line wherever editEnvText() adds it`), async () => {
-    await inFolder(async (folder) => {
-      const paths = ADDED_LINES.map((_, at) => `${folder}/${at}.env`);
-      for (const [at, path] of paths.entries()) {
-        await Deno.writeTextFile(path, ADDED_LINES[at]?.[1] ?? "");
-      }
-      const readings = await readAllWith(reader, paths);
-      assertEquals(readings.map((it) => it?.ACCESS_TOKEN), ADDED_LINES.map(() => "new"));
-    });
-  });
-
   test(needing(missing, `${reader} finds the tokens that editEnvText() wrote`), async () => {
     const texts = editedTexts();
     assert(texts.length > 90, `${texts.length} were edited`);

@@ -46,30 +46,11 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "ACCESS_TOKEN=new\nA=1\n",
   ],
   [
-    "moves a comment to a line of its own",
-    "ACCESS_TOKEN=old # from the portal\nA=1\n",
+    "drops the comment of a line that it changes",
+    "# note\nACCESS_TOKEN='a # b' # from the portal\nA=1 # kept\n",
     new Map([["ACCESS_TOKEN", "new"]]),
-    "# from the portal\nACCESS_TOKEN=new\nA=1\n",
+    "# note\nACCESS_TOKEN=new\nA=1 # kept\n",
   ],
-  [
-    "moves a comment behind an empty value",
-    "ACCESS_TOKEN= # from the portal\nA=1\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "# from the portal\nACCESS_TOKEN=new\nA=1\n",
-  ],
-  [
-    "moves a comment behind an empty value beside a value of several lines",
-    "A='x\ny'\nACCESS_TOKEN= # from the portal\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "A='x\ny'\n# from the portal\nACCESS_TOKEN=new\n",
-  ],
-  [
-    "moves a comment behind quotes",
-    "ACCESS_TOKEN='a # b'  # note\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "# note\nACCESS_TOKEN=new\n",
-  ],
-  ["keeps the comment of a key that goes", "A=1\nACCESS_TOKEN=old # note\n", NONE, "A=1\n# note\n"],
   [
     "refuses to replace a value of several lines",
     'ACCESS_TOKEN="one\ntwo\nthree"\nA=1\n',

@@ -30,8 +30,6 @@ async function toldIn(
 const places: [what: string, env: string, work: string, script: string][] = [
   ["in the folder above a project root", ".env", "project/.git", "project/a.ts"],
   ["in the folder above, where there is no root", ".env", "sub", "sub/a.ts"],
-  ["beside the script", "tools/.env", "work", "tools/a.ts"],
-  ["in a folder below", "project/.env", ".", "a.ts"],
 ];
 for (const [what, env, work, script] of places) {
   Deno.test(`a .env ${what} is mentioned, and not used`, () =>

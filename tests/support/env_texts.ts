@@ -145,14 +145,3 @@ function hostileLine(): fc.Arbitrary<string> {
 function anyCharacter(): fc.Arbitrary<string> {
   return fc.string({ unit: "binary", minLength: 1, maxLength: 1 }).filter((text) => text !== "\0");
 }
-
-/** Texts, and the same with a line for a token at the right place. */
-export const ADDED_LINES: readonly [text: string, edited: string][] = [
-  ["A=1\n  # note\n", "A=1\nACCESS_TOKEN=new\n  # note\n"],
-  ["A=1\n  # it's \"quoted", "A=1\nACCESS_TOKEN=new\n  # it's \"quoted"],
-  ["A=1\n# b\n \t\n\n# c\n", "A=1\n# b\nACCESS_TOKEN=new\n \t\n\n# c\n"],
-  ["  # note\n", "ACCESS_TOKEN=new\n  # note\n"],
-  ["  # note\nA=1\n \n", "  # note\nA=1\nACCESS_TOKEN=new\n \n"],
-  ["A=1\nB= \n", "A=1\nACCESS_TOKEN=new\nB= \n"],
-  ["A=1\n# note\n", "A=1\n# note\nACCESS_TOKEN=new\n"],
-];

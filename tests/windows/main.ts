@@ -109,7 +109,9 @@ if (named.length === 0) {
   ];
   const elsewhere = [`TMPDIR=${windowsRoot().root}/tmp`, "TYPE_INTO=windows"];
   const filter = `--filter=${IN_A_CONSOLE.trim()}`;
-  if (!quick) typing.push([elsewhere, [...TESTS, filter, "tests/cli", "tests/show", "tests/platform"]]);
+  if (!quick) {
+    typing.push([elsewhere, [...TESTS, filter, "tests/cli", "tests/show", "tests/platform"]]);
+  }
   for (const [variables, args] of typing) {
     const command = ["env", "-C", REPOSITORY, "NO_COLOR=1", ...variables, Deno.execPath(), ...args];
     const done = await run(command, `Typing into a console of Windows: deno ${args.join(" ")}`);

@@ -73,37 +73,69 @@ function assertHides(text: string, { portalString, password, sandbox }: Desk): v
   assertEquals(repeatedPart(text, secrets), undefined);
 }
 
-Deno.test("in a notebook login() takes a portal string, masked", async () => {
-  await atDesk(async ({ kernel, ...desk }) => {
-    const result = await kernel.execute("await login()", typing(`"${desk.portalString}"\n`));
-    assertEquals(masks(result), [true]);
-    assertMatch(
-      result.inputs[0]?.prompt ?? "",
-      /Copy Token[^]*press Enter for user name and password/,
-    );
-    assertStringIncludes(kept(result), "Signed in as student");
-    const source = await kernel.execute("status().source");
-    assertStringIncludes(JSON.stringify(source.outputs), "portal");
-    assertHides(kept(result), desk);
-    assertEquals(desk.sandbox.requests.length, 0);
-  });
-});
+const CANCELED =
+  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: PROMPT_UNAVAILABLE in docs";
 
-Deno.test("in a notebook login() takes user name and password, the former openly", async () => {
+/** A login, the answers to its prompts, which of them are masked, and the result. */
+const LOGINS: [
+  options: string,
+  answers: (desk: Desk, wrong: string) => string[],
+  masked: boolean[],
+  result: string,
+][] = [
+  ["", ({ portalString }) => [`"${portalString}"\n`], [true], "Signed in as student"],
+  [
+    "",
+    ({ password }) => ["", " ada ", password],
+    [true, false, true],
+    "Signed in as ada",
+  ],
+  [`{ strategy: "portal" }`, ({ portalString }) => [portalString], [true], "Signed in as student"],
+  [
+    `{ strategy: "password" }`,
+    ({ password }) => ["ada", password],
+    [false, true],
+    "Signed in as ada",
+  ],
+  // A rejected password may be typed once more.
+  [
+    "",
+    ({ password }, wrong) => ["", "ada", wrong, password],
+    [true, false, true, true],
+    "Signed in as ada",
+  ],
+  ["", (_, wrong) => ["", "ada", wrong, wrong], [true, false, true, true], "ProviderError"],
+  ["", (_, wrong) => [`bearer ${wrong}!`], [true], "ConfigError"],
+  // An empty answer after the first prompt cancels the login.
+  ["", () => ["", ""], [true, false], CANCELED],
+  ["", () => ["", "ada", ""], [true, false, true], CANCELED],
+  [`{ strategy: "portal" }`, () => [""], [true], CANCELED],
+];
+
+Deno.test("in a notebook login() prompts for what it needs, and shows no secret", async () => {
   await atDesk(async ({ kernel, ...desk }) => {
-    const answers = typing("", " ada ", desk.password);
-    const result = await kernel.execute("await login()", answers);
-    assertEquals(masks(result), [true, false, true]);
+    const wrong = crypto.randomUUID();
+    const prompts: string[] = [];
+    for (const [options, answers, masked, wanted] of LOGINS) {
+      const call = `await login({ ...${options || "{}"}, force: true })`;
+      const result = await kernel.execute(call, typing(...answers(desk, wrong)));
+      assertEquals(masks(result), masked, call);
+      assertStringIncludes(kept(result), wanted, call);
+      assertHides(kept(result), desk);
+      assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+      prompts.push(...result.inputs.map(({ prompt }) => prompt));
+    }
+    assertMatch(prompts[0] ?? "", /Copy Token[^]*press Enter for user name and password/);
     assertMatch(
-      result.inputs[2]?.prompt ?? "",
+      prompts[3] ?? "",
       /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
     );
-    assertStringIncludes(kept(result), "Signed in as ada");
-    assertHides(kept(result), desk);
+    assertMatch(prompts[10] ?? "", /^That password was rejected\.\nPassword of ada for/);
+    assertEquals(desk.sandbox.requests.length, 6);
     const again = await kernel.execute("await login()", typing());
     assertEquals([again.status, again.inputs], ["ok", []]);
-    const wrong = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
-    assertEquals([wrong.status, wrong.ename], ["error", "TypeError"], "cells are not type-checked");
+    const call = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
+    assertEquals([call.status, call.ename], ["error", "TypeError"], "cells are not type-checked");
   });
 });
 
@@ -143,62 +175,6 @@ Deno.test("while a question is open a line says where and how to leave it, and t
     [],
     { PORTAL_URL: "https://portal.example/" },
   );
-});
-
-Deno.test("in a notebook login({ strategy }) asks for that way only", async () => {
-  await atDesk(async ({ kernel, ...desk }) => {
-    const portal = await kernel.execute(
-      `await login({ strategy: "portal" })`,
-      typing(desk.portalString),
-    );
-    assertEquals([portal.status, masks(portal)], ["ok", [true]]);
-    const password = await kernel.execute(
-      `await login({ strategy: "password" })`,
-      typing("ada", desk.password),
-    );
-    assertEquals([password.status, masks(password)], ["ok", [false, true]]);
-    assertHides(kept(portal) + kept(password), desk);
-  });
-});
-
-Deno.test("in a notebook a rejected password may be typed once more, and no error repeats it", async () => {
-  await atDesk(async ({ kernel, ...desk }) => {
-    const wrong = crypto.randomUUID();
-    const answers = typing("", "ada", wrong, desk.password);
-    const second = await kernel.execute("await login()", answers);
-    assertEquals([second.status, masks(second)], ["ok", [true, false, true, true]]);
-    assertMatch(
-      second.inputs[3]?.prompt ?? "",
-      /^That password was rejected\.\nPassword of ada for/,
-    );
-    const force = "await login({ force: true })";
-    const twice = await kernel.execute(force, typing("", "ada", wrong, wrong));
-    assertEquals([twice.status, twice.ename], ["error", "ProviderError"]);
-    assertEquals(desk.sandbox.requests.length, 4);
-    const portal = await kernel.execute(force, typing(`bearer ${wrong}!`));
-    assertEquals([portal.status, portal.ename], ["error", "ConfigError"]);
-    assertHides([second, twice, portal].map(kept).join(), desk);
-    assertEquals(repeatedPart([second, twice, portal].map(kept).join(), [wrong]), undefined);
-  });
-});
-
-Deno.test("in a notebook an empty answer after the first question cancels and says what to do", async () => {
-  await atDesk(async ({ kernel, sandbox }) => {
-    const stories: [options: string, answers: string[]][] = [
-      ["", ["", ""]],
-      ["", ["", "ada", ""]],
-      [`{ strategy: "portal" }`, [""]],
-    ];
-    for (const [options, answers] of stories) {
-      const result = await kernel.execute(`await login(${options})`, typing(...answers));
-      assertEquals([result.status, result.ename], ["error", "ConfigError"]);
-      assertMatch(
-        result.evalue ?? "",
-        /^Cannot log in: nothing was entered, which cancels the login; run the cell again \(help: PROMPT_UNAVAILABLE in docs/,
-      );
-    }
-    assertEquals(sandbox.requests.length, 0);
-  });
 });
 
 Deno.test(
@@ -276,49 +252,48 @@ async function typed(
   return await inTerminal(command, dialog, { cwd: desk.folder, env: desk.env });
 }
 
-function deskTest(name: string, fn: (desk: Desk) => Promise<void>): void {
-  terminalTest(name, () => withDesk(fn));
-}
-
-const LOGIN = "console.log(await login());";
-const FAILING = "await login().catch((error) => console.log(error.code, error.message));";
+const LOGIN = "console.log(await login().catch((error) => `${error.code} ${error.message}`));";
 const FIRST = "press Enter for user name and password:";
 const NAME = "User name:";
 const PASSWORD = "(host set in the environment):";
 
-deskTest("in a terminal login() takes a portal string and shows none of it", async (desk) => {
-  const seen = await typed(desk, LOGIN, [[FIRST, `${desk.portalString}\r`]]);
-  assertStringIncludes(seen.screen, "Signed in as student");
-  assertHides(seen.screen, desk);
-  assert(seen.sane);
-});
+/** What is typed in a terminal, and what its screen then shows. */
+const DIALOGS: [what: string, dialog: (desk: Desk) => [string, string][], shown: string][] = [
+  [
+    "a portal string of one line",
+    ({ portalString }) => [[FIRST, `${portalString}\r`]],
+    "Signed in as student",
+  ],
+  [
+    "a portal string of several lines",
+    ({ portalString }) => {
+      const broken = portalString.replace(/.{60}/g, "$&\n");
+      return [[FIRST, `\x1b[200~${broken}\x1b[201~\r`]];
+    },
+    "Signed in as student",
+  ],
+  [
+    "user name and password, which can be corrected",
+    ({ password }) => [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${password}é\x7f\r`]],
+    "Signed in as ada",
+  ],
+  [
+    "an empty answer, which cancels",
+    () => [[FIRST, "\r"], [NAME, "\r"]],
+    "PROMPT_UNAVAILABLE Cannot log in: nothing was entered",
+  ],
+];
 
-deskTest("in a terminal login() takes a portal string of several lines", async (desk) => {
-  const { portalString } = desk;
-  const broken = portalString.replace(/.{60}/g, "$&\n");
-  const pasted = `\x1b[200~${broken}\x1b[201~\r`;
-  const seen = await typed(desk, LOGIN, [[FIRST, pasted]]);
-  assertStringIncludes(seen.screen, "Signed in as student");
-  assertHides(seen.screen, desk);
-  assert(seen.sane);
-});
-
-deskTest(
-  "in a terminal login() takes user name and password, which can be corrected",
-  async (desk) => {
-    const seen = await typed(desk, LOGIN, [
-      [FIRST, "\r"],
-      [NAME, "ada\r"],
-      [PASSWORD, `${desk.password}é\x7f\r`],
-    ]);
-    assertStringIncludes(seen.screen, "Signed in as ada");
-    assertHides(seen.screen, desk);
-    assert(seen.sane);
-  },
+terminalTest(
+  "in a terminal login() takes what is typed, and shows no secret",
+  () =>
+    withDesk(async (desk) => {
+      for (const [what, dialog, shown] of DIALOGS) {
+        const seen = await typed(desk, LOGIN, dialog(desk));
+        assertStringIncludes(seen.screen, shown, what);
+        assertHides(seen.screen, desk);
+        assert(seen.sane, what);
+        await Deno.remove(`${desk.folder}/.env`).catch(() => {});
+      }
+    }),
 );
-
-deskTest("an empty answer in a terminal ends the login and says what to do", async (desk) => {
-  const seen = await typed(desk, FAILING, [[FIRST, "\r"], [NAME, "\r"]]);
-  assertMatch(seen.screen, /PROMPT_UNAVAILABLE Cannot log in: nothing was entered/);
-  assert(seen.sane);
-});

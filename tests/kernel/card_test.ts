@@ -1,38 +1,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { linesOf } from "../support/portless.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
-import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
-
-/** A kernel in an empty folder, with the settings of a sandbox in its environment. */
-function onKernel(
-  work: (kernel: Kernel, sandbox: Sandbox, folder: string) => Promise<void>,
-): Promise<void> {
-  return inFolder(async (folder) => {
-    await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
-    const env = settingsEnvironment(sandbox.settings);
-    await using kernel = await startKernel({ cwd: folder, env });
-    await work(kernel, sandbox, folder);
-  });
-}
-
-Deno.test("status() and login() show as HTML and as text in their own cell, 20 times", () =>
-  onKernel(async (kernel, sandbox, folder) => {
-    const shown: string[] = [];
-    await kernel.execute(importing("login, status"));
-    for (let run = 1; run <= 20; run++) {
-      const one = await kernel.execute(`await login({ force: ${run % 2 === 0} })`);
-      const two = await kernel.execute("status()");
-      for (const result of [one, two]) shown.push(cardIn(result));
-    }
-    const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${folder}/.env`);
-    assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
-    const { password, clientSecret } = sandbox.settings;
-    const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, password, clientSecret];
-    assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
-  }));
+import { type CellResult, startKernel } from "./kernel.ts";
 
 /** The one output of a cell: a card. */
 function cardIn(result: CellResult): string {
@@ -59,57 +31,59 @@ function lineAndCardIn({ outputs }: CellResult): [line: string, card: string, ht
   return [String(line.data["text/plain"]), text, String(card.data["text/html"])];
 }
 
-/** By this clock a second passes at each look, so that every piece is shown. */
-const loginOnFastClock = (names: string) =>
-  `${importing(names)}
-  let ticks = 0;
-  configure({ monotonic: () => ticks += 1_000 });
-  await login();`;
+Deno.test("cards and progress show in their own cell, as HTML and as text, without a secret", () =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
+    const env = settingsEnvironment(sandbox.settings);
+    await using kernel = await startKernel({ cwd: folder, env });
+    const names = "configure, download, downloadAll, fetchJson, login, status";
+    await kernel.execute(importing(names));
+    const shown: string[] = [];
+    for (let run = 1; run <= 10; run++) {
+      const one = await kernel.execute(`await login({ force: ${run % 2 === 0} })`);
+      const two = await kernel.execute("status()");
+      for (const result of [one, two]) shown.push(cardIn(result));
+    }
+    const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${folder}/.env`);
+    assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
+    const { password, clientSecret } = sandbox.settings;
+    const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, password, clientSecret];
+    assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
 
-Deno.test("a download shows one line, which is updated in place, and then its card", () =>
-  onKernel(async (kernel) => {
-    await kernel.execute(loginOnFastClock("configure, download, login"));
-    const path = "/v1/stations/gull-harbor/observations.csv";
-    const result = await kernel.execute(`await download("${path}", "data.csv")`);
-    const [line, card] = lineAndCardIn(result);
-    assertEquals(line, "", "the line is gone: the card says the rest");
+    // By this clock a second passes at each look, so that every piece is shown.
+    await kernel.execute("let ticks = 0; configure({ monotonic: () => ticks += 1_000 });");
+    const path = (id: string) => `/v1/stations/${id}/observations.csv`;
+    const download = `await download("${path("gull-harbor")}", "data.csv")`;
+    const [line, card] = lineAndCardIn(await kernel.execute(download));
+    assertEquals(line, "", "the line of progress is gone");
     assertMatch(card, /^● data\.csv · saved, \d{3}\.\d kB in (under 1|\d+) s\n {2}type: text\/csv/);
-    const quiet = `await download("${path}", "more.csv", { onProgress: () => {} })`;
+    const quiet = download.replace('data.csv"', 'more.csv", { onProgress: () => {} }');
     assertEquals((await kernel.execute(quiet)).outputs.length, 1);
-  }));
 
-Deno.test("many downloads show one line, which is updated in place, and then one card", () =>
-  onKernel(async (kernel) => {
-    await kernel.execute(loginOnFastClock("configure, downloadAll, login"));
-    const result = await kernel.execute(`await downloadAll(
-      ["gull-harbor", "mill-plain", "nowhere"]
-        .map((id) => [\`/v1/stations/\${id}/observations.csv\`, \`data/\${id}.csv\`]),
-    )`);
-    const [line, card, html] = lineAndCardIn(result);
-    assertEquals(line, "");
-    assertMatch(card, /^◐ 2 files saved, 1 failed · \d{3}\.\d kB in /);
+    const items = ["gull-harbor", "mill-plain", "nowhere"].map((
+      id,
+    ) => [path(id), `data/${id}.csv`]);
+    const many = await kernel.execute(`await downloadAll(${JSON.stringify(items)})`);
+    const [lineOfMany, cardOfMany, html] = lineAndCardIn(many);
+    assertEquals(lineOfMany, "");
+    assertMatch(cardOfMany, /^◐ 2 files saved, 1 failed · \d{3}\.\d kB in /);
     assertMatch(html, /2 files saved, 1 failed.*nowhere/s);
-  }));
 
-Deno.test("a long pause shows one line under its cell, which is gone when it is over", () =>
-  onKernel(async (kernel, sandbox) => {
-    // A question in place of the pause: what is on the screen meanwhile can be looked at.
-    await kernel.execute(`${importing("configure, fetchJson, login")}
-      configure({ sleep: () => Promise.resolve(prompt("paused")) });
-      await login();`);
+    // A prompt instead of the pause, so that the test can see what is on the screen meanwhile.
+    await kernel.execute(`configure({ sleep: () => Promise.resolve(prompt("paused")) });`);
     sandbox.failures.push({ at: "api", status: 503, headers: { "retry-after": "5" }, times: 1 });
-    const seen: string[] = [];
-    const result = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
+    const paused: string[] = [];
+    const { outputs } = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
       onInput: async (_, __, outputs) => {
         while (outputs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-        seen.push(JSON.stringify(outputs));
+        paused.push(JSON.stringify(outputs));
         return "";
       },
     });
-    assertMatch(seen.join(), /Trying again in 5 s \(the API answered 503\)/);
-    assertEquals(seen.length, 1);
-    const [line, value] = result.outputs;
-    assertEquals([line && "data" in line && line.data, value?.output_type], [
+    assertEquals(paused.length, 1);
+    assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API answered 503\)/);
+    const [pause, value] = outputs;
+    assertEquals([pause && "data" in pause && pause.data, value?.output_type], [
       { "text/plain": "", "text/html": "" },
       "execute_result",
     ]);

@@ -5,13 +5,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Exercise } from "../../notebooks/exercises/check.ts";
-import { code, notebookOf } from "./notebook_builders.ts";
+import { code } from "./notebook_builders.ts";
 import { type CodeCell, describeOutputs, type Notebook, readNotebook } from "./notebook.ts";
 import { listNotebooks } from "./main.ts";
 import { runCells } from "./run_notebook.ts";
 
 const TURN = "// Your turn";
-/** Where the answer of a reader goes. */
 const ANSWER = /(?<==>? )undefined\b/;
 
 /** A cell to run, and the words that it must show. */
@@ -89,24 +88,4 @@ Deno.test("every exercise takes its solution, and answers wrong answers", async 
       await assertSteps(steps, path);
     });
   }
-});
-
-Deno.test("an exercise without a name, a place for the answer or a solution is found", () => {
-  const exercise: Exercise = { right: (answer) => answer === 2, because: "so", hint: "Count." };
-  const solved = { cell_type: "markdown", id: "m", metadata: {}, source: "" } as const;
-  const source = `${TURN}: how many?\nconst many = undefined;\nawait check("many", many);`;
-  const details = "<details><summary>Solution</summary>\n\n```ts\n2\n```\n\n</details>";
-  const problemOf = (text: string, below: string, exercises: Record<string, Exercise>) => {
-    try {
-      stepsOf(notebookOf(code(text), { ...solved, source: below }), exercises);
-      return "none";
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
-  assertEquals(problemOf(source, details, { many: exercise }), "none");
-  assertEquals(problemOf(source, details, {}), 'no exercise has the name "many"');
-  const filled = source.replace("undefined", "2");
-  assertStringIncludes(problemOf(filled, details, { many: exercise }), "has no undefined");
-  assertStringIncludes(problemOf(source, "", { many: exercise }), "has no solution");
 });

@@ -3,7 +3,6 @@ import { basename } from "node:path";
 import { cardHtml } from "../../src/show/card.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
-import { code, printed, value } from "./notebook_builders.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./main.ts";
 
@@ -86,18 +85,6 @@ Deno.test("the files of the notebooks hold cards as they are made today", async 
     }
   }
   assertEquals(cards > 10, true);
-});
-
-Deno.test("a long line, a plain value and an unmarked cell of the sandbox are found", () => {
-  const plain = [value({ "text/plain": "1" })];
-  assertEquals(layoutProblems(code(`const a = "${"a".repeat(80)}";`)), [
-    "has a line of 93 characters",
-  ]);
-  assertEquals(layoutProblems(code("rows.length;", plain)), ["shows a value without show()"]);
-  assertEquals(layoutProblems(code("console.log(1);", [printed("1\n")])), ["prints; use show()"]);
-  assertEquals(layoutProblems(code("await sandbox.close();")), ["is not marked as sandbox only"]);
-  assertEquals(layoutProblems(code("// sandbox only\nclock += 1;")), []);
-  assertEquals(layoutProblems(code("await login();", [value({ "text/html": "<p>" })])), []);
 });
 
 Deno.test("a notebook that the command line wrote runs, with the .env of its project", () =>

@@ -10,7 +10,6 @@ import {
   formatNotebook,
   hasTag,
   hideSecrets,
-  missingOutputs,
   type Notebook,
   type NumberedCodeCell,
   readNotebook,
@@ -78,10 +77,6 @@ export async function runNotebook(
   const isNew = ({ number }: NumberedCodeCell): boolean =>
     results.has(number) && !problems.some((problem) => problem.cell === number);
   if (!update) problems.push(...cells.filter(isNew).flatMap((cell) => differences(cell, results)));
-  const missing = missingOutputs(file);
-  for (const cell of cells.filter(({ number }) => missing.includes(number)).filter(isNew)) {
-    problems.push(problemOf(cell, "ends in a value and shows nothing"));
-  }
   if (recordOf(file.metadata.kernelspec).name !== "deno") {
     problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
   }

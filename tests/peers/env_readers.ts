@@ -42,17 +42,9 @@ export async function availableReaders(): Promise<EnvReader[]> {
 }
 
 /**
- * Reads one file. {@linkcode readAllWith} is faster for many.
- *
- * @throws {Error} when the reader is not on this machine
- * @throws {RangeError} when bash would run something of the file
+ * Reads many files, in as few processes as the reader allows. Throws a `RangeError` if bash would run
+ * something of a file.
  */
-export async function readWith(reader: EnvReader, path: string): Promise<EnvReading> {
-  const [reading = null] = await readAllWith(reader, [path]);
-  return reading;
-}
-
-/** Reads many files, in as few processes as the reader allows. Throws as {@linkcode readWith}. */
 export async function readAllWith(reader: EnvReader, paths: string[]): Promise<EnvReading[]> {
   const read = await find(reader);
   if (read === null) throw new Error(`Cannot read with ${reader}: it is not on this machine`);

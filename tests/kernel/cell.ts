@@ -15,8 +15,6 @@ export interface ExecuteOptions {
     password: boolean,
     outputs: readonly Output[],
   ) => string | Promise<string>;
-  /** Default `true`. */
-  storeHistory?: boolean;
 }
 
 /** What the cell asked. */

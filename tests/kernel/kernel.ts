@@ -90,10 +90,6 @@ export class Kernel implements AsyncDisposable {
     ];
   }
 
-  get pid(): number {
-    return this.#process.pid;
-  }
-
   get alive(): boolean {
     return this.#process.alive;
   }
@@ -102,11 +98,11 @@ export class Kernel implements AsyncDisposable {
   async execute(code: string, options: ExecuteOptions = {}): Promise<CellResult> {
     if (this.#closing) throw new Error("Cannot run a cell: the kernel is closed");
     if (this.#cell) throw new Error("Cannot run a cell: await the one before");
-    const { onInput, storeHistory = true, timeoutMs = CELL_TIMEOUT_MS } = options;
+    const { onInput, timeoutMs = CELL_TIMEOUT_MS } = options;
     const { id, frames } = this.#wire.encode("execute_request", {
       code,
       silent: false,
-      store_history: storeHistory,
+      store_history: true,
       user_expressions: {},
       allow_stdin: onInput !== undefined,
       stop_on_error: true,

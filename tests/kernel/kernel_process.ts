@@ -29,8 +29,6 @@ export interface KernelOptions {
   env?: Record<string, string>;
   /** Start from an empty environment instead. Default `false`. */
   clearEnv?: boolean;
-  /** Further arguments of `deno jupyter`. */
-  args?: string[];
 }
 
 /** The kernel's process ended by itself or was killed. */
@@ -65,7 +63,7 @@ export class KernelProcess {
     const connection = await writeConnectionFile();
     try {
       const command = new Deno.Command(Deno.execPath(), {
-        args: ["jupyter", "--kernel", "--conn", connection.path, ...options.args ?? []],
+        args: ["jupyter", "--kernel", "--conn", connection.path],
         cwd: options.cwd,
         env: options.env ?? {},
         clearEnv: options.clearEnv ?? false,
@@ -85,10 +83,6 @@ export class KernelProcess {
     this.connection = connection;
     this.died = this.#watch();
     this.died.catch(() => {});
-  }
-
-  get pid(): number {
-    return this.#child.pid;
   }
 
   get alive(): boolean {

@@ -5,8 +5,7 @@
 import { type ApiAccount, unreachedHost } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { pairsOf, withDefault } from "./headers.ts";
-import { openTarget } from "./part.ts";
-import type { IfExists, Target } from "./target.ts";
+import { type IfExists, openTarget, type Target } from "./part.ts";
 import { isElsewhere } from "./redirects.ts";
 import { Reports } from "./reports.ts";
 import { encodingOf, isEnd, isRest, NO_VERSION, totalIn, versionOf } from "./version.ts";
@@ -242,8 +241,9 @@ export async function downloadUnlessBusy(
   const call = new CheckedCall(account, input, options.init ?? {}, signal, idleMs);
   checkRequest(call.method, call.headers);
   const { ifExists = "error", resume = true } = options;
-  const opening = openTarget(file, call.address, ifExists, resume && call.method === "GET");
-  const target = opening instanceof Promise ? await unlessLeft(signal, opening) : opening;
+  const canResume = resume && call.method === "GET";
+  const opening = openTarget(file, call.address, ifExists, canResume, signal);
+  const target = opening instanceof Promise ? await unlessAborted(signal, opening) : opening;
   const passed = () => Math.round(monotonic() - started);
   const kept = (bytes: number): Download => {
     return { file, bytes, resumedFrom: 0, milliseconds: passed(), kept: true };
@@ -270,19 +270,6 @@ export async function downloadUnlessBusy(
     stopListening();
     target.release();
     call.release();
-  }
-}
-
-/** Waits for the reader of a pipe, who may never come. */
-async function unlessLeft(
-  signal: AbortSignal | undefined,
-  opening: Promise<Target>,
-): Promise<Target> {
-  try {
-    return await unlessAborted(signal, opening);
-  } catch (error) {
-    opening.then((target) => target.release(), () => {});
-    throw error;
   }
 }
 
@@ -345,15 +332,14 @@ class Transfer {
       await this.group.turn(signal);
       const setback = await this.#attempt(fruitless + 1);
       if (setback === undefined) return { done: undefined };
-      const { size, version, canResume } = this.target;
+      const { size, version } = this.target;
       const canContinue = isSafe && (size === 0 || version.validator !== undefined);
-      if (!canContinue) throw this.#brokenOff(setback, setback.why, "try again");
+      if (!canContinue) throw this.#brokenOff(setback);
       fruitless = size > furthest ? 0 : fruitless + 1;
       furthest = Math.max(furthest, size);
       const { why } = setback;
       if (fruitless >= MAX_FRUITLESS) {
-        const fix = canResume ? "run it again, and it resumes from there" : "try again";
-        throw this.#brokenOff(setback, `${why}, ${fruitless} times in a row`, fix);
+        throw this.#brokenOff(setback, `, ${fruitless} times in a row`);
       }
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
       const pauseMs = setback.pauseMs ?? usual;
@@ -487,7 +473,7 @@ class Transfer {
     if (size === total) return undefined;
     if (size < total) return breakage ?? { why: BROKE_OFF };
     this.target.discard();
-    throw broken(this.call, "the API sent more than it announced", "try again");
+    throw broken(this.call, "the API sent more than it announced", "run it again");
   }
 
   /**
@@ -526,10 +512,11 @@ class Transfer {
     this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
-  #brokenOff({ cause }: Setback, why: string, fix: string): ApiError {
+  #brokenOff({ why, cause }: Setback, often = ""): ApiError {
     const { size, version: { total } } = this.target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
-    const problem = `${why} after ${bytesText(size)}${whole}`;
+    const problem = `${why}${often} after ${bytesText(size)}${whole}`;
+    const fix = "run it again, and it resumes if the API allows that";
     if (!(cause instanceof Stalled)) return broken(this.call, problem, fix, cause);
     const what = `Cannot download ${this.call.url} (${problem})`;
     return this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);

@@ -1,25 +1,20 @@
-import type { Target } from "./target.ts";
 import { explained } from "./save_errors.ts";
 import { NO_VERSION, type Version } from "./version.ts";
 
-/** A device or a pipe, whose bytes cannot be read again. */
-export class Outlet implements Target {
+/** A device or a pipe, whose bytes cannot be read again. It has the methods of a part. */
+export class Outlet {
   size = 0;
   version: Version = NO_VERSION;
-  readonly canResume = false;
-  readonly #path: string;
-  readonly #file: Deno.FsFile;
   #isOpen = true;
 
-  private constructor(path: string, file: Deno.FsFile) {
-    this.#path = path;
-    this.#file = file;
-  }
+  private constructor(readonly path: string, readonly file: Deno.FsFile) {}
 
-  /** Waits, in the background, for the reader of a pipe. */
-  static async open(path: string, target: string): Promise<Outlet> {
+  /** Waits, in the background, for the reader of a pipe, who may come only after the download ended. */
+  static async open(path: string, target: string, signal?: AbortSignal): Promise<Outlet> {
     try {
-      return new Outlet(path, await Deno.open(target, { write: true }));
+      const outlet = new Outlet(path, await Deno.open(target, { write: true }));
+      if (signal?.aborted) outlet.release();
+      return outlet;
     } catch (error) {
       throw explained(path, error);
     }
@@ -29,13 +24,14 @@ export class Outlet implements Target {
 
   async write(bytes: Uint8Array): Promise<void> {
     try {
-      for (let at = 0; at < bytes.length;) at += await this.#file.write(bytes.subarray(at));
+      for (let at = 0; at < bytes.length;) at += await this.file.write(bytes.subarray(at));
     } catch (error) {
-      throw explained(this.#path, error);
+      throw explained(this.path, error);
     }
     this.size += bytes.length;
   }
 
+  /** The digest of bytes that cannot be read again is not checked. */
   matches(): Promise<boolean> {
     return Promise.resolve(true);
   }
@@ -46,7 +42,7 @@ export class Outlet implements Target {
   }
 
   release(): void {
-    if (this.#isOpen) this.#file.close();
+    if (this.#isOpen) this.file.close();
     this.#isOpen = false;
   }
 

@@ -1,10 +1,15 @@
 import { type Digest, NO_VERSION, noteOf, type Version, versionIn } from "./version.ts";
 import { cannotSave, explained, fileExists, isFolder, onDisk } from "./save_errors.ts";
 import { Outlet } from "./outlet.ts";
-import type { IfExists, Target } from "./target.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
 import { remove, renameOver } from "../platform/replace_file.ts";
+
+/** What happens if the file exists already. */
+export type IfExists = "error" | "keep" | "replace";
+
+/** Where the bytes of a download go. */
+export type Target = Part | Outlet;
 
 /** How often other processes may rename or remove a part while it is opened. */
 const MAX_TRIES = 10;
@@ -23,7 +28,8 @@ export function openTarget(
   address: string,
   ifExists: IfExists,
   resume: boolean,
-): Target | Promise<Target> | number | "busy" {
+  signal: AbortSignal | undefined,
+): Part | Promise<Outlet> | number | "busy" {
   return onDisk(path, () => {
     const named = filePath(fileUrl(path));
     if (folderOf(named) === named) throw isFolder(path);
@@ -32,7 +38,7 @@ export function openTarget(
     const target = entry?.isSymlink ? realPath(named) : named;
     const found = entry?.isSymlink ? unlessMissing(() => Deno.statSync(named)) : entry;
     if (found?.isDirectory) throw isFolder(path);
-    if (found && !found.isFile) return Outlet.open(path, target);
+    if (found && !found.isFile) return Outlet.open(path, target, signal);
     if (found && ifExists === "keep") return found.size;
     if (found && ifExists === "error") throw fileExists(path);
     const part = `${target}.${hashOf(address)}.part`;
@@ -141,8 +147,10 @@ interface Place {
 const openParts = new Set<Part>();
 
 /** An incomplete file, with a note next to it from which a later process resumes. */
-class Part implements Target {
+class Part {
+  /** Bytes written so far. */
   size = 0;
+  /** What they are the beginning of. */
   version: Version = NO_VERSION;
   readonly #place: Place;
   readonly #file: Deno.FsFile;
@@ -180,7 +188,8 @@ class Part implements Target {
     this.#file.seekSync(0, Deno.SeekMode.End);
   }
 
-  get canResume(): boolean {
+  /** Whether a later call can resume from them. */
+  get #canResume(): boolean {
     return this.#isShared && this.version.validator !== undefined && this.size > 0;
   }
 
@@ -206,6 +215,7 @@ class Part implements Target {
     this.#mayHaveNote = false;
   }
 
+  /** Starts over with the first byte of a version. */
   begin(version: Version): void {
     onDisk(this.#place.path, () => {
       this.#removeNote();
@@ -225,7 +235,7 @@ class Part implements Target {
       for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
       this.size += bytes.length;
       const isUnfinished = this.size !== this.version.total;
-      if (isUnfinished && this.canResume && !this.#mayHaveNote) this.#writeNote();
+      if (isUnfinished && this.#canResume && !this.#mayHaveNote) this.#writeNote();
     });
   }
 
@@ -258,6 +268,11 @@ class Part implements Target {
     throw found.isDirectory ? isFolder(path) : fileExists(path);
   }
 
+  /**
+   * Gives the complete file its name.
+   *
+   * @returns The size of a file that another program made meanwhile and that is kept instead.
+   */
   async finish(): Promise<number | undefined> {
     const { path, target, part, mode } = this.#place;
     try {
@@ -278,9 +293,10 @@ class Part implements Target {
     }
   }
 
+  /** Stops writing; what a later call can resume stays. Does nothing after `finish()`. */
   release(): void {
     if (!openParts.has(this)) return;
-    if (!this.canResume) return this.discard();
+    if (!this.#canResume) return this.discard();
     try {
       if (!this.#mayHaveNote) this.#writeNote();
     } catch {
@@ -289,6 +305,7 @@ class Part implements Target {
     this.#close();
   }
 
+  /** Stops writing, and removes what was written. */
   discard(): void {
     if (!openParts.has(this)) return;
     this.#removeNote();

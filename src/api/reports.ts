@@ -11,7 +11,6 @@ export class Reports {
   readonly #report: () => void;
   #reportedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #failure: { readonly error: unknown } | undefined;
 
   constructor(clocks: Clocks, report: () => void) {
     this.#clocks = clocks;
@@ -25,16 +24,14 @@ export class Reports {
     this.#timer = setTimeout(() => {
       try {
         this.now();
-      } catch (error) {
-        // Thrown by the next report, because a timer has no caller.
-        this.#failure = { error };
+      } catch {
+        // A timer has no caller. The next report may throw the same.
       }
     }, REPORT_MS);
   }
 
   now(): void {
     this.end();
-    if (this.#failure) throw this.#failure.error;
     this.#reportedAt = this.#clocks.monotonic();
     this.#report();
   }

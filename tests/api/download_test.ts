@@ -334,7 +334,7 @@ for (const [what, etag, init] of FINAL) {
       assertEquals(error.code, "DOWNLOAD_BROKEN");
       assertMatch(
         error.message,
-        /data \(the response broke off after 100\.0 kB of 300\.0 kB\); try again/,
+        /data \(the response broke off after 100\.0 kB of 300\.0 kB\); run it again/,
       );
       assertEquals([server.asked.length, filesIn(folder)], [1, []]);
     }));

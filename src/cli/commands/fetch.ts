@@ -5,8 +5,7 @@ import { asJson, FAILED, print, say, UsageError, warn, writeOut } from "../outpu
 import { logInUnasked } from "../unasked_login.ts";
 import type { DownloadOptions } from "../../api/download.ts";
 import type { DownloadAllOptions, DownloadItem } from "../../api/download_all.ts";
-import { discardUseless } from "../../api/part.ts";
-import type { IfExists } from "../../api/target.ts";
+import { discardUseless, type IfExists } from "../../api/part.ts";
 import { checkedFetch, download, downloadAll, status } from "../../default_session.ts";
 import { jsonText } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";

@@ -203,8 +203,7 @@ export function download(
  * `Retry-After` slows down all files together. A notebook or a terminal shows the progress.
  *
  * An array is checked in full before anything is sent. An async iterable may have any length: it is read
- * at most twice `concurrency` items ahead. Each list of the result has up to 100 000 files; `counts` has
- * the full numbers.
+ * at most twice `concurrency` items ahead.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.
  *

@@ -76,7 +76,7 @@ export interface FailedDownload {
 
 /**
  * The result of {@linkcode downloadAll}; shows as a card in a notebook. Each list is in the order in
- * which the files were finished, and ends after 100 000 files.
+ * which the files were finished.
  */
 export interface Downloads {
   /** Files that this call downloaded. */
@@ -85,7 +85,7 @@ export interface Downloads {
   kept: Download[];
   /** Files that could not be downloaded. */
   failed: FailedDownload[];
-  /** The numbers of files, even beyond the end of the lists. */
+  /** The lengths of the three lists. */
   counts: { saved: number; kept: number; failed: number };
   /** Length of all downloaded files, in bytes. */
   bytes: number;
@@ -96,8 +96,6 @@ export interface Downloads {
 const DEFAULT_CONCURRENCY = 4;
 /** Files that are open for each that is fetched: the others wait for their turn, or for the disk. */
 const OPEN_FOR_EACH = 2;
-/** The longest list of a result: a million files must not fill the memory. */
-const MAX_LISTED = 100_000;
 /** How long files that cost no request may follow each other before a Stop or a timer gets its turn. */
 const BUSY_MS = 20;
 
@@ -127,7 +125,7 @@ export async function downloadItems(
   }
   const end = new AbortController();
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
-  const batch = new Batch(account, options, concurrency, end);
+  const batch = new Batch(account, options, end, concurrency);
   try {
     return await batch.run(items, concurrency * OPEN_FOR_EACH);
   } finally {
@@ -144,45 +142,34 @@ interface Task {
 
 class Batch {
   readonly reports: Reports;
-  readonly #account: ApiAccount;
-  readonly #options: DownloadAllOptions;
-  /** Ends all downloads; its reason rejects the call. */
-  readonly #end: AbortController;
   readonly #group: DownloadGroup;
   /** The files, to find two items with the same one. */
   readonly #targets = new Set<string>();
   /** Items that another process is saving: they are looked at again after all others. */
   readonly #busy: Task[] = [];
-  readonly #result: Downloads = {
-    saved: [],
-    kept: [],
-    failed: [],
-    counts: { saved: 0, kept: 0, failed: 0 },
-    bytes: 0,
-    milliseconds: 0,
-  };
+  readonly #saved: Download[] = [];
+  readonly #kept: Download[] = [];
+  readonly #failed: FailedDownload[] = [];
   #total: number | undefined;
   #fetched = 0;
   #restedAt = performance.now();
 
+  /** @param end Ends all downloads; its reason rejects the call. */
   constructor(
-    account: ApiAccount,
-    options: DownloadAllOptions,
+    readonly account: ApiAccount,
+    readonly options: DownloadAllOptions,
+    readonly end: AbortController,
     concurrency: number,
-    end: AbortController,
   ) {
-    this.#account = account;
-    this.#options = options;
-    this.#end = end;
     this.#group = new DownloadGroup(account.world, concurrency);
     this.reports = new Reports(account.world, () => this.#report());
   }
 
   /** @param openFiles How many files are open at once. */
   async run(items: DownloadItems, openFiles: number): Promise<Downloads> {
-    const { monotonic } = this.#account.world;
+    const { monotonic } = this.account.world;
     const started = monotonic();
-    const { signal } = this.#end;
+    const { signal } = this.end;
     const tasks = this.#tasksOf(items);
     this.reports.now();
     const workers = Math.min(openFiles, this.#total ?? openFiles);
@@ -195,7 +182,7 @@ class Batch {
     await this.#together(workers, async () => {
       const task = this.#busy.shift();
       if (task === undefined) return false;
-      await whenFree(this.#account, signal, () => this.#save(task));
+      await whenFree(this.account, signal, () => this.#save(task));
       return true;
     });
     if (signal.aborted) {
@@ -203,19 +190,22 @@ class Batch {
       tasks.return(undefined).catch(() => {});
       throw signal.reason;
     }
-    this.#result.milliseconds = Math.round(monotonic() - started);
     this.reports.now();
-    return this.#result;
+    const [saved, kept, failed] = [this.#saved, this.#kept, this.#failed];
+    const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
+    const counts = { saved: saved.length, kept: kept.length, failed: failed.length };
+    const milliseconds = Math.round(monotonic() - started);
+    return { saved, kept, failed, counts, bytes, milliseconds };
   }
 
   /** Repeats a step in several places at once, until each returns `false`. An error ends all of them. */
   async #together(places: number, step: () => Promise<boolean>): Promise<void> {
-    const { signal } = this.#end;
+    const { signal } = this.end;
     const work = async () => {
       try {
         while (!signal.aborted && await step());
       } catch (error) {
-        this.#end.abort(error);
+        this.end.abort(error);
       }
     };
     await Promise.all(Array.from({ length: places }, work));
@@ -261,7 +251,7 @@ class Batch {
       await new Promise((resolve) => setTimeout(resolve, 0));
       this.#restedAt = performance.now();
     }
-    const { signal } = this.#end;
+    const { signal } = this.end;
     signal.throwIfAborted();
     let before: number | undefined;
     // The bytes of an earlier call are not counted; a file that starts over begins at zero.
@@ -271,34 +261,21 @@ class Batch {
       this.reports.soon();
     };
     try {
-      const { ifExists = "keep" } = this.#options;
-      const options = { ...this.#options, ifExists, onPiece };
+      const { ifExists = "keep" } = this.options;
+      const options = { ...this.options, ifExists, onPiece };
       const either = input instanceof Request ? AbortSignal.any([signal, input.signal]) : signal;
-      const done = await downloadUnlessBusy(
-        this.#account,
-        input,
-        path,
-        options,
-        either,
-        this.#group,
-      );
+      const { account } = this;
+      const done = await downloadUnlessBusy(account, input, path, options, either, this.#group);
       if (done === "busy") return done;
-      this.#note(done.kept ? "kept" : "saved", done);
-      if (!done.kept) this.#result.bytes += done.bytes;
+      (done.kept ? this.#kept : this.#saved).push(done);
     } catch (reason) {
       signal.throwIfAborted();
       const error = reason instanceof Error ? reason : aborted(reason);
       if (this.#concernsAll(error)) throw error;
-      this.#note("failed", { input: withoutQuery(input), file: path, error });
+      this.#failed.push({ input: withoutQuery(input), file: path, error });
     }
     this.reports.soon();
     return "done";
-  }
-
-  #note<Name extends "saved" | "kept" | "failed">(name: Name, each: Downloads[Name][number]): void {
-    this.#result.counts[name]++;
-    const list: unknown[] = this.#result[name];
-    if (list.length < MAX_LISTED) list.push(each);
   }
 
   /** Whether the remaining files would fail for the same reason. */
@@ -309,9 +286,9 @@ class Batch {
   }
 
   #report(): void {
-    const { saved, kept, failed } = this.#result.counts;
-    this.#options.onProgress?.({
-      files: saved + kept + failed,
+    const [kept, failed] = [this.#kept.length, this.#failed.length];
+    this.options.onProgress?.({
+      files: this.#saved.length + kept + failed,
       ...(this.#total !== undefined && { total: this.#total }),
       kept,
       failed,

@@ -7,20 +7,15 @@ const REPORT_MS = 100;
  * so that a long wait does not show an old state.
  */
 export class Reports {
-  readonly #clocks: Clocks;
-  readonly #report: () => void;
   #reportedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(clocks: Clocks, report: () => void) {
-    this.#clocks = clocks;
-    this.#report = report;
-  }
+  constructor(readonly clocks: Clocks, readonly report: () => void) {}
 
   /** Reports now, or soon after the last report. */
   soon(): void {
     if (this.#timer !== undefined) return;
-    if (this.#clocks.monotonic() - this.#reportedAt >= REPORT_MS) return this.now();
+    if (this.clocks.monotonic() - this.#reportedAt >= REPORT_MS) return this.now();
     this.#timer = setTimeout(() => {
       try {
         this.now();
@@ -32,8 +27,8 @@ export class Reports {
 
   now(): void {
     this.end();
-    this.#reportedAt = this.#clocks.monotonic();
-    this.#report();
+    this.#reportedAt = this.clocks.monotonic();
+    this.report();
   }
 
   end(): void {

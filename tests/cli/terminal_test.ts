@@ -186,7 +186,8 @@ deskTest("a terminal's lines are broken at words, and a pipe gets them whole", a
   const { screen } = await desk.type(toFetch, [], {}, undefined, 60);
   const { stderr } = await desk.run(toFetch);
   assertMatch(stderr, /^platform-auth: [^\n]+\n$/);
-  assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
+  // A console of Windows breaks addresses, too.
+  if (!ON_WINDOWS) assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
 });
 
 /** What is seen of `fetch --output zeros`, where the API gives this. */
@@ -228,12 +229,13 @@ subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
 deskTest("a terminal without abilities gets no escape sequences", async (desk) => {
   const TERM = "dumb";
   const big = () => new Response(new Uint8Array(3_000_000));
-  const screens = [
+  const seen = [
     await seenOfFetch(desk, big, [], { TERM }),
     await desk.type(["status"], [], { TERM }),
-    await desk.type(["login", "--force"], [[FIRST, "\x03"]], { TERM }),
-  ].map(({ screen }) => screen);
-  assertEquals(screens.map((screen) => screen.includes(ESCAPE)), [false, false, false]);
+  ];
+  // A console of Windows draws a prompt with escape sequences of its own.
+  if (!ON_WINDOWS) seen.push(await desk.type(["login", "--force"], [[FIRST, "\x03"]], { TERM }));
+  for (const { screen } of seen) assertEquals(screen.includes(ESCAPE), false, screen);
 });
 
 deskTest(
@@ -243,6 +245,8 @@ deskTest(
     const { screen } = await seenOfFetch(desk, big, [], { columns: 30 });
     const shown = screen.split(`\r${ESCAPE}K`).slice(1);
     assert(shown.length > 1);
+    // Wine breaks the line earlier: it gives an escape sequence three columns.
+    if (ON_WINDOWS) return assertStringIncludes(screen, "…");
     for (const line of shown) assert(line.length < 30, line);
   },
 );

@@ -43,8 +43,9 @@ terminalTest(
       assertMatch(pauses[0]?.[2] ?? "", /^status 503/);
       assertEquals(pauses[1]?.[2], "the API answered 503");
       for (const [line] of pauses) assert(line.length < 80, line);
-      // A console of Windows draws only what changes of a line.
-      if (!ON_WINDOWS) assertMatch(screen, /^(«[^«\r\n]+«)+the end\r\n$/);
+      // A console of Windows draws only what changes of a line, and has the module in another place.
+      if (ON_WINDOWS) return;
+      assertMatch(screen, /^(«[^«\r\n]+«)+the end\r\n$/);
       const piped = await runScript(script([3], [5, 7]), { cwd, flags: ["-A", "--no-check"] });
       assertEquals([piped.stdout, piped.stderr], ["the end\n", ""]);
     }),

@@ -1,16 +1,14 @@
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
-import { infoAt } from "./file_info.ts";
 
 /** A lock, or why there is none. */
 export interface FileLock {
   /**
    * - `held`: this process has it until `release()`.
    * - `busy`: another process has it.
-   * - `denied`: the lock file belongs to another user.
-   * - `impossible`: the folder is read-only, or the file system has no locks.
+   * - `none`: the lock file cannot be opened, or the file system has no locks.
    */
-  readonly state: "held" | "busy" | "denied" | "impossible";
+  readonly state: "held" | "busy" | "none";
   /** Releases the lock, if it is held. */
   release(): void;
 }
@@ -37,10 +35,9 @@ export async function lockBeside(
 ): Promise<FileLock> {
   const { monotonic, random = Math.random } = world;
   const started = monotonic();
-  const path = `${target}.lock`;
   let file: Deno.FsFile | undefined;
   try {
-    const opened = file = Deno.openSync(path, {
+    const opened = file = Deno.openSync(`${target}.lock`, {
       read: true,
       write: true,
       create: true,
@@ -57,12 +54,10 @@ export async function lockBeside(
     }
     // Closing the only handle releases the lock.
     return { state: "held", release: () => opened.close() };
-  } catch (error) {
+  } catch {
     file?.close();
     signal?.throwIfAborted();
-    const isDenied = error instanceof Deno.errors.PermissionDenied &&
-      infoAt(path, Deno.lstatSync) !== undefined;
-    return notHeld(isDenied ? "denied" : "impossible");
+    return notHeld("none");
   }
 }
 

@@ -53,6 +53,7 @@ async function readText(lines: boolean): Promise<string | null> {
   let text = "";
   let pasting = false;
   let pending = "";
+  let stars = 0;
   while (true) {
     const count = await Deno.stdin.read(bytes);
     if (count === null) return null;
@@ -65,34 +66,24 @@ async function readText(lines: boolean): Promise<string | null> {
       if (piece === PASTE_BEGINS) pasting = true;
       else if (piece === PASTE_ENDS) pasting = false;
       else if (piece.startsWith("\u001b[")) continue;
-      else if (pasting) text = grow(text, piece);
+      else if (pasting) text += piece;
       else if (piece === "\r" || piece === "\n") {
         // Some terminals do not mark a paste. An empty line in one is followed by more input.
         const isLast = text === "" || /[\r\n]$/.test(text);
         if (!lines || (isLast && pending === "")) return text;
-        text = grow(text, piece);
+        text += piece;
       } // Ctrl-C ends the script as usual, although in this mode of the terminal it is not a signal.
       else if (piece === "\u0003") Deno.exit(130);
       else if (piece === "\u0004" || piece === "\u001b") return null;
-      else if (piece === "\u007f" || piece === "\b") text = shrink(text, 1);
-      else if (piece === "\u0015") text = shrink(text, text.length);
-      else text = grow(text, piece);
+      else if (piece === "\u007f" || piece === "\b") text = [...text].slice(0, -1).join("");
+      else if (piece === "\u0015") text = "";
+      else text += piece;
     }
+    // Some characters have two units. A long paste is not counted to its end.
+    const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
+    write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
+    stars = wanted;
   }
-}
-
-function grow(text: string, piece: string): string {
-  // Some characters have two units. A long paste is not counted at each character.
-  if (text.length < 2 * MAX_STARS && [...text].length < MAX_STARS) write("*");
-  return text + piece;
-}
-
-function shrink(text: string, count: number): string {
-  const characters = [...text];
-  const left = characters.slice(0, Math.max(0, characters.length - count));
-  const stars = Math.min(characters.length, MAX_STARS) - Math.min(left.length, MAX_STARS);
-  write("\b \b".repeat(stars));
-  return left.join("");
 }
 
 function restore(): void {

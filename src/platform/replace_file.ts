@@ -1,5 +1,3 @@
-import { folderOf } from "./paths.ts";
-
 /**
  * Replaces the text of a file atomically: every reader, even after a crash, sees the old or the new
  * text as a whole. The new file is private (0600).
@@ -33,7 +31,6 @@ export async function replaceFile(
     remove(temporary);
     throw error;
   }
-  await syncFolder(folderOf(path));
   return true;
 }
 
@@ -96,15 +93,5 @@ export function remove(path: string): void {
     Deno.removeSync(path);
   } catch {
     // It does not exist, or this user must not remove it.
-  }
-}
-
-/** Makes the rename survive a power failure, on systems where a folder can be opened. */
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    using handle = Deno.openSync(folder, { read: true });
-    await handle.sync();
-  } catch {
-    // Windows cannot open folders; the file itself is on disk.
   }
 }

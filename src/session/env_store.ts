@@ -9,6 +9,7 @@ import {
 import { ConfigError, ProviderError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
+import type { FileLock } from "../platform/lock.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 import {
@@ -56,14 +57,6 @@ export class EnvStore implements TokenStore {
   async update(wait: Wait, decide: Decide): Promise<Updated> {
     const { world } = this.#configuration();
     const { file, lock } = await lockEnvFile(this.#path, wait.ms, world, wait.signal);
-    if (lock.state !== "denied") this.#notices.clear("LOCK_DENIED");
-    else {
-      this.#notices.set(
-        "LOCK_DENIED",
-        "the lock file of the .env belongs to another user, so this process refreshes on its own",
-        "remove that file (.env.lock)",
-      );
-    }
     let isSaved = false;
     try {
       for (let round = 1;; round++) {
@@ -188,7 +181,7 @@ export class EnvStore implements TokenStore {
   }
 }
 
-function lockOf(state: "held" | "busy" | "denied" | "impossible"): Lock {
+function lockOf(state: FileLock["state"]): Lock {
   if (state !== "busy") return { isHeld: state === "held" };
   const problem = new ProviderError(
     "TIMEOUT",

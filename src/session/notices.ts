@@ -15,8 +15,6 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
  * - `FILE_IN_GIT`: Git tracks the .env, so the next commit would publish your tokens.
- * - `LOCK_DENIED`: The lock file next to the .env belongs to another user, so this process
- *   refreshes without the lock.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without
  *   it.
  * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that
@@ -49,7 +47,6 @@ export type NoticeCode =
   | "FILE_UNREADABLE"
   | "FILE_WAS_OPEN"
   | "FILE_IN_GIT"
-  | "LOCK_DENIED"
   | "LOCK_BUSY"
   | "STORED_IGNORED"
   | "ENVIRONMENT_IGNORED"
@@ -86,11 +83,6 @@ export const NOTICES: Readonly<
   FILE_IN_GIT: {
     level: "warning",
     meaning: "Git tracks the .env, so the next commit would publish your tokens.",
-  },
-  LOCK_DENIED: {
-    level: "warning",
-    meaning:
-      "The lock file next to the .env belongs to another user, so this process refreshes without the lock.",
   },
   LOCK_BUSY: {
     level: "warning",

@@ -76,7 +76,7 @@ export async function lockEnvFile(
     file = writableEnvFile(path);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { file: error, lock: { state: "impossible", release() {} } };
+    return { file: error, lock: { state: "none", release() {} } };
   }
   const lock = await lockBeside(file.target, waitMs, world, signal);
   if (lock.state === "held") remove(`${file.target}.tmp`);
@@ -236,24 +236,29 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
       : `--allow-read=${folder} --allow-write=${folder}`;
     return missingPermission(`${verb} ${path}`, { flags });
   }
-  const next = isInUse(error)
-    ? "close it there, or make it writable"
-    : error instanceof Deno.errors.NotFound
-    ? "create that folder, or name another file"
-    : "check the path and its owner, or name another file in AUTH_ENV_FILE";
-  return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason(error)}`, next, error);
+  const { reason, fix } = systemFault(error);
+  return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
 }
 
-function reason(error: unknown): string {
+function systemFault(error: unknown): { reason: string; fix: string } {
   if (isInUse(error)) {
-    return "the system denies access: another program has it open, or it is read-only";
+    return {
+      reason: "the system denies access: another program has it open, or it is read-only",
+      fix: "close it there, or make it writable",
+    };
   }
-  if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
-  if (error instanceof Deno.errors.PermissionDenied) return "the system denies access";
-  if (error instanceof Deno.errors.NotFound) return "its folder does not exist";
+  if (error instanceof Deno.errors.NotFound) {
+    return {
+      reason: "its folder does not exist",
+      fix: "create that folder, or name another file",
+    };
+  }
   // The system's own message, such as "No space left on device (os error 28)".
   const words = error instanceof Error ? error.message : String(error);
-  return /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refused it";
+  const reason = error instanceof Deno.errors.PermissionDenied
+    ? "the system denies access"
+    : /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refused it";
+  return { reason, fix: "check the path and its owner, or name another file in AUTH_ENV_FILE" };
 }
 
 function flagPath(path: string): string {

@@ -78,6 +78,8 @@ for (const at of [undefined, 1, 9]) {
     const api: Api = async (path, _, count) => {
       if (count === wanted) together.resolve();
       await together.promise;
+      // Time in which one too many would arrive.
+      await later();
       return new Response(`text of ${path}`);
     };
     return inBatchWorld(api, async (world) => {
@@ -252,7 +254,8 @@ Deno.test("the last progress before a long wait is reported", () => {
       const onProgress = ({ files }: DownloadsProgress) => {
         if (files === 5) isReported.resolve();
       };
-      assertEquals((await world.all(world.items(6), { onProgress })).saved.length, 6);
+      const { saved } = await world.all(world.items(6), { onProgress, idleTimeoutMs: 500 });
+      assertEquals(saved.length, 6);
     },
   );
 });

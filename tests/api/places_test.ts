@@ -211,7 +211,10 @@ Deno.test("without locks a download that breaks off leaves nothing", () =>
     await using world = portless({ api: () => new Response("fet", { headers }) });
     await world.session.login();
     const error = await rejection(world.session.download("/files/data", `${folder}/data.csv`));
-    assertMatch(error.message, /6 times in a row after 3 bytes of 7 bytes\); run it again, and it resumes if/);
+    assertMatch(
+      error.message,
+      /6 times in a row after 3 bytes of 7 bytes\); run it again, and it resumes if/,
+    );
     assertEquals(filesIn(folder), []);
   }));
 

@@ -12,7 +12,7 @@ import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
-import { inKernel } from "./errors/kernel.ts";
+import { inKernel } from "./errors/advice.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";

@@ -21,7 +21,7 @@ import {
   missingPermission,
   shownToCaller,
   typeError,
-  unreachableError,
+  UnreachableError,
 } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
@@ -295,7 +295,7 @@ function networkError(url: URL, reason: string, fix = CHECK_NETWORK, cause?: Err
   const where = last.origin === url.origin
     ? url.origin + url.pathname
     : `${last.origin}, to which ${url.origin}${url.pathname} redirected`;
-  const error = unreachableError(`Cannot reach ${where} (${reason})`, fix, cause);
+  const error = new UnreachableError(`Cannot reach ${where} (${reason})`, fix, cause);
   unreached.set(error, { reason, origin: last.origin });
   return error;
 }
@@ -317,7 +317,7 @@ function explained(
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const command = scriptCommand(settings, endpointText(configuration.options, settings));
-    return missingPermission(`reach the API at ${url.host}`, { command });
+    return missingPermission(`reach the API at ${url.host}`, `run: ${command}`);
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";

@@ -40,7 +40,7 @@ export function explained(path: string, error: unknown): unknown {
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
     const flags = `--allow-read=${folder} --allow-write=${folder}`;
-    return missingPermission(`save ${path}`, { flags });
+    return missingPermission(`save ${path}`, `run with ${flags}`);
   }
   const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
   const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??

@@ -3,9 +3,8 @@
  *
  * The folder may import `show/` and all below it.
  */
-import { fixText } from "../errors/advice.ts";
+import { fixText, inKernel } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
-import { inKernel } from "../errors/kernel.ts";
 import { endpointText } from "../provider/endpoint.ts";
 import { settingsFault } from "../provider/provider_settings.ts";
 import { Notices } from "../session/notices.ts";

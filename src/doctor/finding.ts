@@ -3,38 +3,28 @@ import { AuthError } from "../errors/errors.ts";
 import type { Check } from "../show/diagnosis.ts";
 import type { Level } from "../show/view.ts";
 
-/** What a check found. Its fix names calls as values. */
-export interface Finding {
-  readonly level: Level;
-  readonly message: string;
-  readonly fix?: Fix | undefined;
-}
+/** What a check found. */
+export type Finding = Omit<Check, "name">;
 
 /** What several checks found, by their names. */
 export type Findings = Record<string, Finding | undefined>;
 
-export function ok(message: string): Finding {
-  return { level: "ok", message };
-}
-
-export function warn(message: string, fix?: Fix): Finding {
-  return { level: "warn", message, fix };
-}
-
-export function fail(message: string, fix: Fix): Finding {
-  return { level: "fail", message, fix };
-}
-
-export function skip(message: string, fix?: Fix): Finding {
-  return { level: "skip", message, fix };
-}
+const finding = (level: Level) => (message: string, fix?: Fix): Finding => ({
+  level,
+  message,
+  ...(fix !== undefined && { fix: fixText(fix) }),
+});
+export const ok: (message: string) => Finding = finding("ok");
+export const warn: (message: string, fix?: Fix) => Finding = finding("warn");
+export const fail: (message: string, fix: Fix) => Finding = finding("fail");
+export const skip: (message: string, fix?: Fix) => Finding = finding("skip");
 
 /** One warning for several problems, if there are any. */
 export function warnOf(problems: readonly Advice[], lead = ""): Finding | undefined {
   if (problems.length === 0) return undefined;
   const fixes = problems.flatMap(({ fix }) => fix ? [fixText(fix)] : []);
   const message = lead + problems.map(({ problem }) => problem).join("; ");
-  return warn(message, fixes.length === 0 ? undefined : fixes.join("; "));
+  return warn(message, fixes.join("; ") || undefined);
 }
 
 export function failed({ problem, fix }: AuthError): Finding {
@@ -55,11 +45,9 @@ export async function attempt<T>(
   }
 }
 
-/** Findings in the words of the front end. A check that found nothing worth a line is left out. */
+/** A check that found nothing worth a line is left out. */
 export function checksOf(findings: Findings): Check[] {
-  return Object.entries(findings).flatMap(([name, finding]) => {
-    if (finding === undefined) return [];
-    const { level, message, fix } = finding;
-    return [{ name, level, message, ...(fix !== undefined && { fix: fixText(fix) }) }];
-  });
+  return Object.entries(findings).flatMap(([name, finding]) =>
+    finding ? [{ name, ...finding }] : []
+  );
 }

@@ -1,6 +1,5 @@
 import type { Advice } from "../errors/advice.ts";
 import { dialectOf, isAwsHost } from "../provider/endpoint.ts";
-import { computeSecretHash } from "../provider/secret_hash.ts";
 import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import type { Checks } from "./facts.ts";
 import { fail, ok, warn, warnOf } from "./finding.ts";
@@ -18,8 +17,8 @@ export const SETTINGS_CHECKS: Checks = {
     if (fault) {
       // A portal token needs none of them while it is valid.
       const isUsable = status.state === "valid" || status.state === "unknown";
-      const level = isUsable && !status.canRefresh ? "warn" : "fail";
-      return { level, message: fault.problem, fix: fault.fix };
+      const level = isUsable && !status.canRefresh ? warn : fail;
+      return level(fault.problem, fault.fix);
     }
     const lists = Object.entries(PLACES).flatMap(([origin, place]) => {
       const names = variablesOf((name) => settings.origin(name) === origin);
@@ -59,14 +58,6 @@ export const SETTINGS_CHECKS: Checks = {
       `${endpoint.hostname} does not understand ${dialect.targetHeader}: ${dialect.service}`,
       "remove AUTH_PROVIDER, or set it to aws",
     );
-  },
-
-  // Section 5.3 of the API document, compared with a value that another implementation computed.
-  "SECRET_HASH": async () => {
-    const hash = await computeSecretHash("user", "client", "key");
-    return hash === "YwFvZ4loYJ8AoBhNXIih/Y38DF2IP6/Lq768LwhOvJ0="
-      ? undefined
-      : fail("HMAC-SHA-256 gives a wrong value", "reinstall Deno");
   },
 };
 

@@ -61,3 +61,21 @@ export function fixText(fix: Fix): string {
     return "call" in part ? frontEnd.call(part) : frontEnd.inProgram(part);
   }).join("");
 }
+
+let kernel: boolean | undefined;
+
+/**
+ * Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read
+ * once.
+ */
+export function inKernel(): boolean {
+  return kernel ??= hasKernel();
+}
+
+function hasKernel(): boolean {
+  try {
+    return typeof Deno.jupyter?.display === "function";
+  } catch {
+    return false;
+  }
+}

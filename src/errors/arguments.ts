@@ -32,15 +32,11 @@ export function checkOptions(
 /** A secret in the wrong place must not be quoted; it rarely looks like the name of an option. */
 const LOOKS_LIKE_A_NAME = /^[A-Za-z]\w{0,29}$/;
 
-/** More names than this are no help in a message. */
-const MOST_LISTED = 8;
-
 function unknownOption(caller: string, given: string, known: readonly string[]): TypeError {
   const what = LOOKS_LIKE_A_NAME.test(given) ? `no option "${given}"` : "no such option";
   const meant = closest(given, known);
-  const list = known.length <= MOST_LISTED ? `; its options: ${known.join(", ")}` : "";
   return typeError(
-    `${caller} has ${what}${meant === undefined ? list : ` (did you mean "${meant}"?)`}`,
+    `${caller} has ${what}${meant === undefined ? "" : ` (did you mean "${meant}"?)`}`,
   );
 }
 

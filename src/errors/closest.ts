@@ -8,21 +8,14 @@ const SHORTEST_BEGINNING = 3;
 export function closest(word: string, known: readonly string[]): string | undefined {
   const given = word.toLowerCase();
   const near = known.map((each) => ({ each, edits: editsBetween(given, each.toLowerCase()) }))
-    .filter(({ each, edits }) => edits <= 2 && edits < each.length / 2);
+    .filter(({ each, edits }) => edits <= 2 && edits <= each.length / 2);
   if (near.length > 0) return near.sort((a, b) => a.edits - b.edits)[0]?.each;
   const [longer, ...others] = known.filter((each) => each.toLowerCase().startsWith(given));
   return given.length >= SHORTEST_BEGINNING && others.length === 0 ? longer : undefined;
 }
 
-/**
- * The number of characters to insert, delete or replace to turn one word into the other (Levenshtein).
- * Two swapped neighbors, a common typo, are one edit.
- */
+/** The number of characters to insert, delete or replace to turn one word into the other (Levenshtein). */
 export function editsBetween(from: string, to: string): number {
-  const isSwapped = [...to].some((character, at) =>
-    from === to.slice(0, at) + to.charAt(at + 1) + character + to.slice(at + 2)
-  );
-  if (isSwapped && from !== to) return 1;
   let row = [...Array(to.length + 1).keys()];
   // Such a difference in length is never close.
   if (Math.abs(from.length - to.length) > 2) return Infinity;

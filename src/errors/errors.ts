@@ -17,7 +17,7 @@ import { hideOwnFrames, showCaller } from "./stack.ts";
 export type { ErrorCause } from "./cause.ts";
 export type * from "./codes.ts";
 export { CODES, isTransient } from "./codes.ts";
-export type { UnreachableError } from "./classes.ts";
+export { UnreachableError } from "./classes.ts";
 export { helpOn, sentenceOf } from "./parts.ts";
 
 /** A class whose constructor is not public. */
@@ -60,15 +60,6 @@ export function typeError(message: string): TypeError {
   return error;
 }
 
-/** Makes the error of a call that did not reach the API. */
-export function unreachableError(
-  problem: string,
-  fix: Fix,
-  cause?: unknown,
-): classes.UnreachableError {
-  return new classes.UnreachableError(problem, fix, cause);
-}
-
 /**
  * Waits for work that other calls may wait for, too: an error then shows this caller, not the call that
  * started the work.
@@ -82,25 +73,7 @@ export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The error of a missing permission.
- *
- * @param doing What was tried, such as "save data.csv".
- * @param run The whole command that grants the permission, or the flags. `otherwise`: an alternative.
- * @param to What the permission is for, unless `doing` says so.
- */
-export function missingPermission(
-  doing: string,
-  run: ({ readonly command: string } | { readonly flags: string }) & {
-    readonly otherwise?: string;
-  },
-  to?: string,
-): ConfigError {
-  const permission = to === undefined ? "the permission" : `the permission to ${to}`;
-  const next = "command" in run ? `run: ${run.command}` : `run with ${run.flags}`;
-  return new ConfigError(
-    "PERMISSION",
-    `Cannot ${doing}: ${permission} is missing`,
-    run.otherwise === undefined ? next : `${next}; or ${run.otherwise}`,
-  );
+/** @param doing What was tried, such as "save data.csv". */
+export function missingPermission(doing: string, fix: string): ConfigError {
+  return new ConfigError("PERMISSION", `Cannot ${doing}: the permission is missing`, fix);
 }

@@ -1,7 +1,7 @@
 import { causeOf } from "./cause.ts";
 import { CODES, type ErrorCode } from "./codes.ts";
 import { printable } from "./escape.ts";
-import { inKernel } from "./kernel.ts";
+import { inKernel } from "./advice.ts";
 
 /** The parts of an error's message. */
 export interface Parts {

@@ -2,7 +2,7 @@
  * The stack of an error: its message and the caller's own frames. V8 keeps ten frames, and those of this
  * module alone can be more.
  */
-import { inKernel } from "./kernel.ts";
+import { inKernel } from "./advice.ts";
 import { wrapped } from "./lines.ts";
 import { helpOn, type Parts } from "./parts.ts";
 

@@ -1,5 +1,5 @@
 import { type AuthError, CODES, helpOn } from "../errors/errors.ts";
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { errorLines } from "../errors/stack.ts";
 

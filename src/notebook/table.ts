@@ -1,6 +1,6 @@
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 import { escapeHtml, printable } from "../errors/escape.ts";
 import { shortened } from "../errors/lines.ts";
 import { readRows, type Rows } from "./rows.ts";

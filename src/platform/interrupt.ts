@@ -1,7 +1,7 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 
 /** A second press within this time after a Stop means the same call, not the kernel. */
 const SECOND_PRESS_MS = 1_000;

@@ -1,4 +1,4 @@
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 import { shortened } from "../errors/lines.ts";
 import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
 import type { World } from "./world.ts";

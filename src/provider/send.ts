@@ -188,9 +188,8 @@ async function sendOnce(
 }
 
 function notPermitted(request: ProviderRequest): ConfigError {
-  return missingPermission(`reach the identity provider at ${request.url.host}`, {
-    command: request.command(),
-  });
+  const doing = `reach the identity provider at ${request.url.host}`;
+  return missingPermission(doing, `run: ${request.command()}`);
 }
 
 /** What an error of `fetch` means. Its text is not used, because it may contain URLs and headers. */

@@ -114,7 +114,7 @@ async function run(
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     const script = scriptCommand(settings, endpointText(options, settings));
-    throw missingPermission("get a token", { command: script }, `run ${program}`);
+    throw missingPermission(`get a token from ${program}`, `run: ${script}`);
   }
 }
 

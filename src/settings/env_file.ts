@@ -148,9 +148,9 @@ export function missingWritePermission(
   command?: () => string,
 ): ConfigError | undefined {
   const missing = (name: "read" | "write", folder: string) => {
-    const run = command ? { command: command() } : { flags: `--allow-${name}=${flagPath(folder)}` };
-    const otherwise = "set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
-    return missingPermission(`keep the session in ${path}`, { ...run, otherwise });
+    const run = command ? `run: ${command()}` : `run with --allow-${name}=${flagPath(folder)}`;
+    const otherwise = "or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
+    return missingPermission(`keep the session in ${path}`, `${run}; ${otherwise}`);
   };
   let folder: string;
   try {
@@ -234,7 +234,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
     const flags = verb === "read"
       ? `--allow-read=${flagPath(path)}`
       : `--allow-read=${folder} --allow-write=${folder}`;
-    return missingPermission(`${verb} ${path}`, { flags });
+    return missingPermission(`${verb} ${path}`, `run with ${flags}`);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);

@@ -81,15 +81,15 @@ function cutValues(settings: Settings): Suggestion[] {
 }
 
 /**
- * Names that differ from that of an unset setting by an underscore, by case or, in the `.env`, by one
- * letter. The environment has many other names.
+ * Names that differ from that of an unset setting by an underscore, by case or, in the `.env`, by up to
+ * two letters. The environment has many other names.
  */
 function nearNames(settings: Settings): Suggestion[] {
   const known: readonly string[] = Object.values(VARIABLES);
   const unset = SETTING_NAMES.filter((name) => settings.origin(name) === undefined)
     .map((name) => ({ name, plain: plainName(VARIABLES[name]) }));
   const places = [
-    { place: "the .env", names: [...settings.file.values.keys()], most: 1 },
+    { place: "the .env", names: [...settings.file.values.keys()], most: 2 },
     { place: "the environment", names: allVariables(), most: 0 },
   ];
   const found = new Map<SettingName, Suggestion>();

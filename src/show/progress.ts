@@ -1,6 +1,6 @@
 import type { DownloadProgress } from "../api/download.ts";
 import type { DownloadsProgress } from "../api/download_all.ts";
-import { inKernel } from "../errors/kernel.ts";
+import { inKernel } from "../errors/advice.ts";
 import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";
 import { printable } from "../errors/escape.ts";

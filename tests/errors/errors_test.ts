@@ -10,7 +10,7 @@ import {
   ProviderError,
   SessionExpiredError,
   typeError,
-  unreachableError,
+  UnreachableError,
 } from "../../src/errors/errors.ts";
 
 const DISK_FULL = Object.assign(new Error("No space left (os error 28)"), { code: "ENOSPC" });
@@ -38,7 +38,7 @@ const ERRORS = [
   ],
   [new SessionExpiredError("NO_SESSION", "No session", "log in"), "SessionExpiredError", {}],
   [
-    unreachableError("Cannot reach x", "check the network", DISK_FULL),
+    new UnreachableError("Cannot reach x", "check the network", DISK_FULL),
     "TypeError",
     { cause: { name: "Error", code: "ENOSPC" } },
   ],

@@ -47,7 +47,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   }
   if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
     const command = scriptCommand(settings, endpointText(options, settings));
-    throw missingPermission("use AUTH_STORE (store)", { command }, `reach ${host}`);
+    throw missingPermission(`use AUTH_STORE (store) at ${host}`, `run: ${command}`);
   }
   const provider = URL.parse(endpointText(options, settings) ?? "")?.host;
   url.hash = "";

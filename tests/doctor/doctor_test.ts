@@ -5,8 +5,7 @@ import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, runQuietly, subject } from "../support/needs.ts";
-import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES, there } from "./doctor_checks.ts";
-import { cannedFetch } from "../support/canned_fetch.ts";
+import { assertCheck, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
@@ -296,16 +295,3 @@ Deno.test("permissions: an address without https:// leaves no empty host in the 
   const diagnosis = await diagnosisOf({ ...SETTINGS, apiBaseUrl: "localhost:8000/api" });
   assertMatch(checkNamed("permissions", diagnosis).message, /--allow-net=[\w.]+(?![,\w.])/);
 });
-
-Deno.test("a .env that goes away while the doctor looks ends nothing", () =>
-  inFolder(async (folder) => {
-    const envFile = `${folder}/.env`;
-    await Deno.writeTextFile(envFile, "# mine\n");
-    const answer = cannedFetch(() => {
-      Deno.removeSync(envFile);
-      return there();
-    });
-    const diagnosis = await diagnosisOf({ ...SETTINGS, envFile, fetch: answer.fetch });
-    assertEquals(checkNamed(".env", diagnosis).level, "ok");
-    assertEquals(checkNamed("provider", diagnosis).level, "ok");
-  }));

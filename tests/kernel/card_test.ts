@@ -36,7 +36,7 @@ Deno.test("cards and progress show in their own cell, as HTML and as text, witho
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
     const env = settingsEnvironment(sandbox.settings);
     await using kernel = await startKernel({ cwd: folder, env });
-    const names = "configure, download, downloadAll, fetchJson, login, status";
+    const names = "configure, doctor, download, downloadAll, fetchJson, login, status";
     await kernel.execute(importing(names));
     const shown: string[] = [];
     for (let run = 1; run <= 10; run++) {
@@ -49,6 +49,9 @@ Deno.test("cards and progress show in their own cell, as HTML and as text, witho
     const { password, clientSecret } = sandbox.settings;
     const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, password, clientSecret];
     assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
+
+    const runtime = await kernel.execute("(await doctor()).checks[0].message");
+    assertMatch(JSON.stringify(runtime.outputs), /in a notebook: login\(\) can prompt/);
 
     // By this clock a second passes at each look, so that every piece is shown.
     await kernel.execute("let ticks = 0; configure({ monotonic: () => ticks += 1_000 });");

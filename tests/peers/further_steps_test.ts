@@ -12,11 +12,9 @@ function sessionAt({ url, clientId, clientSecret, userPoolId }: CognitoLocal) {
   return createSession({ authUrl: url, provider: "aws", clientId, clientSecret, userPoolId });
 }
 
-const BY_NAME = { signIn: "username" } as const;
-
 cognitoLocalTest(
-  "a new user sets a password at an identity provider of others",
-  BY_NAME,
+  "an identity provider of others takes a new password, and checks the code of an app",
+  { signIn: "username" },
   async (provider) => {
     const temporary = `Aa1!${crypto.randomUUID()}`;
     const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
@@ -40,13 +38,7 @@ cognitoLocalTest(
       const later = await sessionAt(provider).login({ username, password: NEW_PASSWORD });
       assertEquals([later.state, later.username], ["valid", username]);
     }
-  },
-);
 
-cognitoLocalTest(
-  "a code of an app is checked by an identity provider of others",
-  BY_NAME,
-  async (provider) => {
     const { username, password } = provider;
     const session = sessionAt(provider);
     await session.login({ username, password });
@@ -71,16 +63,16 @@ cognitoLocalTest(
       ...account,
       SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true },
     });
-    const seen: string[] = [];
-    const answer = ({ attempt, asks }: Challenge): Answers => {
-      seen.push(`${attempt} ${asks[0]?.prompt}`);
+    const codes: string[] = [];
+    const answerCode = ({ attempt, asks }: Challenge): Answers => {
+      codes.push(`${attempt} ${asks[0]?.prompt}`);
       return { SOFTWARE_TOKEN_MFA_CODE: attempt === 1 ? "00000000" : code() };
     };
     const prompt = "Code from your authenticator app (Phone):";
-    const byCall = await session.login({ username, password, onChallenge: answer });
+    const byCall = await session.login({ username, password, onChallenge: answerCode });
     const login = session.login({ username, password, strategy: "environment" });
-    const byNextCell = await respondTo(login, answer);
+    const byNextCell = await respondTo(login, answerCode);
     assertEquals([byCall.state, byNextCell.state], ["valid", "valid"]);
-    assertEquals(seen, [`1 ${prompt}`, `2 ${prompt}`, `1 ${prompt}`, `2 ${prompt}`]);
+    assertEquals(codes, [`1 ${prompt}`, `2 ${prompt}`, `1 ${prompt}`, `2 ${prompt}`]);
   },
 );

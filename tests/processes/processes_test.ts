@@ -43,9 +43,9 @@ Deno.test("of 3 processes with a copy of an expired .env each, one is refreshed 
   });
 });
 
-Deno.test("15 kills at random moments leave whole files, free locks and a way on", async () => {
-  const kills = await assertKillsHarmless(15);
-  assertEquals(kills.working + kills.rejected, 15);
+Deno.test("8 kills at random moments leave whole files, free locks and a way on", async () => {
+  const kills = await assertKillsHarmless(8);
+  assertEquals(kills.working + kills.rejected, 8);
   assert(kills.working > 0);
   assertEquals(kills.waited, 0);
 });
@@ -112,46 +112,4 @@ Deno.test("while another process holds the lock, a token that is good is used as
   lock.release();
   assertEquals((await world.session.refresh()).state, "valid");
   assertEquals(world.session.status().warnings, []);
-});
-
-Deno.test("a login in a terminal is seen by an open notebook at its next need", async () => {
-  await using world = portless({ file: true });
-  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
-  await world.session.login();
-  const terminal = world.another({ username: "grace", password: "Another-Password-1" });
-  world.clock.advance(3_000);
-  await terminal.login({ force: true });
-  const answer = await world.session.authFetch("/v1/whoami");
-  assertEquals((await answer.json()).username, "grace");
-  assertEquals([world.logins(), world.refreshes()], [2, 0]);
-});
-
-Deno.test("a session that ended elsewhere comes back with a login elsewhere", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  world.sandbox.revokeRefreshTokens();
-  world.clock.advance(3_000);
-  assertEquals((await rejection(world.session.authFetch("/v1/x"))).code, "REFRESH_REJECTED");
-  assertEquals(linesOf(world.envFile), {});
-  await world.another().login();
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-});
-
-Deno.test("a refresh token that was rejected stays in the file if it is another one there", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.advance(3_000);
-  const elsewhere = `${world.envFile}-elsewhere`;
-  await world.another({ envFile: elsewhere }).login();
-  const news = await Deno.readTextFile(elsewhere);
-  world.sandbox.revokeRefreshTokens();
-  const held = world.hold();
-  const call = world.session.accessToken();
-  await held.arrived;
-  // Another process logs in while the rejection is on its way.
-  await Deno.writeTextFile(world.envFile, news);
-  held.release();
-  assert(news.includes(`ACCESS_TOKEN=${await call}\n`));
-  assert(await Deno.readTextFile(world.envFile) === news);
-  assertEquals([world.session.status().canRefresh, world.session.status().warnings], [true, []]);
 });

@@ -168,43 +168,37 @@ Deno.test("a time without an offset is one in UTC, whatever the zone of the comp
     assertEquals(here, there);
   }));
 
-Deno.test("plot() without marks says what to write", async () => {
-  for (const options of [undefined, {}, { title: "none" }]) {
-    const error = await assertRejects(() => plot(options as never), TypeError);
-    assertStringIncludes(error.message, "plot({ marks: (Plot) => Plot.");
-  }
-});
+const marks = () => [];
+const NO_MARKS = "plot({ marks: (Plot) => Plot.";
+const NOT_MARKS = "one of these is not a mark, such as plot({ marks: (Plot) =>";
 
-Deno.test("plot() with rows in place of marks says what to write, and draws conditional marks", async () => {
-  for (const marks of [ROWS, () => ROWS, [{}], () => "dot"]) {
-    const error = await assertRejects(() => plot({ marks } as never), TypeError);
-    assertStringIncludes(
-      error.message,
-      "one of these is not a mark, such as plot({ marks: (Plot) =>",
-    );
+const REFUSED: [options: unknown, message: string][] = [
+  [undefined, NO_MARKS],
+  [{}, NO_MARKS],
+  [{ title: "none" }, NO_MARKS],
+  [{ marks: ROWS }, NOT_MARKS],
+  [{ marks: () => ROWS }, NOT_MARKS],
+  [{ marks: [{}] }, NOT_MARKS],
+  [{ marks: () => "dot" }, NOT_MARKS],
+  [{ marks, title: 2025 }, 'plot() takes string as "title", not number'],
+  [{ marks, caption: ["a", "b"] }, 'plot() takes string as "caption", not array of strings'],
+  [{ marks, legend: "no" }, 'plot() takes object or boolean or false as "legend", not string'],
+  [{ marks, x: null }, 'plot() takes an object as "x", such as x: { axis: null }'],
+  [
+    { marks: ((Plot) => Plot.dot(Promise.resolve(ROWS) as never)) satisfies PlotOptions["marks"] },
+    "those of one mark are a promise: await it first",
+  ],
+];
+
+Deno.test("plot() says what is wrong with its options, and what to write instead", async () => {
+  for (const [options, message] of REFUSED) {
+    const error = await assertRejects(() => plot(options as never), TypeError);
+    assertStringIncludes(error.message, message);
   }
-  const bundle = await plotBundle({
+  const conditional = await plotBundle({
     marks: (Plot) => [[Plot.lineY(ROWS, { x: "time", y: "temperatureC" })], null, undefined],
   });
-  assertStringIncludes(bundle["text/html"] ?? "", "<img");
-});
-
-Deno.test("plot() says which of its words have a wrong type, and which rows are not there yet", async () => {
-  const marks = () => [];
-  for (
-    const [options, message] of [
-      [{ marks, title: 2025 }, 'plot() takes string as "title", not number'],
-      [{ marks, caption: ["a", "b"] }, 'plot() takes string as "caption", not array of strings'],
-      [{ marks, legend: "no" }, 'plot() takes object or boolean or false as "legend", not string'],
-      [{ marks, x: null }, 'plot() takes an object as "x", such as x: { axis: null }'],
-    ] as const
-  ) {
-    const error = await assertRejects(() => plot(options as never), TypeError);
-    assertEquals(error.message, message);
-  }
-  const rows = Promise.resolve(ROWS) as never;
-  const error = await assertRejects(() => plot({ marks: (Plot) => Plot.dot(rows) }), TypeError);
-  assertStringIncludes(error.message, "those of one mark are a promise: await it first");
+  assertStringIncludes(conditional["text/html"] ?? "", "<img");
 });
 
 Deno.test("plot() draws a picture that is XML, whatever stands in rows, links and words", async () => {

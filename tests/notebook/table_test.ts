@@ -113,18 +113,16 @@ Deno.test("table() counts the rows of a frame that are not shown", () => {
 
 Deno.test("table() shows lists as rows, with names by position, and single values as one column", () => {
   assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
-  assertEquals(cellsOf(html([[1, "a"]], { columns: ["n", "x"] })), [["n", "x"], ["1", "a"]]);
+  const named = html([["a", 1, 2]], { columns: ["t", "v", "v"] });
+  assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]], "also with a name given twice");
   assertEquals(cellsOf(html(new Map([["a", 1]]))), [["0", "1"], ["a", "1"]]);
+  assertEquals(text([]), "0 rows, 0 columns");
+  assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
   assertEquals(cellsOf(html(["a", null, "b"])), [["value"], ["a"], ["null"], ["b"]]);
   assertEquals(cellsOf(html([new URL("https://api.example/")])), [
     ["value"],
     ["https://api.example/"],
   ]);
-});
-
-Deno.test("table() reads rows that are lists by position, also with a name given twice", () => {
-  const options = { columns: ["t", "v", "v"] };
-  assertEquals(cellsOf(html([["a", 1, 2]], options)), [["t", "v", "v"], ["a", "1", "2"]]);
 });
 
 Deno.test("table() shows the numbers of a column with the same number of decimals", () => {
@@ -220,11 +218,6 @@ Deno.test("table() as text is no wider than a page, and names the columns that d
   assertEquals(lines[3], `further columns: ${names.slice(4).join(", ")}`);
 });
 
-Deno.test("table() of nothing says so", () => {
-  assertEquals(text([]), "0 rows, 0 columns");
-  assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
-});
-
 const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: string][] = [
   ["a page of an API", { items: STATIONS, total: 2 }, {}, 'are in its member "items"'],
   ["a page with nothing else", { items: STATIONS }, {}, 'are in its member "items"'],
@@ -260,39 +253,27 @@ Deno.test("a value that fails to give its text leaves the other cells readable",
   assertEquals(third, ["3", "good"]);
 });
 
-Deno.test("show() gives what happened, what to do and where to read more lines of their own", () =>
-  inFolder(async (cwd) => {
-    const [show, errors] = ["notebook/mod.ts", "errors/errors.ts"]
-      .map((path) => import.meta.resolve(`../../src/${path}`));
-    const script = `
-    import { show } from "${show}";
-    import { ConfigError } from "${errors}";
-    await show(new ConfigError("ENV_FILE", "Cannot read ${
-      "word ".repeat(15)
-    }.env", "run login()"));`;
-    const { code, stdout, stderr } = await runScript(script, { cwd });
-    assertEquals([code, stderr], [0, ""]);
-    assertEquals(
-      stdout,
-      `ConfigError ENV_FILE: Cannot read ${"word ".repeat(5).trim()}\n` +
-        `${"word ".repeat(10)}.env\n→ run login()\n  (help: platform-auth explain ENV_FILE)\n`,
-    );
-  }));
-
 Deno.test("in a script table() and show() print text", () =>
   inFolder(async (cwd) => {
-    const module = import.meta.resolve("../../src/notebook/mod.ts");
+    const [module, errors] = ["notebook/mod.ts", "errors/errors.ts"]
+      .map((path) => import.meta.resolve(`../../src/${path}`));
+    const problem = `Cannot read ${"word ".repeat(15)}.env`;
     const script = `
     import { show, table } from "${module}";
+    import { ConfigError } from "${errors}";
     await table([{ a: 1 }]);
     await show({ b: [2] });
     await show(Object.assign(new Error("went wrong"), { code: "WRONG" }));
-    await show("${"word ".repeat(20)}");`;
+    await show("${"word ".repeat(20)}");
+    // What happened, what to do and where to read more are lines of their own.
+    await show(new ConfigError("ENV_FILE", "${problem}", "run login()"));`;
     const { code, stdout, stderr } = await runScript(script, { cwd });
     assertEquals([code, stderr], [0, ""]);
     assertEquals(
       stdout,
       "a\n-\n1\n1 row, 1 column\n{ b: [ 2 ] }\nError WRONG: went wrong\n" +
-        `${"word ".repeat(16).trim()}\n${"word ".repeat(4).trim()}\n`,
+        `${"word ".repeat(16).trim()}\n${"word ".repeat(4).trim()}\n` +
+        `ConfigError ENV_FILE: Cannot read ${"word ".repeat(5).trim()}\n` +
+        `${"word ".repeat(10)}.env\n→ run login()\n  (help: platform-auth explain ENV_FILE)\n`,
     );
   }));

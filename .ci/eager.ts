@@ -11,6 +11,16 @@ import ts from "typescript";
 /** The modules of a start and a login. Others would only make the first import slower. */
 const ROOTS = ["mod.ts", "src/session/login.ts", "src/provider/checks.ts", "src/platform/git.ts"];
 
+/** Loaded with them, but run only for an error, a prompt, a card, a refresh or a further step. */
+const RARE = [
+  ...["src/errors/", "src/show/", "src/session/challenges/"],
+  ...["src/session/refresh.ts", "src/session/logout.ts", "src/session/plan.ts"],
+  ...["src/provider/answer_challenge.ts", "src/provider/challenges.ts"],
+  ...["src/provider/read_refusal.ts", "src/provider/refusal_error.ts", "src/provider/refusals.ts"],
+  ...["src/platform/prompt.ts", "src/platform/live_line.ts", "src/platform/run_program.ts"],
+  ...["src/api/redirects.ts", "src/settings/permissions.ts"],
+];
+
 /**
  * Puts functions in parentheses: those at the top level, the bodies of the bundled modules, and those
  * that are arguments or values. Methods cannot be put in parentheses.
@@ -54,7 +64,7 @@ export function eager(text: string, { inputs }: Metafile): string {
     const comments = text.slice(statement.pos, statement.getStart());
     const names = comments.match(/(?<=^\/\/ )\S+$/gm) ?? [];
     module = names.findLast((name) => name in inputs) ?? module;
-    if (loaded.has(module)) visit(statement);
+    if (loaded.has(module) && !RARE.some((each) => module.startsWith(each))) visit(statement);
   }
   refuseEarlyUse(bundle, converted);
   edits.sort((a, b) => a.from - b.from);

@@ -55,11 +55,7 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    return [
-      ...foreignFiles(this.location),
-      ...unusedLines(this.file),
-      ...unusedStore(this.#found),
-    ];
+    return [...foreignFiles(this.location), ...unusedLines(this.file)];
   }
 
   /** The value as text; `undefined` if it is not set. */
@@ -189,15 +185,6 @@ function unusedLines(file: EnvSnapshot): Advice[] {
       problem: `${variable} in the .env is not used, because a copied project must not set it`,
       fix: "set it in the environment or as an option, and remove the line",
     }));
-}
-
-/** With a token command there is nothing to store. */
-function unusedStore(found: ReadonlyMap<SettingName, unknown>): Advice[] {
-  if (!found.has("tokenCommand") || !found.has("store")) return [];
-  return [{
-    problem: "AUTH_STORE is not used, because AUTH_TOKEN_COMMAND is set",
-    fix: "unset one of them",
-  }];
 }
 
 type Read = (variable: string) => string | undefined;

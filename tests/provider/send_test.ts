@@ -269,16 +269,6 @@ Deno.test("a redirect of the provider takes neither password nor refresh token e
   }
 });
 
-Deno.test("a server that closes after reading gets the password once", async () => {
-  await using provider = startTcpCapture([]);
-  const { sleep } = new Clock();
-  const session = createSession({ ...SETTINGS, authUrl: provider.url, sleep });
-  const error = await failureOf(session.login());
-  assertEquals([error.code, error.attempts], ["UNREACHABLE", 1]);
-  assertMatch(error.message, /the connection broke/);
-  assertEquals(provider.requests.length, 1);
-});
-
 Deno.test("a connection that was used before and drops gets the password once", async () => {
   await using sandbox = await startSandbox();
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };

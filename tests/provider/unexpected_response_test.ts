@@ -19,8 +19,6 @@ const unexpected: [string, Canned, number, RegExp][] = [
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), 200, /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), 200, /HTML/],
   ["an empty body", text(""), 200, /empty body/],
-  ["blanks", text(" \r\n"), 200, /empty body/],
-  ["no content", () => new Response(null, { status: 204 }), 204, /empty body/],
   ["JSON that is cut off", text(whole.slice(0, -9)), 200, /not whole JSON/],
   [
     "a number for the token",
@@ -41,16 +39,8 @@ const unexpected: [string, Canned, number, RegExp][] = [
     200,
     /visible ASCII/,
   ],
-  ["a token outside ASCII", tokenAnswer({ ...TOKENS, AccessToken: "ключ" }), 200, /visible ASCII/],
   ["an array", jsonAnswer([{ AuthenticationResult: token }]), 200, /without an error name/],
-  [
-    "an array of results",
-    jsonAnswer({ AuthenticationResult: [token] }),
-    200,
-    /AuthenticationResult/,
-  ],
   ["null", jsonAnswer(null), 200, /without an error name/],
-  ["a text", jsonAnswer("ok"), 200, /without an error name/],
   ["a number for the challenge", jsonAnswer({ ChallengeName: 7 }), 200, /ChallengeName/],
   [
     "a name of 201 characters for the challenge",
@@ -65,7 +55,6 @@ const unexpected: [string, Canned, number, RegExp][] = [
     302,
     /a redirect/,
   ],
-  ["a redirect nowhere", text("", 307), 307, /redirect/],
   ["a redirect with tokens", text(whole, 308, { location: "/other" }), 308, /redirect/],
   ["an HTML error", text("<html>Bad gateway of the proxy</html>", 403), 403, /HTML/],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), 400, /without an error name/],

@@ -93,17 +93,6 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
   });
 
   test({
-    name: "a file marked read-only in a folder that can be written is replaced",
-    fn: async () => {
-      await using world = portless({ file: true });
-      Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o400 });
-      assertEquals((await world.session.login()).warnings, []);
-      assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
-      await assertSavedAgain(world, world.session, world.envFile);
-    },
-  });
-
-  test({
     name: "a file is 0600 under a loose umask, and so is what lies beside it",
     fn: async () => {
       // All that runs in a process has its umask.
@@ -119,16 +108,6 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
       assertEquals(stdout, "600\n600\n");
     },
   });
-});
-
-Deno.test("a folder in the place of the file leaves the session in memory", async () => {
-  await using world = portless({ file: true });
-  Deno.mkdirSync(world.envFile);
-  assertEquals((await world.session.login()).state, "valid");
-  await assertMemoryOnly(world.session, /it is a folder/);
-  assertEquals(names(world.envFile), []);
-  Deno.removeSync(world.envFile);
-  await assertSavedAgain(world, world.session, world.envFile);
 });
 
 Deno.test("a file removed between two cells is made again by the next save", async () => {

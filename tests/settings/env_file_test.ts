@@ -106,21 +106,6 @@ Deno.test("updateEnvFile() clears away what a crash left", async () => {
   });
 });
 
-Deno.test("a file whose lines cannot be told apart is refused, and left as it is", async () => {
-  const texts = {
-    'A="open\n': /: a quote in it is not closed; close it in an editor/,
-    "ACCESS_TOKEN='one\ntwo'\n": /: the value of ACCESS_TOKEN in it spans several lines; put it on/,
-  };
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    for (const [text, why] of Object.entries(texts)) {
-      await Deno.writeTextFile(path, text);
-      assertMatch((await refusal(path)).message, why);
-      assertEquals(await Deno.readTextFile(path), text);
-    }
-  });
-});
-
 Deno.test("a place that cannot be is refused and said", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");

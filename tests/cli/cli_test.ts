@@ -255,7 +255,7 @@ Deno.test("status names the session in the home folder if there is none here", (
     assertEquals(code, 3);
     assertMatch(
       stdout,
-      /\n! home folder: home\/\.env has a session\n {2}→ .*AUTH_ENV_FILE=\/.*\n$/,
+      /\n! home folder: home\/\.env has a session\n {2}→ .*AUTH_ENV_FILE=(\/|[A-Z]:\\).*\n$/,
     );
     const named = await status({ AUTH_ENV_FILE: `${folder}/.env` });
     assertEquals(named.stdout.includes("home folder"), false);

@@ -5,7 +5,7 @@ import { needsLogin } from "../unasked_login.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
-import { displayPath } from "../../platform/paths.ts";
+import { displayPath, filePath, fileUrl } from "../../platform/paths.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
 import type { SessionStatus } from "../../session/status.ts";
@@ -79,9 +79,9 @@ async function askStore(): Promise<void> {
 /** How to use the session in the home folder, if it has one that is not in use. */
 function sessionOfHome(envFile: string | undefined): string | undefined {
   const home = environment("HOME") ?? environment("USERPROFILE");
-  const path = `${home}/.env`;
-  const isNamed = envFile === path || Boolean(environment(ENV_FILE_VARIABLE));
-  if (!home || isNamed) return undefined;
+  if (!home || environment(ENV_FILE_VARIABLE)) return undefined;
+  const path = filePath(fileUrl(`${home}/.env`));
+  if (path === envFile) return undefined;
   const { values } = readEnvFile(path);
   if (!values.get("ACCESS_TOKEN") && !values.get("REFRESH_TOKEN")) return undefined;
   return `! home folder: ${displayPath(path)} has a session

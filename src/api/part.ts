@@ -152,15 +152,16 @@ class Part {
   size = 0;
   /** What they are the beginning of. */
   version: Version = NO_VERSION;
-  readonly #place: Place;
   readonly #file: Deno.FsFile;
-  readonly #isShared: boolean;
   #mayHaveNote: boolean;
 
-  constructor(place: Place, { file, isNew }: OpenFile, resume: boolean, isShared = true) {
-    this.#place = place;
+  constructor(
+    readonly place: Place,
+    { file, isNew }: OpenFile,
+    resume: boolean,
+    readonly isShared = true,
+  ) {
     this.#file = file;
-    this.#isShared = isShared;
     this.#mayHaveNote = !isNew;
     openParts.add(this);
     // The file that is replaced may be private.
@@ -190,12 +191,12 @@ class Part {
 
   /** Whether a later call can resume from them. */
   get #canResume(): boolean {
-    return this.#isShared && this.version.validator !== undefined && this.size > 0;
+    return this.isShared && this.version.validator !== undefined && this.size > 0;
   }
 
   /** As long as the name of the part, so that a name too long fails before anything is sent. */
   get #note(): string {
-    return this.#place.part.replace(/part$/, "note");
+    return this.place.part.replace(/part$/, "note");
   }
 
   #readNote(): Version | undefined {
@@ -217,7 +218,7 @@ class Part {
 
   /** Starts over with the first byte of a version. */
   begin(version: Version): void {
-    onDisk(this.#place.path, () => {
+    onDisk(this.place.path, () => {
       this.#removeNote();
       if (this.size > 0) {
         this.#file.truncateSync(0);
@@ -231,7 +232,7 @@ class Part {
   /** Synchronous, so that no write is in progress when a Stop ends the call. */
   write(bytes: Uint8Array): void {
     this.#checkOpen();
-    onDisk(this.#place.path, () => {
+    onDisk(this.place.path, () => {
       for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
       this.size += bytes.length;
       const isUnfinished = this.size !== this.version.total;
@@ -256,7 +257,7 @@ class Part {
    * @throws {ConfigError} `FILE_EXISTS`, `FILE` if the target may be neither kept nor replaced.
    */
   keepFound(): number | undefined {
-    const { path, target, ifExists } = this.#place;
+    const { path, target, ifExists } = this.place;
     if (ifExists === "replace") return undefined;
     const found = unlessMissing(() => Deno.lstatSync(target));
     if (found === undefined) return undefined;
@@ -274,7 +275,7 @@ class Part {
    * @returns The size of a file that another program made meanwhile and that is kept instead.
    */
   async finish(): Promise<number | undefined> {
-    const { path, target, part, mode } = this.#place;
+    const { path, target, part, mode } = this.place;
     try {
       // Waiting for the disk is asynchronous; the other calls are faster synchronous.
       await this.#file.syncData();
@@ -309,7 +310,7 @@ class Part {
   discard(): void {
     if (!openParts.has(this)) return;
     this.#removeNote();
-    remove(this.#place.part);
+    remove(this.place.part);
     this.#close();
   }
 

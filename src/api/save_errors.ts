@@ -31,7 +31,6 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [DISK_FULL, "the disk is full", "free some space and run it again"],
   [/^(ENOENT|ENOTDIR|EEXIST) |not a directory/i, "its folder cannot be made", "name another one"],
   [/^(EACCES|EPERM|EROFS) |read-only/i, "this user may not write there", "name another folder"],
-  [/^EFBIG |too large/i, "the file is too large for this file system", "name another place"],
 ];
 
 /** Explains an error of the disk; returns any other error as it is. */

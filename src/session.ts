@@ -210,14 +210,8 @@ export function makeSession(
   }
 
   const session: ConfigurableSession = {
-    async login(given = {}) {
-      if (typeof given === "string") {
-        throw typeError(
-          "login() takes an options object, as in login({ username, password }); " +
-            "login() alone prompts, so that no password is part of the code",
-        );
-      }
-      return await run("login", given, async (signal, onCounts) => {
+    login: (given = {}) =>
+      run("login", given, async (signal, onCounts) => {
         const account = withCurrentSettings();
         const order = account.begin();
         await account.store.look?.(account.keeper.wait(false, signal));
@@ -256,8 +250,7 @@ export function makeSession(
             }),
         });
         return await finish(result, signal, onCounts);
-      });
-    },
+      }),
 
     refresh: (given = {}) =>
       run("refresh", given, async (signal) => {

@@ -34,13 +34,6 @@ export async function lackOnWindows(): Promise<[Set<EnvReader>, Lack | undefined
   return [lacking, lacking.size > 0 ? { reason, installable: false } : undefined];
 }
 
-/** The readers this machine has. */
-export async function availableReaders(): Promise<EnvReader[]> {
-  const there: EnvReader[] = [];
-  for (const reader of ENV_READERS) if (await find(reader)) there.push(reader);
-  return there;
-}
-
 /**
  * Reads many files, in as few processes as the reader allows. Throws a `RangeError` if bash would run
  * something of a file.

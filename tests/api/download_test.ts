@@ -559,8 +559,6 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
       [["/x", folder], "ConfigError", /it is a folder; name a file/],
       [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; name a file/],
-      [["/x", `${folder}/${"a".repeat(242)}`], "ConfigError", /its name is too long; shorten it/],
-      [["/x", `${folder}/${"語".repeat(81)}`], "ConfigError", /its name is too long; shorten it/],
       [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [[5, file], "TypeError", /must be a string, a URL or a Request, not number/],
       [["/x"], "TypeError", /path or file: URL/],
@@ -569,6 +567,15 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
       [["/x", file, { init: { method: "HEAD" } }], "TypeError", /HEAD has no body/],
     ];
+    // On Windows the length of the whole path is limited, not that of a name in bytes.
+    const long = Deno.build.os === "windows" ? [] : ["a".repeat(242), "語".repeat(81)];
+    for (const name of long) {
+      failures.push([
+        ["/x", `${folder}/${name}`],
+        "ConfigError",
+        /its name is too long; shorten it/,
+      ]);
+    }
     for (const [values, name, message] of failures) {
       const error = await rejection(loose(...values));
       assertEquals(error.name, name, `${error}`);

@@ -64,7 +64,7 @@ function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
   return { [Symbol.dispose]: () => void (Deno.FsFile.prototype.tryLockSync = tryLockSync) };
 }
 
-subject(NOT_ON_WINDOWS, "links at the names of a download", (test) => {
+subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (test) => {
   for (const there of [true, false]) {
     test(`a link is followed, ${there ? "to a file" : "to a file that does not exist yet"}`, () =>
       inPlace(async ({ folder, file, get }) => {
@@ -148,6 +148,13 @@ subject(NOT_ON_WINDOWS, "links at the names of a download", (test) => {
       await session.download("/files/data", pipe);
       assertEquals(await read, "fetched");
     }));
+
+  test("a file with a long name is saved", () =>
+    inPlace(async ({ session, folder }) => {
+      const file = `${folder}/${"a".repeat(232)}.csv`;
+      await session.download("/files/data", file);
+      assertEquals(await Deno.readTextFile(file), "fetched");
+    }));
 });
 
 Deno.test("a part that another process finished between open and lock is not written to", () =>
@@ -225,13 +232,6 @@ Deno.test("what a killed process left is resumed", () =>
     const onProgress = ({ bytes }: { bytes: number }) => void seen.push(bytes);
     await session.download("/files/data", file, { onProgress });
     assertEquals([seen[0], filesIn(folder)], [3, ["data.csv"]]);
-  }));
-
-Deno.test("a file with a long name is saved", () =>
-  inPlace(async ({ session, folder }) => {
-    const file = `${folder}/${"a".repeat(232)}.csv`;
-    await session.download("/files/data", file);
-    assertEquals(await Deno.readTextFile(file), "fetched");
   }));
 
 Deno.test("a connection that breaks before the first response is tried again, twice", () =>

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { UsageError } from "../../src/cli/output.ts";
@@ -97,7 +98,7 @@ Deno.test("options of all commands may precede the command", () =>
     const { code, stdout } = await run(["--env-file=other.env", "--json", "status"], {
       flags: ["--allow-read=.", "--allow-env"],
     });
-    assertEquals([code, JSON.parse(stdout).envFile], [3, `${folder}/other.env`]);
+    assertEquals([code, JSON.parse(stdout).envFile], [3, join(folder, "other.env")]);
     for (const args of [["--help", "login"], ["-h", "login"], ["help", "login"]]) {
       assertEquals(await answerOf(...args), await answerOf("login", "--help"));
     }

@@ -83,6 +83,8 @@ export interface Session {
 export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
+  /** The error of a body that ends early. */
+  brokenOff(cause: unknown): ApiError;
 }
 
 /** A session whose options can be replaced. */
@@ -274,7 +276,8 @@ export function makeSession(
       const call = new CheckedCall(engine, input, init, undefined, 0);
       const response = await call.send([...new Headers(init.headers)]);
       const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
-      return { response, error };
+      const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
+      return { response, error, brokenOff };
     },
 
     fetchJson: (input, init) =>

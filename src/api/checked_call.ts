@@ -156,6 +156,11 @@ export class CheckedCall {
     return this.error("API_BODY", `${what} (status ${response.status}): ${problem}`, fix, details);
   }
 
+  /** The error of a body that ends early. */
+  brokenOff(response: Response, cause: unknown): ApiError {
+    return this.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
+  }
+
   /** Describes a page that came instead of a response of the API. */
   describePage(text: string, response: Response): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)

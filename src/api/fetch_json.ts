@@ -145,7 +145,7 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   } catch (cause) {
     call.signal?.throwIfAborted();
     if (cause instanceof Stalled) throw cause;
-    throw call.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
+    throw call.brokenOff(response, cause);
   }
   try {
     // Trimmed, because JSON allows neither a second BOM nor some blanks.

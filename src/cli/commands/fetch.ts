@@ -59,20 +59,25 @@ function misuse(problem: string): UsageError {
 
 /** Prints the response: as it is, or indented in a terminal if it is JSON. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<Answer> {
-  const { response, error } = await checkedFetch(target, init);
+  const { response, error, brokenOff } = await checkedFetch(target, init);
   // Before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
-  if (json) {
-    const headers = Object.fromEntries(response.headers);
-    const body = parsed(await response.text());
-    await print(jsonText({ status: response.status, headers, body }, 2));
-  } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-    const body = parsed(await response.text());
-    await print(typeof body === "string" ? body : jsonText(body, 2));
-  } else {
-    await printBody(response, isTerminal || error !== undefined);
+  try {
+    if (json) {
+      const headers = Object.fromEntries(response.headers);
+      const body = parsed(await response.text());
+      await print(jsonText({ status: response.status, headers, body }, 2));
+    } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
+      const body = parsed(await response.text());
+      await print(typeof body === "string" ? body : jsonText(body, 2));
+    } else {
+      await printBody(response, isTerminal || error !== undefined);
+    }
+  } catch (cause) {
+    // The runtime's own error says only that a body ended.
+    throw cause instanceof TypeError ? brokenOff(cause) : cause;
   }
   if (error) throw error;
   return {};
@@ -82,11 +87,16 @@ async function show(target: string, init: RequestInit, json: boolean): Promise<A
 async function printBody({ body }: Response, endsLine: boolean): Promise<void> {
   const lineBreak = "\n".charCodeAt(0);
   let last: number | undefined = lineBreak;
-  for await (const piece of body ?? []) {
-    if (!await writeOut(piece)) return;
-    last = piece.at(-1) ?? last;
+  let isWhole = false;
+  try {
+    for await (const piece of body ?? []) {
+      if (!await writeOut(piece)) return;
+      last = piece.at(-1) ?? last;
+    }
+    isWhole = true;
+  } finally {
+    if (last !== lineBreak && (endsLine || !isWhole)) await print("");
   }
-  if (last !== lineBreak && endsLine) await print("");
 }
 
 function parsed(text: string): unknown {

@@ -59,6 +59,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["fetch /a --json --output file", /either --json or --output/],
   ["fetch /a --list urls.txt", /fetch takes one path or URL, or --list/],
   ["fetch /a --output-dir data", /--output-dir and --concurrency belong to --list/],
+  ["fetch --list urls.txt --concurrency 0", /--concurrency takes a whole number from 1; see/],
   ["fetch --list urls.txt -o file", /either --list or --output/],
   ["logout --everywhere --keep-remote", /either --everywhere or --keep-remote/],
   ["login --portal --username ada", /either --portal or --username/],

@@ -42,8 +42,9 @@ export async function run(
   const init: RequestInit = { method, headers, ...(body !== undefined && { body }) };
   const saving = { init, ...(ifExists && { ifExists }) };
   if (list !== undefined) {
-    const items = await readList(list, folder ?? ".");
     const atOnce = wholeNumber("--concurrency", concurrency ?? "4");
+    if (atOnce === 0) throw misuse("--concurrency takes a whole number from 1");
+    const items = await readList(list, folder ?? ".");
     await logInUnasked(envFile);
     return await saveAll(items, { ...saving, concurrency: atOnce });
   }

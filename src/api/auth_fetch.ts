@@ -261,12 +261,22 @@ async function attempt(
   const { fetch: send = fetch } = account.world;
   try {
     // The settings know whether there is a proxy: to find out here would slow down every call.
-    if (!access.proxied || send !== fetch) return await send(request, init);
-    using client = directClient(new URL(address));
-    return await fetch(request, { ...init, ...(client && { client }) });
+    return access.proxied && send === fetch
+      ? await sendPastProxy(request, init, new URL(address))
+      : await send(request, init);
   } catch (error) {
     throw explained(error, init, new URL(address), account);
   }
+}
+
+/** A function of its own, because `using` would slow down every call. */
+async function sendPastProxy(
+  request: string | Request,
+  init: RequestInit,
+  url: URL,
+): Promise<Response> {
+  using client = directClient(url);
+  return await fetch(request, { ...init, ...(client && { client }) });
 }
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";

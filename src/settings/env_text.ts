@@ -11,7 +11,7 @@ type Changes = ReadonlyMap<string, string | undefined>;
 /**
  * Sets or removes (`undefined`) keys in the text of a `.env`. All other lines stay byte for byte. A key
  * keeps its first line and its `export `, but no comment after its value. Further lines of the same key
- * are removed. A new key is added at the end.
+ * are removed. A new key is added after the last entry.
  *
  * A text whose lines cannot be told apart is not edited: a quote that is not closed, or a value of one of
  * these keys that spans several lines.
@@ -69,8 +69,25 @@ function apply(text: string, changes: Changes, own: readonly Assignment[]): stri
   edited += text.slice(copied);
   const added = [...missing].map(([key, value]) => lineOf(key, value)).join("");
   if (added === "") return edited;
-  const joint = edited === "" || edited === BOM || edited.endsWith("\n") ? "" : "\n";
-  return edited + joint + added;
+  const at = endOfEntries(edited);
+  const head = edited.slice(0, at);
+  const joint = head === "" || head === BOM || head.endsWith("\n") ? "" : "\n";
+  return head + joint + added + edited.slice(at);
+}
+
+/**
+ * Where new lines go: at the end, but before lines that some readers join to the next one: indented
+ * comments and lines of blanks (`node --env-file`), and a value of blanks alone (most readers).
+ */
+function endOfEntries(text: string): number {
+  let at = text.length;
+  for (let start = at, end = at; end >= 0; end = start - 1) {
+    start = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
+    const line = text.slice(start, end);
+    if (/^[ \t]+(#[^=]*)?\r?$|^[^#=]*=[ \t]+\r?$/.test(line)) at = start;
+    else if (!/^\r?$|^#/.test(line)) break;
+  }
+  return at;
 }
 
 /** Reads the edited text back: the changes took effect, and all other values are the same. */

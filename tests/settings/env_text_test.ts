@@ -11,6 +11,8 @@ const TOKENS: Changes = new Map([["ACCESS_TOKEN", "new.a-b_c=="], [
 ]]);
 const NONE: Changes = new Map(OWN_KEYS.map((key) => [key, undefined]));
 
+const TOKEN: Changes = new Map([["ACCESS_TOKEN", "new"]]);
+
 const cases: [string, string, Changes, string | RegExp][] = [
   ["adds to an empty text", "", TOKENS, "ACCESS_TOKEN=new.a-b_c==\nREFRESH_TOKEN=new/refresh+1\n"],
   [
@@ -44,6 +46,24 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "ACCESS_TOKEN=1\nA=1\nACCESS_TOKEN=2\nACCESS_TOKEN=3",
     new Map([["ACCESS_TOKEN", "new"]]),
     "ACCESS_TOKEN=new\nA=1\n",
+  ],
+  [
+    "adds a line before an indented comment at the end",
+    "A=1\n  # note\n",
+    TOKEN,
+    "A=1\nACCESS_TOKEN=new\n  # note\n",
+  ],
+  [
+    "adds a line before blank lines with spaces at the end",
+    "A=1\n# b\n \t\n\n# c\n",
+    TOKEN,
+    "A=1\n# b\nACCESS_TOKEN=new\n \t\n\n# c\n",
+  ],
+  [
+    "adds a line before a value of blanks at the end",
+    "A=1\nB= \n",
+    TOKEN,
+    "A=1\nACCESS_TOKEN=new\nB= \n",
   ],
   [
     "drops the comment of a line that it changes",

@@ -127,8 +127,8 @@ interface Signals {
   readonly init?: RequestInit;
 }
 
-/** The work of a call. `onCounts`: from then on its outcome counts, even if the signal aborts. */
-type Work<Result> = (signal: AbortSignal | undefined, onCounts: () => void) => Promise<Result>;
+/** The work of a call. It calls `onApplied` when it takes effect: then the signal no longer cancels it. */
+type Work<Result> = (signal: AbortSignal | undefined, onApplied: () => void) => Promise<Result>;
 
 /** Checks the options of a call and runs it, until it ends, a signal aborts or Stop is pressed. */
 async function run<Result>(
@@ -213,7 +213,7 @@ export function makeSession(
 
   const session: ConfigurableSession = {
     login: (given = {}) =>
-      run("login", given, async (signal, onCounts) => {
+      run("login", given, async (signal, onApplied) => {
         const account = withCurrentSettings();
         const order = account.begin();
         await account.store.look?.(account.keeper.wait(false, signal));
@@ -231,11 +231,11 @@ export function makeSession(
         const finish = async (
           { tokens, clockOffsetMs, notices }: LoginResult,
           signal: AbortSignal | undefined,
-          onCounts: () => void,
+          onApplied: () => void,
         ) => {
           signal?.throwIfAborted();
           // A response that arrives after a logout or a later login is discarded.
-          await account.login(tokens, order, signal, onCounts);
+          await account.login(tokens, order, signal, onApplied);
           if (account.isWanted(order)) {
             account.notices.learnClock(clockOffsetMs);
             account.notices.replace(notices);
@@ -246,12 +246,12 @@ export function makeSession(
         const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
           keyDisplay: () => import("./show/key_display.ts"),
           inLaterCall: (work) =>
-            cancellable("respond()", undefined, async (signal, onCounts) => {
+            cancellable("respond()", undefined, async (signal, onApplied) => {
               const isWanted = account.isWanted(order);
-              return await finish(await work(signal, isWanted), signal, onCounts);
+              return await finish(await work(signal, isWanted), signal, onApplied);
             }),
         });
-        return await finish(result, signal, onCounts);
+        return await finish(result, signal, onApplied);
       }),
 
     refresh: (given = {}) =>
@@ -342,13 +342,13 @@ export function makeSession(
       }),
 
     logout: (given = {}) =>
-      run("logout", given, async (signal, onCounts) => {
+      run("logout", given, async (signal, onApplied) => {
         const { everywhere = false, revoke = true } = given;
         if (everywhere && !revoke) {
           throw typeError("logout() takes either everywhere: true or revoke: false");
         }
         const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
-        const ended = await engine.logout(remote, signal, onCounts);
+        const ended = await engine.logout(remote, signal, onApplied);
         return Object.assign(show(), { ended });
       }),
 

@@ -21,7 +21,7 @@ const SECOND_PRESS_MS = 1_000;
 export async function cancellable<T>(
   doing: string,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal | undefined, onCounts: () => void) => Promise<T>,
+  work: (signal: AbortSignal | undefined, onApplied: () => void) => Promise<T>,
   stop?: AbortController,
 ): Promise<T> {
   signal?.throwIfAborted();
@@ -40,7 +40,7 @@ export async function cancellable<T>(
 async function unlessStopped<T>(
   doing: string,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal, onCounts: () => void) => Promise<T>,
+  work: (signal: AbortSignal, onApplied: () => void) => Promise<T>,
   stop: AbortController,
 ): Promise<T> {
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -55,15 +55,15 @@ async function unlessStopped<T>(
 /** Rejects when the signal aborts, unless the outcome of the work counts by then. */
 async function untilAborted<T, S extends AbortSignal | undefined>(
   signal: S,
-  work: (signal: S, onCounts: () => void) => Promise<T>,
+  work: (signal: S, onApplied: () => void) => Promise<T>,
 ): Promise<T> {
   if (signal === undefined) return await work(signal, () => {});
   const end = new AbortController();
-  const onCounts = onAbort(signal, () => end.abort(signal.reason));
+  const onApplied = onAbort(signal, () => end.abort(signal.reason));
   try {
-    return await unlessAborted(end.signal, work(signal, onCounts));
+    return await unlessAborted(end.signal, work(signal, onApplied));
   } finally {
-    onCounts();
+    onApplied();
   }
 }
 

@@ -24,7 +24,7 @@ export class Configuration {
   /**
    * Nothing is read here.
    *
-   * @param caller Who was given the options, for messages.
+   * @param caller The function that received the options, for messages.
    * @param replaced Parts of the outside world, replaced in tests.
    * @throws {TypeError | ConfigError} If an option cannot be used.
    */
@@ -61,7 +61,7 @@ export class Configuration {
   }
 
   /**
-   * Absolute path of the `.env` that keeps the session; `undefined`: it is in memory only, or in a
+   * Absolute path of the `.env` that stores the session; `undefined` if it is in memory only, or in a
    * store.
    */
   get envFile(): string | undefined {
@@ -73,17 +73,17 @@ export class Configuration {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
   }
 
-  /** Whether a command gives the tokens: then the session is in memory only. */
+  /** Whether a command provides the tokens: then the session is in memory only. */
   get isByCommand(): boolean {
     return this.settings.text("tokenCommand") !== undefined;
   }
 
-  /** Whether other machines share the session by a store. */
+  /** Whether a store shares the session with other machines. */
   get isInStore(): boolean {
     return !this.isByCommand && this.settings.text("store") !== undefined;
   }
 
-  /** Host and port of the store, without what else its address holds. */
+  /** Host and port of the store: its address may contain a password. */
   get storeHost(): string | undefined {
     if (!this.isInStore) return undefined;
     const url = URL.parse(this.settings.text("store") ?? "");
@@ -91,15 +91,15 @@ export class Configuration {
   }
 
   /**
-   * The same options with the settings as they are now: the `.env` may have been edited. Its place
-   * stays.
+   * The same options with the settings read again, because the `.env` may have been edited. Its path
+   * stays the same.
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
     return new Configuration("configure()", this.options, this.isDefault, settings, this.world);
   }
 
-  /** The same, but for the process environment, which another session uses from now on. */
+  /** The same configuration without the process environment, which another session uses from now on. */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
     return new Configuration("configure()", options, this.isDefault, this.#settings, this.world);
@@ -117,8 +117,8 @@ export class Configuration {
 function identityOf({ settings, options, isInStore }: Configuration): string {
   const texts = SETTING_NAMES.map((name) => {
     const { identity } = SETTINGS[name];
-    const counts = identity === "yes" || (identity === "in a store" && isInStore);
-    return counts ? settings.text(name) : undefined;
+    const isPart = identity === "yes" || (identity === "in a store" && isInStore);
+    return isPart ? settings.text(name) : undefined;
   });
   const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
   return JSON.stringify([settings.envFile, endpoint, texts]);

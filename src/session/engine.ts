@@ -40,7 +40,7 @@ interface Change {
   readonly held: (Tokens | undefined)[];
   readonly applied: PromiseWithResolvers<Applied>;
   /** Called when it takes effect, from where it cannot be canceled. */
-  onCounts(): void;
+  onApplied(): void;
 }
 
 /** The outcome of a login or a logout. */
@@ -85,7 +85,7 @@ export class Engine implements Refreshing {
   #pending: Change[] = [];
   /** Called when a login or a logout begins to wait. */
   #overtake: () => void = () => {};
-  /** How many logins and logouts were called, and the last one that took effect. */
+  /** The number of logins and logouts that were called, and the order of the last one that took effect. */
   #calledCount = 0;
   #lastAppliedOrder = 0;
 
@@ -154,7 +154,7 @@ export class Engine implements Refreshing {
   /**
    * Valid tokens, refreshed if it is time.
    *
-   * @param minValidMs How long the access token must remain valid.
+   * @param minValidMs Time for which the access token must remain valid.
    */
   async tokens(minValidMs = 0, signal?: AbortSignal): Promise<Tokens> {
     const fresh = this.fresh(minValidMs);
@@ -238,27 +238,27 @@ export class Engine implements Refreshing {
    * Replaces all tokens with those of a login, unless a later login or logout took effect first.
    *
    * @param signal Ends the wait for the lock; nothing is changed then.
-   * @param onCounts Called when the login takes effect, from where it cannot be canceled.
+   * @param onApplied Called when the login takes effect, from where it cannot be canceled.
    * @throws {ConfigError} `INVALID_SETTING` if the store keeps the session of another account.
    */
   async login(
     tokens: Tokens,
     order: number,
     signal: AbortSignal | undefined,
-    onCounts: () => void,
+    onApplied: () => void,
   ): Promise<void> {
     if (!this.isWanted(order)) return;
     const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal };
-    await this.#change({ order, tokens, remote: "keep", onCounts }, wait);
+    await this.#change({ order, tokens, remote: "keep", onApplied }, wait);
   }
 
   /**
    * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
    *
-   * @param remote What the provider is asked; a failure of that is only a note.
+   * @param remote What to request from the provider; a failure of that is only a note.
    * @param signal Ends the wait for the lock, and nothing is changed then; later, the wait for the
    *   provider.
-   * @param onCounts Called when the logout takes effect.
+   * @param onApplied Called when the logout takes effect.
    * @returns How far it went.
    * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
    *   the tokens.
@@ -266,16 +266,18 @@ export class Engine implements Refreshing {
   async logout(
     remote: SignOut,
     signal: AbortSignal | undefined,
-    onCounts: () => void,
+    onApplied: () => void,
   ): Promise<SignOutResult["ended"]> {
     const { notices, place } = this.keeper;
     const wait = { ms: this.settings.timeoutMs, isNeeded: true, signal };
-    const wanted = { order: this.begin(), tokens: undefined, remote, onCounts };
+    const wanted = { order: this.begin(), tokens: undefined, remote, onApplied };
     const { problem, hadSession, tellProvider } = await this.#change(wanted, wait);
     notices.clear("DEVICE_NOT_CONFIRMED");
-    // Even if the store cannot be written: the tokens in it should be of no use to anyone.
-    const told: SignOutResult = remote === "keep" ? { ended: "here" } : await tellProvider(signal);
-    const remotely = told.text === undefined ? "" : `; ${told.text}`;
+    // Even if the store cannot be written, so that the tokens in it become useless.
+    const atProvider: SignOutResult = remote === "keep"
+      ? { ended: "here" }
+      : await tellProvider(signal);
+    const remotely = atProvider.text === undefined ? "" : `; ${atProvider.text}`;
     if (problem) {
       const here = hadSession
         ? `signed out here${remotely}; ${place} still contains the tokens`
@@ -283,7 +285,7 @@ export class Engine implements Refreshing {
       const { code, fix, cause } = problem;
       throw new ConfigError(code, `${problem.problem} (${here})`, fix, cause);
     }
-    if (this.current.kind !== "none") return told.ended;
+    if (this.current.kind !== "none") return atProvider.ended;
     notices.clear("STORED_IGNORED");
     const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
     const here = hadSession
@@ -291,7 +293,7 @@ export class Engine implements Refreshing {
       : `there was no session to end: ${holders} no tokens`;
     const isMissed = remote === "everywhere" && !hadSession;
     notices.set("SIGNED_OUT", `${here}${remotely}`, isMissed ? TO_END_OTHERS : "");
-    return told.ended;
+    return atProvider.ended;
   }
 
   /** Lets go of the session, because the settings name another account now. The store is unchanged. */
@@ -302,7 +304,7 @@ export class Engine implements Refreshing {
   }
 
   async #change(
-    wanted: Pick<Change, "order" | "tokens" | "remote" | "onCounts">,
+    wanted: Pick<Change, "order" | "tokens" | "remote" | "onApplied">,
     wait: Wait,
   ): Promise<Applied> {
     const applied = Promise.withResolvers<Applied>();
@@ -370,7 +372,7 @@ export class Engine implements Refreshing {
     const changes = pending.filter((each) => this.#mayApply(each));
     const last = changes.toSorted((a, b) => a.order - b.order).at(-1);
     if (last === undefined) return undefined;
-    for (const each of changes) each.onCounts();
+    for (const each of changes) each.onApplied();
     const ended = [
       ...changes.flatMap((each) => [...each.held, each.tokens]),
       tokensOf(this.current),
@@ -439,7 +441,7 @@ export class Engine implements Refreshing {
     this.#cooldowns = afterReplacement(accessToken, this.#cooldowns, this.world);
   }
 
-  /** A call that is made after a logout does not use the tokens that it ends. */
+  /** A call made after a logout must not use the tokens that the logout ends. */
   async #look(signal: AbortSignal | undefined): Promise<void> {
     for (let each = this.#pending.find(isLogout); each; each = this.#pending.find(isLogout)) {
       await each.applied.promise.catch(() => {});
@@ -501,7 +503,7 @@ export class Engine implements Refreshing {
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);
       this.notices.clear("EARLY_REFRESH_FAILED");
-      // The same token again: what is known of it stays, such as that the API rejected it.
+      // For the same token, the state stays: the API may have rejected it.
       if (held && sameAccess(held, tokens)) return held;
       this.keeper.apply({ kind: "tokens", tokens });
       return tokens;

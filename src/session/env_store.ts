@@ -26,20 +26,20 @@ import {
 } from "./store.ts";
 import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
-/** The `.env` as the place that a session shares with other processes. */
+/** Stores a session in a `.env`, for other processes. */
 export class EnvStore implements TokenStore {
   readonly place: Place;
   readonly #path: string;
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
   /**
-   * The last reading of the file by the settings that this store used or overtook. A later one saves
-   * reading the file again.
+   * The snapshot of the settings that this store used last, or that is older than what it read since. A
+   * newer one spares reading the file again.
    */
   #used: EnvSnapshot | undefined;
   /** The content when it was last read or written. */
   #last: Stored | undefined;
-  /** The token lines of that content: different lines are a change. */
+  /** The token lines of that content. */
   #lines = new Secret("");
 
   constructor(path: string, configuration: () => Configuration, notices: Notices) {
@@ -73,7 +73,7 @@ export class EnvStore implements TokenStore {
     } finally {
       lock.release();
       this.#overtakeSettings();
-      // Git may take some time, so other processes do not wait for it at the lock.
+      // After the lock is released, because git may take some time.
       if (isSaved) await this.#reportGit();
     }
   }
@@ -121,7 +121,7 @@ export class EnvStore implements TokenStore {
     return this.#storedIn(values);
   }
 
-  /** What the settings read before now is older. */
+  /** From now on, the settings' snapshot of the file is outdated. */
   #overtakeSettings(): void {
     this.#used = this.#configuration().settings.file;
   }
@@ -140,7 +140,7 @@ export class EnvStore implements TokenStore {
     if (isOtherPrograms(values, settings)) {
       this.#notices.set(
         "STORED_IGNORED",
-        `ACCESS_TOKEN in ${this.#path} seems to be another program's and is ignored`,
+        `ACCESS_TOKEN in ${this.#path} seems to belong to another program and is ignored`,
         "name another file in AUTH_ENV_FILE (envFile), because a login would overwrite it",
       );
       return undefined;

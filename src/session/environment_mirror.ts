@@ -10,7 +10,7 @@ export class EnvironmentMirror {
   /** What this session set, by variable. */
   readonly #mirrored = new Map<string, Secret>();
 
-  /** Sets the tokens, unless the variables belong to someone else or may not be set. */
+  /** Sets the tokens, unless the variables contain other tokens or may not be set. */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
@@ -29,7 +29,7 @@ export class EnvironmentMirror {
   }
 
   /**
-   * Removes the tokens of a session that ended: what this session set, and copies that were there
+   * Removes the tokens of a session that ended: those that this session set, and copies that existed
    * before, such as those of a `.env` that was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
@@ -44,7 +44,7 @@ export class EnvironmentMirror {
 
   #put(variable: string, value: Secret | undefined): void {
     const text = value?.reveal() || undefined;
-    // An equal value is not ours to remove, or is already recorded.
+    // An equal value existed before this session, or is already recorded.
     if (environment(variable) === text) return;
     set(variable, text);
     if (value !== undefined && text !== undefined) this.#mirrored.set(variable, value);
@@ -88,8 +88,8 @@ function tokensInEnvironment(
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
   const other = (what: string) => ({
     note: {
-      problem: `the tokens in the environment ${what}: they are neither used nor replaced`,
-      fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if nobody needs them",
+      problem: `the tokens in the environment ${what}: they are not used or replaced`,
+      fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
   });
   if (clientId !== undefined && own.claims.clientId !== clientId) {

@@ -24,6 +24,7 @@ import {
   type Wait,
   type Write,
 } from "./store.ts";
+
 /** A write, and what follows once it is written. */
 export interface Step extends Write {
   saved?(): void;
@@ -124,7 +125,7 @@ export class Keeper {
     this.#follow(this.store.peek());
   }
 
-  /** How long a call waits for the store: the rest of its time is for the provider. */
+  /** The time limit for the store: the rest of the time of a call is for the provider. */
   wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): Wait {
     return { ms: totalMs * LOCK_WAIT_SHARE, isNeeded, signal };
   }
@@ -132,7 +133,7 @@ export class Keeper {
   /**
    * Updates the store, one update after another.
    *
-   * @param isOver Asked when it is this update's turn: nothing is left to do.
+   * @param isOver Whether nothing is left to do when it is this update's turn.
    */
   async update(
     wait: Wait,

@@ -200,7 +200,7 @@ async function loginByPassword(
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
-    // A mistyped password may be typed once more, but never if that could lock the name.
+    // A mistyped password may be typed again, unless that could lock the account.
     if (first && isRejected && known === undefined && !failures.nextLocks) continue;
     const hints = isRejected ? [originsOf(settings), ...failures.hints] : failures.hints;
     throw refusalError("login", result, {}, hints);
@@ -214,21 +214,19 @@ async function loginByPassword(
 async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
   if (!configuration.isInStore) return;
   const { storeAccount } = await import("./redis/store_address.ts");
-  const { name, isBehindHash } = storeAccount(configuration.settings);
+  const { name, isAfterHash } = storeAccount(configuration.settings);
   if (name === undefined || name === username) return;
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, and this is another name`,
+    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, and this is a different name`,
     [
-      isBehindHash
-        ? "write it behind the # of AUTH_STORE (store)"
-        : "set USERNAME (username) to it",
+      isAfterHash ? "write it after the # of AUTH_STORE (store)" : "set USERNAME (username) to it",
       { inProgram: ", or make a session for it with createSession()" },
     ],
   );
 }
 
-/** Where rejected credentials came from: often from a variable that was forgotten. */
+/** The sources of rejected credentials: often a forgotten variable. */
 function originsOf(settings: Settings): string {
   const places = {
     option: "given as an option",
@@ -241,13 +239,13 @@ function originsOf(settings: Settings): string {
   return `the user name was ${username}, the password ${password}`;
 }
 
-/** Who named the host that gets the password: a copied `.env` may contain a stranger's address. */
+/** The source of the host that receives the password: a copied `.env` may contain a stranger's address. */
 function namedBy(settings: Settings): string[] {
   const parts = settings.origin("authUrl") === undefined
     ? ["region", "providerHost", "providerDomain"] as const
     : ["authUrl"] as const;
   const origins = parts.map((name) => settings.origin(name));
-  // One part in the file is enough to lead to another host.
+  // One part from the file is enough to change the host.
   if (origins.includes("file")) return [`(host set in ${displayPath(settings.envFile)})`];
   return origins.includes("environment") ? ["(host set in the environment)"] : [];
 }

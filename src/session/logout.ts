@@ -4,10 +4,10 @@ import type { World } from "../platform/world.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 
-/** What the provider is asked at a logout: nothing, to end this session, or to end all of the account. */
+/** What a logout requests from the provider: nothing, the end of this session, or of all of the account. */
 export type SignOut = "keep" | "revoke" | "everywhere";
 
-/** How long a logout waits for the response to a refresh in progress. */
+/** Time limit for the response to a refresh in progress. */
 const LATE_RESPONSE_MS = 3_000;
 
 /**
@@ -31,7 +31,7 @@ export async function signOutAtProvider(
   } catch (error) {
     if (!signal?.aborted && !(error instanceof TypeError)) throw error;
     const why = signal?.aborted
-      ? "the wait for it was ended"
+      ? "the wait for it was canceled"
       : "a file of this module could not be loaded";
     return { ended: "here", text: `not at the provider: ${why}` };
   }

@@ -20,7 +20,7 @@ export const EARLY_DEADLINE_MS = 10_000;
 /** The share of its time that a call waits for the lock or an unreachable store. */
 export const LOCK_WAIT_SHARE = 0.75;
 
-/** How long no further refresh is made after one that failed or did not help. */
+/** Time without another refresh after one that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 
 /** Until when not to refresh, by the monotonic clock, so that not every call sends a request. */
@@ -69,8 +69,8 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
 }
 
 /**
- * @param minValidMs How long the access token must remain valid.
- * @param isByCommand Whether a command prints tokens, which it does until a logout.
+ * @param minValidMs Time for which the access token must remain valid.
+ * @param isByCommand Whether a command provides tokens, until a logout.
  */
 export function planFor(
   state: SessionState,
@@ -84,13 +84,13 @@ export function planFor(
   }
   const { tokens } = state;
   if (isFresh(tokens, clocks, minValidMs)) return { kind: "use", tokens };
-  const isGood = isGoodFor(tokens, clocks, 0);
+  const isValid = isGoodFor(tokens, clocks, 0);
   if (state.kind === "access-only" && !isByCommand) {
-    return isGood ? { kind: "use", tokens } : { kind: "fail" };
+    return isValid ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
   if (coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
-  return { kind: isGood ? "refresh-early" : "refresh" };
+  return { kind: isValid ? "refresh-early" : "refresh" };
 }
 
 /**

@@ -134,7 +134,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       const { clockOffsetMs, tokens } = response;
       notices.learnClock(clockOffsetMs);
       if (tokens) return kept(tokens, lock);
-      // A late holder of the lock may just have saved what it got for this refresh token.
+      // A late holder of the lock may just have saved what it received for this refresh token.
       await keeper.lookAgain();
       refusal = undefined;
       if (savedInsteadOf(held)) return undefined;
@@ -215,7 +215,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   } catch (error) {
     if (session.isCurrent(refresh) || !refresh.isWaitedFor) throw error;
   }
-  // A login or a logout wins, whatever became of this refresh.
+  // A login or a logout wins, regardless of the outcome of this refresh.
   const tokens = tokensOf(keeper.current);
   if (tokens === undefined) throw keeper.whyNot();
   return tokens;

@@ -1,4 +1,3 @@
-import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/endpoint.ts";
 import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
@@ -11,7 +10,7 @@ import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** What is known of a session. Contains no token; shows as a card in a notebook. */
+/** The status of a session. Contains no token; shows as a card in a notebook. */
 export interface SessionStatus {
   /**
    * Whether calls can be made.
@@ -78,8 +77,8 @@ export interface SessionStatus {
   asOf: Date;
 }
 
-/** What a status shows of a session. */
-interface Kept {
+/** The parts of a session that a status shows. */
+interface Shown {
   readonly configuration: Configuration;
   readonly current: SessionState;
   readonly notices: Notices;
@@ -88,7 +87,7 @@ interface Kept {
 
 /** The status of a session as plain data. */
 export function statusOf(
-  { configuration, current: state, notices, store: { place } }: Kept,
+  { configuration, current: state, notices, store: { place } }: Shown,
 ): SessionStatus {
   const { settings, world } = configuration;
   const tokens = tokensOf(state);
@@ -98,13 +97,13 @@ export function statusOf(
   const { portalUrl } = settings;
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const isSaved = !notices.has("NOT_SAVED");
-  const told = noticesOf(configuration, notices, state);
+  const shown = noticesOf(configuration, notices, state);
   return {
     state: stateOf(configuration, state),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
-    ...(tokens && expiresAt && { accessTokenExpiresAt: new Date(endOf(world, tokens)) }),
+    ...(expiresAt && { accessTokenExpiresAt: new Date(expiresAt) }),
     ...(lifetimeMs !== undefined && { accessTokenLifetimeSeconds: Math.round(lifetimeMs / 1_000) }),
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
@@ -114,15 +113,15 @@ export function statusOf(
     ...(portalUrl !== undefined && { portalUrl }),
     ...(isSaved && place),
     settings: originsOf(settings),
-    warnings: told.filter(({ level }) => level === "warning").map(sentenceOf),
-    notices: told,
+    warnings: shown.filter(({ level }) => level === "warning").map(sentenceOf),
+    notices: shown,
     asOf: new Date(world.now()),
   };
 }
 
 /**
- * Whether the settings have all that a login needs, so that the command line asks nobody. A password of
- * the environment must not go to an address of a `.env`, which a copied project may bring along.
+ * Whether the settings suffice for a login, so that the command line does not have to prompt. A password
+ * from the environment must not be sent to an address from a `.env`, which may be part of a copied project.
  */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
   const isElsewhere = [VARIABLES.store, VARIABLES.tokenCommand]
@@ -132,14 +131,14 @@ export function logsInUnasked({ settings }: SessionStatus): boolean {
   return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");
 }
 
-/** The account, as the token tells; else the name of the login; a portal token may be anybody's. */
+/** The account that the token names, or else the name of the login; a portal token may be of any account. */
 function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
   const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;
   const fromSettings = tokens === undefined || tokens.refreshToken !== undefined;
   return known ?? (fromSettings ? settings.text("username") : undefined);
 }
 
-/** Whether a command gives the next token. */
+/** Whether a command provides the next token. */
 function givenByCommand({ isByCommand }: Configuration, state: SessionState): boolean {
   return isByCommand && (state.kind !== "none" || state.because === undefined);
 }
@@ -157,13 +156,6 @@ function stateOf(configuration: Configuration, state: SessionState): SessionStat
 /** Whether there was a session until the provider refused to refresh it. */
 function wasEndedByProvider({ because }: { readonly because?: Ending }): boolean {
   return because !== undefined && because.code !== "NO_SESSION";
-}
-
-/** The end of the access token by the wall clock as it is now, which may have jumped since. */
-function endOf(world: World, tokens: Tokens): number {
-  const known = tokens.expiresAt ?? 0;
-  const end = world.now() + (remainingMs(tokens, world) ?? 0);
-  return Math.abs(end - known) < 2_000 ? known : end;
 }
 
 function endpointOrigin({ options, settings }: Configuration): string | undefined {
@@ -185,12 +177,12 @@ function noticesOf(
   notices: Notices,
   state: SessionState,
 ): Notice[] {
-  const told = [
+  const found = [
     ...settings.notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
     ...notices.all,
   ];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
-    told.push(
+    found.push(
       noticeOf(
         "ENVIRONMENT_UNREADABLE",
         "the environment could not be read",
@@ -200,22 +192,22 @@ function noticesOf(
   }
   const tokens = tokensOf(state);
   const isRefused = state.kind === "access-only" && state.rejected;
-  if (tokens?.source !== "portal" || isRefused) return told;
+  if (tokens?.source !== "portal" || isRefused) return found;
   const remaining = remainingMs(tokens, world);
-  if (remaining !== undefined && remaining <= 0) return told;
+  if (remaining !== undefined && remaining <= 0) return found;
   const span = remaining === undefined
-    ? "it is no JWT and does not tell its expiry, so it is used until the API rejects it"
-    : `it is good for another ${spanText(remaining)}`;
+    ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
+    : `it is valid for another ${spanText(remaining)}`;
   const at = settings.portalUrl === undefined ? "," : ` at ${settings.portalUrl}`;
   const first = settings.text("clientId") === undefined
     ? "set APP_CLIENT_ID and the other settings to "
     : "";
-  told.push(
+  found.push(
     noticeOf(
       "PORTAL_TOKEN",
       `a portal token cannot be refreshed: ${span}`,
       `when it expires, copy a new one${at} or ${first}log in with user name and password`,
     ),
   );
-  return told;
+  return found;
 }

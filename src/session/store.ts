@@ -1,7 +1,7 @@
 import type { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
-/** What a store holds: the same object until the store holds something else. */
+/** The content of a store: the same object until it changes. */
 export interface Stored {
   readonly tokens: Tokens | undefined;
 }
@@ -14,8 +14,8 @@ export interface Lock {
   /** Why it is not held. Absent if this store cannot have a lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether a refresh may go on without it, because its holder may never return. Otherwise only
-   * logins and logouts do.
+   * Whether a refresh may proceed without it, because its holder may never release it. Otherwise only
+   * logins and logouts may.
    */
   readonly isOptional?: boolean;
 }
@@ -53,10 +53,10 @@ export interface Wait {
   isServed?(): boolean;
 }
 
-/** Where a session is kept, for the status and for messages. */
+/** The location of the store, for the status and for messages. */
 export type Place = { readonly envFile: string } | { readonly store: string };
 
-/** Where a session is kept so that other processes share it. */
+/** Shares a session with other processes. */
 export interface TokenStore {
   /** `undefined`: in memory only. */
   readonly place: Place | undefined;
@@ -75,14 +75,14 @@ export interface TokenStore {
   update(wait: Wait, decide: Decide): Promise<Updated>;
   /** Why this store cannot keep the tokens of a login: it belongs to another account. */
   refusal?(tokens: Tokens): ConfigError | undefined;
-  /** Checks that everything a session needs works, and leaves no trace. Throws what is wrong. */
+  /** Checks that everything a session needs works, and leaves no trace. @throws {AuthError} */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** How often an update is repeated because another process writes at the same time. */
+/** The limit of repetitions of an update while another process writes at the same time. */
 export const MAX_ROUNDS = 5;
 
-/** A session that no other process shares. */
+/** Shares a session with no other process. */
 export const MEMORY_ONLY: TokenStore = {
   place: undefined,
   peek: () => NOTHING,
@@ -92,7 +92,7 @@ export const MEMORY_ONLY: TokenStore = {
   },
 };
 
-/** How messages name the place. */
+/** The place in a message. */
 export function placeText(place: Place | undefined): string | undefined {
   return place && ("envFile" in place ? place.envFile : `the store at ${place.store}`);
 }

@@ -11,7 +11,7 @@ import {
   type Tokens,
 } from "../provider/tokens.ts";
 
-/** The keys of a `.env` that belong to this module (section 5.5). All of them leave at logout. */
+/** The keys of a `.env` that belong to this module (section 5.5). A logout removes all of them. */
 export const TOKEN_KEYS = [
   "ACCESS_TOKEN",
   "REFRESH_TOKEN",
@@ -20,7 +20,7 @@ export const TOKEN_KEYS = [
   "AUTH_SESSION",
 ] as const;
 
-/** The lines that keep a session; `undefined` takes a line away. */
+/** The lines that store a session; `undefined` removes a line. */
 export function linesOf(tokens: Tokens | undefined): Map<string, string | undefined> {
   return new Map<string, string | undefined>([
     // A session may be a refresh token alone.
@@ -32,7 +32,7 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
   ]);
 }
 
-/** What tokens that were kept as text amount to. */
+/** Tokens read from text. */
 export interface StoredTokens {
   readonly parts: TokenParts | undefined;
   /** Why they are not used. */
@@ -40,9 +40,9 @@ export interface StoredTokens {
 }
 
 /**
- * Reads kept tokens.
+ * Reads stored tokens.
  *
- * @param read Gives the value of a key.
+ * @param read Returns the value of a key.
  * @param clientId The configured client: a refresh token of another one is useless.
  */
 export function readStored(
@@ -63,7 +63,7 @@ export function readStored(
   if (!accessText && !refreshText) return { parts: undefined };
   let accessToken: Secret;
   try {
-    // A refresh token alone is a session too: its access token has ended.
+    // A refresh token alone is a session too: its access token has expired.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
     return ignored("ACCESS_TOKEN");
@@ -75,12 +75,12 @@ export function readStored(
       parts: undefined,
       note: {
         problem:
-          `the tokens in ${place} belong to another app client than APP_CLIENT_ID and are ignored`,
+          `the tokens in ${place} belong to an app client other than APP_CLIENT_ID and are ignored`,
         fix: ["run ", { call: "login" }],
       },
     };
   }
-  // An expiry of 0, for a missing access token, is long past.
+  // A missing access token has expired, too.
   const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
   return {
     parts: {
@@ -96,8 +96,8 @@ export function readStored(
 }
 
 /**
- * Whether an access token of a `.env` is another program's, as far as one can tell: no setting of this
- * module is there, no line of its session, and the token does not say that it is of such a provider.
+ * Whether the access token in a `.env` seems to belong to another program: the file contains no setting and
+ * no session of this module, and the token does not look like one of such a provider.
  */
 export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
   const token = values.get("ACCESS_TOKEN");
@@ -109,7 +109,7 @@ export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: S
   return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
 }
 
-/** What a session learned, as the value of one line; `undefined` if there is nothing to store. */
+/** What a session learned, as the value of one line; `undefined` if it learned nothing. */
 function learnedText(tokens: Tokens): string | undefined {
   const { claims, expiresAt, learned: { deviceKey, loginName, refreshVariant } } = tokens;
   const facts = [
@@ -122,7 +122,7 @@ function learnedText(tokens: Tokens): string | undefined {
   return facts.length === 0 ? undefined : facts.join(",");
 }
 
-/** Reads the line and skips what it does not know. */
+/** Reads the line, ignoring unknown facts. */
 function learnedIn(line: string | undefined): Learned {
   const facts = new Map(
     (line ?? "").split(",").map((fact) => {
@@ -142,7 +142,7 @@ function learnedIn(line: string | undefined): Learned {
 
 const VARIANTS: readonly RefreshVariant[] = ["username", "sub", "login", "omit", "rotating"];
 
-/** Leaves only characters that every reader of a `.env` takes without quotes. */
+/** Escapes all characters that some readers of a `.env` accept only in quotes. */
 function escaped(value: string): string {
   return encodeURIComponent(value).replace(
     /[!'()*~]/g,

@@ -14,7 +14,7 @@ const PRINT_NOTHING_ELSE =
   "let it print a token and nothing else, as platform-auth token --json does";
 
 /**
- * The tokens that the command gives. Changes nothing.
+ * Runs the command and returns the tokens that it prints. Changes nothing.
  *
  * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`, `TOKEN_COMMAND`.
  * @throws {ProviderError} `TIMEOUT` if it does not end in time.
@@ -55,11 +55,11 @@ export async function tokensByCommand(
       const output = new Secret(ended.output);
       if (ended.status !== 0) {
         const known = [settings.secret("password"), settings.secret("clientSecret"), output];
-        const said = quoted(ended.errors, known.filter((it) => it !== undefined));
+        const printed = quoted(ended.errors, known.filter((it) => it !== undefined));
         throw failed(
-          `${program} ended with status ${ended.status}${said}`,
+          `${program} ended with status ${ended.status}${printed}`,
           "run the command in a terminal to see its whole output, and log in on the machine where it " +
-            "runs if it asks for that",
+            "runs if necessary",
         );
       }
       const read = readOutput(output.reveal());
@@ -75,7 +75,7 @@ export async function tokensByCommand(
       const tokens = makeTokens({ ...parts, claims }, world);
       if (isGoodFor(tokens, world, 0)) return tokens;
       throw failed(
-        `${program} printed a token that ended ${spanText(now - (end ?? now))} ago by this ` +
+        `${program} printed a token that expired ${spanText(now - (end ?? now))} ago by this ` +
           "computer's clock",
         "log in where the command runs, or set the clock right",
       );
@@ -84,12 +84,12 @@ export async function tokensByCommand(
 }
 
 /**
- * Counts the token commands around this process. The profile of a login shell may set the command again,
- * so an empty `AUTH_TOKEN_COMMAND` does not end a circle. `LC_`: on most systems `ssh` passes on only
- * these variables.
+ * The number of token commands that contain this process. The profile of a login shell may set the command
+ * again, so an empty `AUTH_TOKEN_COMMAND` does not end a loop. `LC_`, because on most systems `ssh` passes
+ * only these variables.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
-/** A command may lead over two machines to a third that has a command of its own. */
+/** A command may lead through two machines to a third that has a command of its own. */
 const MAX_DEPTH = 3;
 
 async function run(
@@ -102,12 +102,12 @@ async function run(
   const depth = Number(/^\d+$/.exec(environment(DEPTH_VARIABLE) ?? "")?.[0] ?? 0);
   if (depth >= MAX_DEPTH) {
     throw failed(
-      `it runs itself: ${program} is already running around this process`,
+      `it runs itself: this process was started by ${program}`,
       "set AUTH_TOKEN_COMMAND= for the program that it runs, as in ssh login-node " +
         "AUTH_TOKEN_COMMAND= platform-auth token --json",
     );
   }
-  // A platform-auth that the command runs on this machine must not run the command again.
+  // If the command runs platform-auth on this machine, that must not run the command again.
   const env = { [VARIABLES.tokenCommand]: "", [DEPTH_VARIABLE]: `${depth + 1}` };
   try {
     return await runProgram(command, { limitMs, signal, env });
@@ -125,15 +125,15 @@ interface Printed {
   readonly expiresInMs?: number;
 }
 
-/** The token in an output. @returns What was printed in its place, in words that repeat nothing of it. */
+/** The token in an output. @returns A description of the output if it contains none, without quoting it. */
 function readOutput(output: string): Printed | string {
   const text = output.trim();
   if (text === "") return "nothing";
   if (text.startsWith("{")) return readJson(text);
   const lines = text.split("\n").length;
-  if (lines > 1) return `${lines} lines that are no JSON`;
+  if (lines > 1) return `${lines} lines that are not JSON`;
   const accessToken = readToken(text);
-  return accessToken ? { accessToken } : "something that is no token";
+  return accessToken ? { accessToken } : "something that is not a token";
 }
 
 function readJson(text: string): Printed | string {
@@ -141,25 +141,25 @@ function readJson(text: string): Printed | string {
   try {
     value = JSON.parse(text);
   } catch {
-    return "JSON that is broken, or has other text behind it";
+    return "JSON that is broken or followed by other text";
   }
   const { access_token, expires_at, expires_in } = value as Record<string, unknown>;
   const accessToken = typeof access_token === "string" ? readToken(access_token) : undefined;
   if (accessToken === undefined) return "JSON without a token in access_token";
   if (expires_in !== undefined) {
     const seconds = typeof expires_in === "number" ? expires_in : NaN;
-    // No date is as far away as a number can be.
-    if (!(Math.abs(seconds) < 1e9)) return "JSON whose expires_in is no number of seconds";
+    // A larger number exceeds the range of a Date.
+    if (!(Math.abs(seconds) < 1e9)) return "JSON whose expires_in is not a number of seconds";
     return { accessToken, expiresInMs: seconds * 1_000 };
   }
   if (expires_at === undefined) return { accessToken };
   const expiresAt = typeof expires_at === "string" ? Date.parse(expires_at) : NaN;
   return Number.isNaN(expiresAt)
-    ? "JSON whose expires_at is no time such as 2030-01-31T12:00:00Z"
+    ? "JSON whose expires_at is not a time such as 2030-01-31T12:00:00Z"
     : { accessToken, expiresAt };
 }
 
-/** A word of a message is no token. */
+/** Shorter text is a word of a message. */
 const SHORTEST_TOKEN = 20;
 
 function readToken(text: string): Secret | undefined {
@@ -171,33 +171,33 @@ function readToken(text: string): Secret | undefined {
   }
 }
 
-/** What shows that a line may hold a secret that nobody here knows, such as one of another machine. */
+/** Signs that a line may contain an unknown secret, such as one of another machine. */
 const SECRET_SIGNS: readonly RegExp[] = [
   // A token.
   /[\w~+/=-]{32}|eyJ/,
-  // A name and its value. Before that of a password there may be words: "Password for ada: …".
+  // A name and its value, also with words between them: "Password for ada: …".
   /(pass(word|wd|phrase|code|wort)?|pwd)(?![a-z])[\w-]*["']?(\s+[\w.@-]+){0,3}\s*[:=]\s*\S/i,
   /(secret|credentials?|authorization|api.?key)(?![a-z])[\w-]*["']?\s*[:=]\s*\S/i,
   /(token|key)\s*=\s*\S/i,
-  // Words of a command line that a shell repeats, and an address with a user and a password.
+  // Arguments of a command line that a shell repeats, and an address with a user name and password.
   /\s--[\w-]*(pass|secret|token)[\w-]*\s+\S|\s-u\s*\S+:\S/i,
   /:\/\/[^\s/]*@/,
 ];
 
-/** The last line of what a command said, unless it may hold a secret. */
+/** The last line of the error output, unless it may contain a secret. */
 function quoted(errors: string, secrets: readonly Secret[]): string {
   const line = errors.trim().split("\n").at(-1) ?? "";
   if (line === "") return "";
   const shown = SECRET_SIGNS.some((sign) => sign.test(line))
-    ? "[withheld: it may hold a secret]"
+    ? "[withheld: it may contain a secret]"
     : redact(line, secrets);
-  return ` and said: ${shown}`;
+  return ` and printed: ${shown}`;
 }
 
-function failed(what: string, fix: string): AuthError {
+function failed(problem: string, fix: string): AuthError {
   return new ConfigError(
     "TOKEN_COMMAND",
-    `Cannot get a token by AUTH_TOKEN_COMMAND (tokenCommand): ${what}`,
+    `Cannot get a token with AUTH_TOKEN_COMMAND (tokenCommand): ${problem}`,
     fix,
   );
 }

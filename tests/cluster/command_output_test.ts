@@ -15,28 +15,28 @@ const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
   [
     "fails",
     { tokenCommand: printing("", 3, "one\ntwo: no session there") },
-    ...["TOKEN_COMMAND", /status 3 and said: two: no session there; run the command/] as const,
+    ...["TOKEN_COMMAND", /status 3 and printed: two: no session there; run the command/] as const,
   ],
   [
     "fails and says a secret",
     { tokenCommand: printing("", 1, `rejected ${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+    ...["TOKEN_COMMAND", /status 1 and printed: \[withheld/] as const,
   ],
   [
     "fails and repeats the password",
     { tokenCommand: printing("", 1, "wrong: Pass-word-1"), password: "Pass-word-1" },
-    ...["TOKEN_COMMAND", /status 1 and said: \[withheld/] as const,
+    ...["TOKEN_COMMAND", /status 1 and printed: \[withheld/] as const,
   ],
   [
     "prints noise",
     { tokenCommand: printing(`Welcome to the cluster\n${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /printed 2 lines that are no JSON; let it print a token and/] as const,
+    ...["TOKEN_COMMAND", /printed 2 lines that are not JSON; let it print a token and/] as const,
   ],
   [
     "prints a word",
     { tokenCommand: printing("ok") },
     "TOKEN_COMMAND",
-    /something that is no token/,
+    /something that is not a token/,
   ],
   ["prints nothing", { tokenCommand: printing("") }, "TOKEN_COMMAND", /printed nothing;/],
   [
@@ -47,7 +47,7 @@ const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
   [
     "prints JSON with an odd time",
     { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_at: 17 })) },
-    ...["TOKEN_COMMAND", /expires_at is no time such as/] as const,
+    ...["TOKEN_COMMAND", /expires_at is not a time such as/] as const,
   ],
   [
     "prints broken JSON",
@@ -57,17 +57,17 @@ const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
   [
     "prints JSON with an endless time",
     { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_in: 1e300 })) },
-    ...["TOKEN_COMMAND", /expires_in is no number of seconds/] as const,
+    ...["TOKEN_COMMAND", /expires_in is not a number of seconds/] as const,
   ],
   [
     "prints two tokens",
     { tokenCommand: printing(`${HIDDEN} ${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /something that is no token/] as const,
+    ...["TOKEN_COMMAND", /something that is not a token/] as const,
   ],
   [
     "prints an array",
     { tokenCommand: printing(JSON.stringify([HIDDEN])) },
-    ...["TOKEN_COMMAND", /something that is no token/] as const,
+    ...["TOKEN_COMMAND", /something that is not a token/] as const,
   ],
   [
     "prints one word without an end",
@@ -91,7 +91,7 @@ const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
   [
     "prints an ended token",
     { tokenCommand: printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })) },
-    ...["TOKEN_COMMAND", /token that ended 10 minutes ago by this computer's clock/] as const,
+    ...["TOKEN_COMMAND", /token that expired 10 minutes ago by this computer's clock/] as const,
   ],
   [
     "has an open quote",
@@ -122,7 +122,7 @@ for (
     [
       "fails",
       "console.error('no session there'); Deno.exit(4);",
-      /status 4 and said: no session there;/,
+      /status 4 and printed: no session there;/,
     ],
   ] as const
 ) {
@@ -154,7 +154,10 @@ for (
   Deno.test(`a last line that may hold a secret is withheld: ${line.slice(0, 24)}`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
-    assertMatch(message, / ended with status 1 and said: \[withheld: it may hold a secret\]; run/);
+    assertMatch(
+      message,
+      / ended with status 1 and printed: \[withheld: it may contain a secret\]; run/,
+    );
   });
 }
 
@@ -172,6 +175,6 @@ for (
   Deno.test(`a last line that only names a password or a token is shown: ${line}`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
-    assertEquals(message.includes(` and said: ${line}; run`), true, message);
+    assertEquals(message.includes(` and printed: ${line}; run`), true, message);
   });
 }

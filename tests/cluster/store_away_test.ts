@@ -44,7 +44,7 @@ testNeeding(
       const [one, other] = [session(), session()];
       await server.kill();
       assertEquals((await one.login({ force: true })).state, "valid");
-      assertMatch(one.status().warnings.join(), /until then the tokens in memory count/);
+      assertMatch(one.status().warnings.join(), /until then the tokens in memory are used/);
       await server.start();
       assertEquals((await rejection(call(other))).code, "NO_SESSION");
       world.clock.advance(1_700);
@@ -102,7 +102,7 @@ testNeeding(
         assertEquals(await call(one), 200);
         world.clock.advance(1_700);
         assertEquals([await call(one), await call(one)], [200, 200]);
-        assertMatch(one.status().warnings.join(), /it did not answer in time/);
+        assertMatch(one.status().warnings.join(), /it did not respond in time/);
         world.clock.advance(2_000);
         const due = call(one);
         await server.resume();

@@ -11,25 +11,25 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "holds something else under the name",
     `EVAL "redis.call('SET', redis.call('KEYS', '*')[1], 'else')" 0`,
     (url) => url,
-    /: it answered with the error WRONGTYPE; check that AUTH_STORE names a Redis/,
+    /: it returned the error WRONGTYPE; check that AUTH_STORE names a Redis/,
   ],
   [
     "has no such database",
     "PING",
     (url) => url.replace(/0$/, "99"),
-    /: it has no database of this number; correct the number at the end of AUTH_STORE/,
+    /: it has no database with this number; correct the number at the end of AUTH_STORE/,
   ],
   [
     "lets its user do too little",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     (url) => url.replace("//", "//limited:Limited-Word-1@"),
-    /: its user may not run what is needed there; grant that user the commands that docs\/clusters.md lists/,
+    /: its user lacks permission for a command; grant that user the commands that docs\/clusters.md lists/,
   ],
   [
     "has no memory left",
     "CONFIG SET maxmemory 1",
     (url) => url,
-    /: it takes no writes at the moment; free memory there, or raise its maxmemory/,
+    /: it accepts no writes at the moment; free memory there, or raise its maxmemory/,
   ],
 ];
 for (const [what, line, addressOf, message] of troubles) {
@@ -118,7 +118,7 @@ testNeeding(
         world.clock.advance(3_000);
         assertMatch(
           (await rejection(call(one))).message,
-          /: it takes no writes at the moment; name the primary/,
+          /: it accepts no writes at the moment; name the primary/,
         );
       });
     }),
@@ -145,6 +145,6 @@ Deno.test("what is no Redis server is told as such", async () => {
   assertEquals(error.code, "STORE_UNREACHABLE");
   assertMatch(
     error.message,
-    /: what answers there is no Redis server; check that AUTH_STORE names a Redis/,
+    /: the server at this address is not a Redis server; check that AUTH_STORE names a Redis/,
   );
 });

@@ -23,7 +23,7 @@ testNeeding(
       await server.tell("CONFIG SET maxmemory 1");
       const [[level, message, fix] = []] = await found();
       assertEquals(level, "fail");
-      assertMatch(message ?? "", /it takes no writes at the moment$/);
+      assertMatch(message ?? "", /it accepts no writes at the moment$/);
       assertMatch(fix ?? "", /^free memory there/);
       // What it holds is read, and tried at the API.
       const token = (await session().doctor()).checks.find(({ name }) => name === "token");
@@ -88,7 +88,7 @@ testNeeding(
         assertEquals(code, "STORE_UNREACHABLE");
         assertMatch(
           message,
-          /^Cannot use the session in the store at \S+: it takes no writes at the moment \(signed/,
+          /^Cannot use the session in the store at \S+: it accepts no writes at the moment \(signed/,
         );
         assertMatch(
           message,

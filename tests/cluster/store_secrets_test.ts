@@ -161,8 +161,8 @@ Deno.test("over TLS without a key the session warns that its tokens are not encr
     });
     assertEquals(stdout.split("\n"), [
       "STORE_UNREACHABLE",
-      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY to what " +
-      "platform-auth store-key prints, on all machines",
+      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY to " +
+      "the output of platform-auth store-key, on all machines",
       "STORE_UNREACHABLE",
       "",
       "",

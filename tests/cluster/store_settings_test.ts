@@ -11,7 +11,7 @@ import { call } from "./in_cluster.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
 const cases: [string, SessionOptions, string, RegExp][] = [
-  ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /no address such as redis:/],
+  ["no address", { store: "127.0.0.1:6379" }, "INVALID_SETTING", /not an address such as redis:/],
   [
     "a query in its address",
     { store: "redis://127.0.0.1/0?password=Gehe1m" },
@@ -20,23 +20,28 @@ const cases: [string, SessionOptions, string, RegExp][] = [
       /it has a query \(\?…\), which is not used; write user and pass/,
     ] as const,
   ],
-  ["plain text", { store: "redis://10.1.2.3" }, "INVALID_SETTING", /lie there for all to read/],
+  [
+    "plain text",
+    { store: "redis://10.1.2.3" },
+    "INVALID_SETTING",
+    /stored there without encryption/,
+  ],
   ...["/one", "/-1", "/1.5", "/0/1"].map((path): typeof cases[number] => [
     `the path ${path}`,
     { store: `redis://127.0.0.1${path}` },
-    ...["INVALID_SETTING", /its path is no number of a database, such as \/0/] as const,
+    ...["INVALID_SETTING", /its path is not the number of a database, such as \/0/] as const,
   ]),
   ...["redis://:Pass%word@127.0.0.1", "redis://a%zz@127.0.0.1", "redis://127.0.0.1#100%"].map(
     (store, at): typeof cases[number] => [
       `a % that stands for no sign (${at})`,
       { store },
-      ...["INVALID_SETTING", /a % in it stands for no sign; write %25 in its place/] as const,
+      ...["INVALID_SETTING", /a % in it does not encode a character; write %25 instead/] as const,
     ],
   ),
   [
     "a short key",
     { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
-    ...["INVALID_SETTING", /no key of 43 characters; make one with/] as const,
+    ...["INVALID_SETTING", /not a key of 43 characters; make one with/] as const,
   ],
   [
     "a host that is not permitted",

@@ -64,7 +64,7 @@ testNeeding(
       const { username: _, password: __, ...unnamed } = world.options;
       const worker = (store: string) => createSession({ ...unnamed, store, storeKey });
       const error = await rejection(call(worker(server.url)));
-      assertMatch(error.message, /store at \S+ holds no session without an account name\); run/);
+      assertMatch(error.message, /store at \S+ contains no session without an account name\); run/);
       assertEquals(await call(worker(`${server.url}#student`)), 200);
     }),
 );
@@ -192,7 +192,7 @@ testNeeding(
       await one.login();
       const error = await rejection(one.login(grace));
       assertEquals(error.code, "INVALID_SETTING");
-      assertMatch(error.message, /keeps the session of student, and this is another name; set/);
+      assertMatch(error.message, /keeps the session of student, and this is a different name; set/);
       const configured = makeSession({ ...world.options, ...store }, false);
       assertEquals((await configured.login()).username, "student");
       configured.configure({ ...world.options, ...store, ...grace });

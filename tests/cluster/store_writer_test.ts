@@ -110,49 +110,6 @@ testNeeding(
     }),
 );
 
-const SPOILED = ["1e300", "inf", "-inf", "nan", "-5", "1.5", "text", "9e15"];
-for (const field of ["given", "number"]) {
-  testNeeding(
-    NO_REDIS,
-    `a spoiled ${field} in the store ends no refresh and keeps no login from the others`,
-    () =>
-      inCluster(async ({ server, session, world }) => {
-        const [one, other] = [session(), session()];
-        await one.login();
-        for (const value of SPOILED) {
-          await call(other);
-          await inStore(server, `redis.call('HSET', entry, '${field}', '${value}')`);
-          const before = await questions(server);
-          world.clock.advance(3_000);
-          await one.refresh();
-          assert(await questions(server) - before < 12, `${value}: asks again and again`);
-          assertEquals(await other.accessToken(), await one.accessToken(), value);
-          await inStore(server, `redis.call('HSET', entry, '${field}', '${value}')`);
-          await other.login({ force: true });
-          world.clock.advance(1_700);
-          assertEquals(await one.accessToken(), await other.accessToken(), value);
-          assertEquals(await session().accessToken(), await other.accessToken(), value);
-        }
-      }),
-  );
-}
-
-for (const ends of ["", ", 'PX', '3700000'"]) {
-  testNeeding(
-    NO_REDIS,
-    `a lock that no session took${ends && ", and that ends in days,"} holds nobody up`,
-    () =>
-      inCluster(async ({ server, session, world }) => {
-        const one = session();
-        await one.login();
-        await inStore(server, `redis.call('SET', entry .. ':lock', 'somebody'${ends})`);
-        world.clock.advance(3_000);
-        assertEquals([await call(one), world.refreshes()], [200, 1]);
-        assertEquals(one.status().warnings, []);
-      }),
-  );
-}
-
 testNeeding(
   NO_REDIS,
   "a number that is raised while a refresh is under way ends no refresh, and its tokens are kept",

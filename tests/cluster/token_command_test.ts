@@ -305,7 +305,7 @@ Deno.test("a command that runs itself by way of a profile is run three times, an
     const env = { AUTH_ENV_FILE: "false" };
     const { code, stderr } = await runScript(NESTED, { cwd: folder, env, flags: ["-A"] });
     assertEquals([code, Deno.readTextFileSync(`${folder}/runs`).length], [1, 1 + 3]);
-    assertMatch(stderr, /ended with status 1 and said: /);
+    assertMatch(stderr, /ended with status 1 and printed: /);
   }));
 
 Deno.test("a command under way around this process is named, and how to end the circle", () =>

@@ -213,7 +213,7 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
       figures.busiestSecond = Math.max(figures.busiestSecond, ++asked.count);
       if (isDuring(plan.storeAway)) {
         await time.sleep(limitMs);
-        throw new Unreachable("it did not answer in time");
+        throw new Unreachable("it did not respond in time");
       }
       await time.sleep(STORE_MS);
       const { answer, hasFreed } = script.run(words as unknown as Words, Math.floor(time.now));
@@ -223,7 +223,7 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     async listen(): Promise<Listening> {
       figures.questions++;
       await time.sleep(STORE_MS);
-      if (isDuring(plan.storeAway)) throw new Unreachable("it did not answer in time");
+      if (isDuring(plan.storeAway)) throw new Unreachable("it did not respond in time");
       let heard = Promise.withResolvers<void>();
       const tell = () => {
         heard.resolve();

@@ -214,7 +214,7 @@ Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither
     await inFileAlone(text, async (session, file) => {
       const { state, source, notices } = session.status();
       assertEquals([state, source], ["none", "none"]);
-      assertMatch(notices.map(({ problem }) => problem).join(), /another program's and is ignored/);
+      assertMatch(notices.map(({ problem }) => problem).join(), /another program and is ignored/);
       assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
       await session.logout();
       assertEquals(await Deno.readTextFile(file), text);

@@ -128,10 +128,6 @@ Deno.test("a wall clock set back does not keep a token alive", async () => {
   await world.session.login();
   world.clock.jump(-86_400);
   assertEquals(world.session.status().state, "valid");
-  assertEquals(
-    world.session.status().accessTokenExpiresAt,
-    new Date(world.clock.now() + 1_800_000),
-  );
   world.clock.advance(1_801);
   assertEquals(world.session.status().state, "refreshable");
   await world.session.accessToken();

@@ -149,7 +149,7 @@ Deno.test("a portal login asks for no settings that are there, and counts its la
   });
   assertMatch(warnings.join(), /copy a new one, or log in with user name and password$/);
   world.clock.advance(1_800 - 39);
-  assertMatch(world.session.status().warnings.join(), /good for another 39 seconds;/);
+  assertMatch(world.session.status().warnings.join(), /valid for another 39 seconds;/);
 });
 
 Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file", async () => {

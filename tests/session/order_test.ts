@@ -326,6 +326,22 @@ Deno.test("where the API rejects the other process's token, too, the call refres
   assertEquals(world.refreshes(), 1);
 });
 
+Deno.test("tokens that replace a refused refresh are refreshed if the API rejects them, too", async () => {
+  await using world = shared();
+  await world.session.login();
+  world.sandbox.revokeRefreshTokens();
+  const envFile = `${world.envFile}.other`;
+  await world.another({ envFile }).login();
+  world.sandbox.expireAccessTokens();
+  world.clock.advance(2);
+  const held = world.hold();
+  const call = world.session.authFetch("/v1/whoami");
+  await held.arrived;
+  Deno.copyFileSync(envFile, world.envFile);
+  held.release();
+  assertEquals([(await call).status, world.refreshes()], [200, 2]);
+});
+
 Deno.test("a call that is answered 401 is sent three times at most, whatever others save", async () => {
   await using world = shared({
     api: (_, count) => {

@@ -1,5 +1,5 @@
 /**
- * Further steps of a login: what a user sees of one (here), and how they are taken
+ * Further steps of a login: the part that users see (here), and the loop that takes them
  * (`further_steps.ts`). May import what `session/` may, and its parent folder.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
@@ -52,8 +52,8 @@ export interface Challenge {
 export type Answers = Readonly<Record<string, string>>;
 
 /**
- * The key that an authenticator app makes its codes with. It is a secret: only its properties show it,
- * and a notebook in which it is the value of a cell. Clear such an output before you save.
+ * The key with which an authenticator app makes its codes. It is a secret: only its properties show it,
+ * and a notebook if it is the value of a cell. Clear such an output before you save.
  */
 export interface AuthenticatorKey {
   /** The key as text in base32, to be typed into the app. */
@@ -101,9 +101,9 @@ export function groupedKey({ secret }: AuthenticatorKey): string {
   return secret.replace(/(.{4})(?=.)/g, "$1 ");
 }
 
-/** What a reader must know of a key that is shown. */
+/** The warning under a key that is shown. */
 export const KEY_WARNING =
-  "Whoever has this key can make your codes. If it is still shown after the login, clear this output.";
+  "Anyone who has this key can make your codes. If it is still shown after the login, clear this output.";
 
 /** A key as text. */
 export function keyText(key: AuthenticatorKey): string {
@@ -171,7 +171,7 @@ export class ChallengeError extends AuthError {
 
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
-/** Makes the error of a step, whose constructor is not public. `respond`: how a later call answers it. */
+/** Makes the error of a step, whose constructor is not public. `respond` answers the step in a later call. */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]
 ): ChallengeError {

@@ -30,7 +30,7 @@ import { type Questions, untilHeard } from "../../platform/prompt.ts";
 import { printable } from "../../errors/escape.ts";
 import { shortened } from "../../errors/lines.ts";
 
-/** Who answers the steps of a login. */
+/** The ways to answer the steps of a login. */
 export interface Answerers {
   readonly questions: Questions;
   /** A program, if there is one. */
@@ -126,7 +126,7 @@ async function askPerson(
   return answers;
 }
 
-/** How many invalid inputs a prompt accepts. */
+/** The number of invalid inputs that a prompt accepts. */
 const MAX_TRIES = 3;
 
 /** A choice may be typed as its name or its number. */
@@ -139,8 +139,8 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
 /** The error of a step that remains unanswered. Its `respond()` continues the login in later calls. */
 function openStep(login: PasswordLogin, first: Step, isCanceled = false): ChallengeError {
   const { support } = login;
-  // All errors of a login answer the step that it has reached: a cell may run twice. No step is open
-  // while its answer is on its way.
+  // Every error of a login answers its current step, because a cell may run twice. While an answer is
+  // being sent, no step is open.
   let open: Step | undefined = first;
   const respond = support && ((given: Answers) =>
     support.inLaterCall(async (signal, isWanted) => {

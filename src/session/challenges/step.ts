@@ -17,11 +17,11 @@ import type { Fix } from "../../errors/advice.ts";
 import { shortened } from "../../errors/lines.ts";
 import type { Secret } from "../../platform/secret.ts";
 
-/** How many answers to the same step may be refused. */
+/** The number of answers to one step that the provider may refuse. */
 const MAX_ATTEMPTS = 3;
 /** No account needs as many steps: a provider that requires more would never end. */
 const MAX_STEPS = 20;
-/** How much of what a step asks for is in an error, in characters. All of it is in its `challenge`. */
+/** Longest list of requested answers in an error, in characters. Its `challenge` has the whole list. */
 export const MAX_LIST_LENGTH = 1_000;
 
 export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
@@ -31,7 +31,7 @@ export interface Step {
   readonly challenge: Challenge;
   /** The name by which the provider knows the user. */
   readonly username: string;
-  /** The answer must carry it. */
+  /** Must be sent with the answer. */
   readonly session: Secret | undefined;
   /** The code of an error about this step. */
   readonly code: ChallengeErrorCode;

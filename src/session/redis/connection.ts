@@ -2,14 +2,14 @@
  * A session shared through a Redis or Valkey server. Loaded only if `AUTH_STORE` is set. May import what
  * `session/` may, and its parent folder.
  */
+import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";
 import { loadPackage } from "../../platform/packages.ts";
 import type { World } from "../../platform/world.ts";
 
-/** The client. */
 const CLIENT = "npm:@redis/client@5.12.1";
 
-/** What is used of the client. */
+/** The part of the client that is used. */
 interface Client {
   connect(): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -23,46 +23,42 @@ interface Package {
     url: string;
     socket: { connectTimeout: number; reconnectStrategy: false };
   }): Client;
-  /** The error of a connection that was not made in the time for it. */
+  /** The error of a connection that was not established in time. */
   readonly ConnectionTimeoutError: new () => Error;
 }
 
-/** What is told of a store that did not answer. */
-interface Trouble {
+interface Details {
   readonly cause?: unknown;
-  /** What to do, where starting it or correcting its address does not help. */
+  /** What to do, if starting the store or correcting its address does not help. */
   readonly fix?: string | undefined;
-  /** Whether it stays until somebody does something: asking again is of no use. */
-  readonly stays?: boolean | undefined;
+  /** Whether trying again is useless until a user changes something. */
+  readonly isPermanent?: boolean | undefined;
 }
 
-/** The store did not answer. What it had was not changed by that, or will be found there. */
+/** The store did not respond as it should. Its content is unchanged, or a later request shows the change. */
 export class Unreachable extends Error {
   override name = "Unreachable";
   readonly fix: string | undefined;
-  readonly stays: boolean;
+  readonly isPermanent: boolean;
 
-  constructor(why: string, { cause, fix, stays = false }: Trouble = {}) {
+  constructor(why: string, { cause, fix, isPermanent = false }: Details = {}) {
     super(why, { cause });
     this.fix = fix;
-    this.stays = stays;
+    this.isPermanent = isPermanent;
   }
 }
 
-/** No answer came in the time that there was, which says little of why. */
-export class TooLate extends Unreachable {}
+const TOO_LATE = "it did not respond in time";
 
-const NO_ANSWER = "it did not answer in time";
-
-/** Says when something is heard on a channel. */
+/** A subscription to a channel. */
 export interface Listening extends Disposable {
-  /** Resolves when the next thing is heard, or the connection is lost. */
+  /** Resolves at the next message, or when the connection is lost. */
   next(): Promise<void>;
 }
 
 /**
- * The way to a store. A connection is made for each need and closed after it: nothing is left open
- * between calls that could fail, or keep a script from ending.
+ * Connects to a store for each request and disconnects after it: an open connection could fail between
+ * calls, or keep a script from ending.
  */
 export class Connection {
   readonly #url: URL;
@@ -90,8 +86,8 @@ export class Connection {
   /**
    * Runs a script.
    *
-   * @param limitMs How long it may take in all.
-   * @throws {Unreachable} If there was no answer in time.
+   * @param limitMs Time limit, including the connection.
+   * @throws {Unreachable} If there was no response in time.
    */
   async run(
     script: string,
@@ -100,9 +96,9 @@ export class Connection {
     limitMs: number,
   ): Promise<unknown> {
     return await this.#use(limitMs, undefined, async (client) => {
-      const answer = await client.eval(script, { keys, arguments: words });
+      const reply = await client.eval(script, { keys, arguments: words });
       client.destroy();
-      return answer;
+      return reply;
     });
   }
 
@@ -126,20 +122,18 @@ export class Connection {
     work: (client: Client) => Promise<T>,
   ): Promise<T> {
     const ms = Math.max(1, Math.ceil(limitMs));
-    // The client cannot end a connection that is being made: only this time does.
+    // A connection that is being established cannot be ended: it needs a timeout of its own.
     const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
     const { createClient, ConnectionTimeoutError } = this.#package;
     const client = createClient({ url: this.#url.href, socket });
     const explained = (error: unknown) =>
-      error instanceof ConnectionTimeoutError ? new TooLate(NO_ANSWER) : unreachable(error);
+      error instanceof ConnectionTimeoutError ? new Unreachable(TOO_LATE) : unreachable(error);
     const failed = Promise.withResolvers<never>();
-    // Without a listener an error ends the process.
+    // Without a listener, an error ends the process.
     client.on("error", (error) => failed.reject(explained(error)));
-    const limit = this.#timeout(ms);
-    const late = () => failed.reject(new TooLate(NO_ANSWER));
-    limit.addEventListener("abort", late);
-    const abort = () => failed.reject(signal?.reason);
-    signal?.addEventListener("abort", abort);
+    const late = () => failed.reject(new Unreachable(TOO_LATE));
+    const stopTimer = onAbort(this.#timeout(ms), late);
+    const stopListening = onAbort(signal, () => failed.reject(signal?.reason));
     try {
       const done = client.connect().then(() => work(client)).catch((error) => {
         throw explained(error);
@@ -149,8 +143,8 @@ export class Connection {
       end(client);
       throw error;
     } finally {
-      limit.removeEventListener("abort", late);
-      signal?.removeEventListener("abort", abort);
+      stopTimer();
+      stopListening();
     }
   }
 }
@@ -159,77 +153,77 @@ function end(client: Client): void {
   try {
     client.destroy();
   } catch {
-    // It has ended.
+    // It was closed already.
   }
 }
 
-/** What the server answered, and what that means. */
-interface KnownAnswer {
-  readonly says: RegExp;
-  readonly words: string;
+/** An error that the server may return. */
+interface KnownError {
+  readonly pattern: RegExp;
+  readonly problem: string;
   readonly fix: string;
-  readonly stays?: true;
+  readonly isPermanent?: true;
 }
 
-const NO_WRITES = "it takes no writes at the moment";
+const NO_WRITES = "it accepts no writes at the moment";
 
-const KNOWN: readonly KnownAnswer[] = [
+const KNOWN: readonly KnownError[] = [
   {
-    says: /WRONGPASS|NOAUTH|ERR AUTH|unauthenticated/,
-    words: "it does not accept the user or password of AUTH_STORE",
+    pattern: /WRONGPASS|NOAUTH|ERR AUTH|unauthenticated/,
+    problem: "it does not accept the user or password of AUTH_STORE",
     fix: "correct the user and the password in AUTH_STORE, and try again",
-    stays: true,
+    isPermanent: true,
   },
   {
-    says: /NOPERM/,
-    words: "its user may not run what is needed there",
+    pattern: /NOPERM/,
+    problem: "its user lacks permission for a command",
     fix: "grant that user the commands that docs/clusters.md lists, and try again",
-    stays: true,
+    isPermanent: true,
   },
   {
-    says: /ERR DB index/,
-    words: "it has no database of this number",
+    pattern: /ERR DB index/,
+    problem: "it has no database with this number",
     fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
-    stays: true,
+    isPermanent: true,
   },
   {
-    says: /OOM/,
-    words: NO_WRITES,
+    pattern: /OOM/,
+    problem: NO_WRITES,
     fix: "free memory there, or raise its maxmemory, and try again",
   },
   {
-    says: /READONLY|MASTERDOWN/,
-    words: NO_WRITES,
+    pattern: /READONLY|MASTERDOWN/,
+    problem: NO_WRITES,
     fix: "name the primary in AUTH_STORE, not a replica, and try again",
   },
   {
-    says: /MISCONF/,
-    words: NO_WRITES,
-    fix: "see in its log why it cannot save its data, such as a full disk, and try again",
+    pattern: /MISCONF/,
+    problem: NO_WRITES,
+    fix: "check in its log why it cannot save its data, such as a full disk, and try again",
   },
   {
-    says: /LOADING/,
-    words: NO_WRITES,
+    pattern: /LOADING/,
+    problem: NO_WRITES,
     fix: "wait until it has loaded its data, and try again",
   },
 ];
 
-/** What to do about an answer that no store of ours gives. */
+/** What to do about a response that no Redis server gives. */
 export const CHECK_SERVER =
   "check that AUTH_STORE names a Redis (6.2 or later) or Valkey server, and try again";
 
-/** The client's own words may hold the address, and that a password. */
+/** The client's own message is not shown: it may contain the address, and with it a password. */
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
-  // What the server answers begins with a word in capitals.
-  const answered = /^([A-Z]{3,})\b/.exec(message)?.[1];
-  if (answered === undefined) {
+  // The server's errors begin with a word in capitals.
+  const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
+  if (name === undefined) {
     const { isKnown, words, fix } = networkReason(error);
-    const why = isKnown ? words : "the connection was refused or broke";
+    const why = isKnown ? words : "the connection was refused or lost";
     return new Unreachable(why, { cause: error, fix });
   }
-  const known = KNOWN.find(({ says }) => says.test(message));
-  if (known) return new Unreachable(known.words, known);
-  return new Unreachable(`it answered with the error ${answered}`, { fix: CHECK_SERVER });
+  const known = KNOWN.find(({ pattern }) => pattern.test(message));
+  if (known) return new Unreachable(known.problem, known);
+  return new Unreachable(`it returned the error ${name}`, { fix: CHECK_SERVER });
 }

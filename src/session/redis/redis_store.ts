@@ -23,7 +23,7 @@ import {
   type Wait,
   type Write,
 } from "../store.ts";
-import { Connection, type Listening, TooLate, Unreachable } from "./connection.ts";
+import { Connection, type Listening, Unreachable } from "./connection.ts";
 import {
   type Answer,
   channelOf,
@@ -37,36 +37,37 @@ import { type StoreAddress, storeAddress } from "./store_address.ts";
 
 /** Time limit of one response: a new connection may find another server. */
 const ANSWER_MS = 2_000;
-/** How long a call with a valid token waits for the store. */
+/** Time limit of a call with a valid token, and the shortest time that is worth another attempt. */
 const BRIEF_MS = 250;
-/** The share of its time that a holder of the lock tries again to save. */
-const SAVE_SHARE = 0.25;
-/** The message that a lock is free can get lost with a connection: so often one looks all the same. */
+/** Longest pause between two looks at the lock: the message that it is free can get lost. */
 const LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 
-/** What a probe leaves if its process ends in the middle of it is gone then. */
-const PROBE_MS = 1_000;
+/** The share of the time limit of a call that a probe has. */
+const PROBE_SHARE = 0.25;
+/** Lifetime of the lock of a probe, in case its process ends before it releases it. */
+const PROBE_LOCK_MS = 1_000;
 
 const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
 
-/** What the store held when it was last asked, or holds as soon as it is asked again. */
+/** The latest entry: the store has it, or gets it with the next request. */
 interface Latest extends Known {
   readonly stored: Stored;
 }
 
-/** A lock, with the number of what its holder writes first. */
+/** A lock, with the number for the first write. */
 interface NumberedLock extends Lock {
+  /** `0` if the store did not respond. */
   readonly number: number;
-  /** When it ends in the store, by the monotonic clock, if it is held. */
+  /** When it expires in the store, by the monotonic clock; `0` if it is not held. */
   readonly endsAt: number;
 }
 
 /**
- * A Redis or Valkey server as the place that a session shares with other machines. This process keeps
- * the latest that it knows of, and brings it along whenever it asks: so a server that lost its data
- * has it again, and what could not be saved is saved then.
+ * Stores a session in a Redis or Valkey server, for other machines. Each request contains the latest
+ * entry that this process knows, so a server that lost its data gets it back, and tokens that could not
+ * be saved are saved later.
  */
 export class RedisStore implements TokenStore {
   readonly place: Place;
@@ -76,8 +77,8 @@ export class RedisStore implements TokenStore {
   readonly #configuration: () => Configuration;
   readonly #notices: Notices;
   #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
-  /** The id of what the store held when it was last asked. */
-  #keptId = "";
+  /** The id of the entry in the last response. */
+  #storedId = "";
   #looking: Promise<Answer> | undefined;
 
   private constructor(
@@ -95,7 +96,7 @@ export class RedisStore implements TokenStore {
     this.#notices = notices;
   }
 
-  /** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent. */
+  /** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent. */
   static async open(configuration: () => Configuration, notices: Notices): Promise<RedisStore> {
     const address = storeAddress(configuration());
     const seal = address.key && await Seal.with(address.key);
@@ -103,7 +104,7 @@ export class RedisStore implements TokenStore {
       notices.set(
         "STORE_NOT_ENCRYPTED",
         `the tokens are not encrypted in the store at ${address.host}`,
-        "set AUTH_STORE_KEY to what platform-auth store-key prints, on all machines",
+        "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
       );
     } else notices.clear("STORE_NOT_ENCRYPTED");
     const connection = await Connection.to(address.url, configuration().world.timeout);
@@ -120,10 +121,10 @@ export class RedisStore implements TokenStore {
   }
 
   async update(wait: Wait, decide: Decide): Promise<Updated> {
-    // The lock ends before the wait for it does, so that the next one gets it even if its holder was killed.
+    // If its holder is killed, the lock expires while others still wait for it.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(owner, wait);
-    // A store that takes no writes gives no lock, but shows what a logout ends.
+    // A store that accepts no writes grants no lock, but shows which tokens a logout revokes.
     if (lock.number === 0) await this.#look(BRIEF_MS, wait.signal);
     try {
       for (let round = 1;; round++) {
@@ -139,12 +140,11 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** A portal string may belong to anyone. Names may be aliases, `sub` is not. */
-  refusal({ claims, source }: Tokens): ConfigError | undefined {
+  /** A portal string may belong to another account. User names may be aliases; `sub` is not. */
+  refusal({ claims: { sub }, source }: Tokens): ConfigError | undefined {
     const held = this.peek().tokens?.claims;
-    const isOther = source === "portal" && held?.sub !== undefined && claims.sub !== undefined &&
-      held.sub !== claims.sub;
-    if (!isOther) return undefined;
+    const isOther = sub !== undefined && held?.sub !== undefined && sub !== held.sub;
+    if (source !== "portal" || !isOther) return undefined;
     return new ConfigError(
       "INVALID_SETTING",
       `Cannot log in: the store of AUTH_STORE keeps the session of ${accountOf(held)}, and this ` +
@@ -152,34 +152,26 @@ export class RedisStore implements TokenStore {
       [
         "run ",
         { call: "logout" },
-        " first, or name another entry behind the # of AUTH_STORE (store)",
+        " first, or name another entry after the # of AUTH_STORE (store)",
       ],
     );
   }
 
-  /**
-   * Looks, and then takes a lock and gives it back: a store that takes no writes allows a look. The
-   * lock is not the session's, so that no one waits for it.
-   */
+  /** Reads, then takes and releases a lock of its own: a store that accepts no writes can still be read. */
   async probe(signal: AbortSignal | undefined): Promise<void> {
-    const ms = this.#configuration().settings.timeoutMs * SAVE_SHARE;
+    const ms = this.#configuration().settings.timeoutMs * PROBE_SHARE;
     await this.look({ ms, isNeeded: true, signal });
     const name = `${this.#address.name}:probe`;
-    const request = { known: NOTHING_KNOWN, keepMs: PROBE_MS, owner: crypto.randomUUID() };
-    const answer = await this.#untilReached(
-      async (limitMs) => {
-        const all = { ...request, lockMs: PROBE_MS };
-        const answer = await exchange(this.#connection, name, all, limitMs);
-        await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
-        return answer;
-      },
-      ms,
-      signal,
-    );
+    const request = { known: NOTHING_KNOWN, keepMs: PROBE_LOCK_MS, owner: crypto.randomUUID() };
+    const lockAndRelease = async (limitMs: number) => {
+      await exchange(this.#connection, name, { ...request, lockMs: PROBE_LOCK_MS }, limitMs);
+      return await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
+    };
+    const answer = await this.#untilReached(lockAndRelease, ms, signal);
     if (answer instanceof ConfigError) throw answer;
   }
 
-  /** One question for all calls of this moment, so that no caller's signal ends it. */
+  /** One request for all simultaneous calls, so no caller's signal ends it. */
   #look(waitMs: number, signal: AbortSignal | undefined): Promise<Answer | ConfigError> {
     const ask = (limitMs: number) =>
       this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
@@ -187,30 +179,27 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Makes this the latest, unless something later was written.
+   * Writes an entry, unless a later one exists.
    *
-   * @param seen The number of what it was decided for.
+   * @param seen The number of the entry for which the write was decided.
    */
   async #write({ tokens, by }: Write, seen: number, lock: NumberedLock): Promise<Updated> {
-    // A refusal gets the lowest number, so that the number of a late holder, who may have got valid
-    // tokens, is higher.
+    // A refusal has the lowest number: a late holder of the lock, which may have received valid tokens,
+    // replaces it.
     const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
     const replacesUpTo = by === "user" ? number - 1 : by === "refusal" ? seen : seen + 1;
     if (this.#known.number > replacesUpTo) return { stored: this.peek() };
     this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
-    const { settings, world } = this.#configuration();
-    // No one else may write while the lock is held, so this is tried for longer.
-    const usualMs = lock.isHeld ? settings.timeoutMs * SAVE_SHARE : ANSWER_MS;
-    // Once the lock has ended, the next holder uses the refresh token that was replaced.
-    const lockMs = by === "refresh" ? lock.endsAt - world.monotonic() : 0;
-    const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(usualMs, lockMs));
+    // Once the lock has expired, the next holder uses the refresh token that was replaced.
+    const lockMs = lock.endsAt - this.#configuration().world.monotonic();
+    const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(lockMs, ANSWER_MS));
     const stored = this.peek();
     return answer instanceof ConfigError ? { stored, problem: answer } : { stored };
   }
 
-  /** The number of a write, later than all that is known. */
+  /** A number that is higher than all known ones. */
   #nextNumber({ number }: NumberedLock): number {
-    // Without a number from the store, the time. The store takes whole numbers only.
+    // If the store did not issue one, the time. The store accepts only whole numbers.
     const given = number || Math.ceil(this.#configuration().world.now() * 1_000);
     return Math.max(given, this.#known.number + 1);
   }
@@ -226,10 +215,10 @@ export class RedisStore implements TokenStore {
     let listening: Listening | undefined;
     try {
       for (;;) {
-        // From before the question, so that no message is missed while it is asked.
+        // Subscribed before the request, so that no message is missed.
         const heard = listening?.next();
-        // The last question has time for a response, too: otherwise a busy lock looks like an
-        // unreachable store. The signal does not end it: a lock that was given unheard would stay.
+        // The last request needs time for its response: otherwise a busy lock looks like an unreachable
+        // store. The signal does not end a request: a lock granted in its response would stay.
         const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
         const ask = (ms: number) => this.#ask(owner, ms);
         const answer = await this.#untilReached(ask, limitMs, signal);
@@ -247,7 +236,7 @@ export class RedisStore implements TokenStore {
           return { isHeld: false, problem: lockBusy(), number, endsAt: 0 };
         }
         if (heard === undefined) {
-          // It may have been freed before this process listened.
+          // Without a pause: it may have been released before this process subscribed.
           listening = await this.#listen(signal);
         } else {
           await this.#pause(heard, Math.min(LOOK_MS, answer.freeInMs + 1, leftMs()), signal);
@@ -258,7 +247,7 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** If that fails the lock ends by itself. */
+  /** If this fails, the lock expires by itself. */
   async #release(owner: Pick<Request, "owner">): Promise<void> {
     await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
   }
@@ -269,7 +258,7 @@ export class RedisStore implements TokenStore {
       return await this.#connection.listen(channel, ANSWER_MS, signal);
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      // Nothing is heard: the lock's end is waited for.
+      // Without messages, this process waits until the lock expires.
       return { next: () => new Promise(() => {}), [Symbol.dispose]() {} };
     }
   }
@@ -282,11 +271,11 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Asks until there is an answer or the time is over.
+   * Repeats a request until there is a response or the time limit is reached.
    *
-   * @param ask One question, with how long it may take.
-   * @param signal Ends the pauses. A question is not ended by it.
-   * @returns An error: there was no answer, and a notice tells.
+   * @param ask Sends the request, with its time limit.
+   * @param signal Ends the pauses, but not a request.
+   * @returns An error, which is also a notice, if there was no response.
    */
   async #untilReached(
     ask: (limitMs: number) => Promise<Answer>,
@@ -295,20 +284,15 @@ export class RedisStore implements TokenStore {
   ): Promise<Answer | ConfigError> {
     const { world } = this.#configuration();
     const started = world.monotonic();
-    let cause: Unreachable | undefined;
     for (let attempt = 1;; attempt++) {
       const leftMs = limitMs - (world.monotonic() - started);
       try {
         return await ask(Math.max(1, Math.min(leftMs, ANSWER_MS)));
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        // The last try may have too little time to fail as the others did.
-        cause = error instanceof TooLate ? cause ?? error : error;
-        const problem = this.#setAway(cause);
-        if (cause.stays) return problem;
+        const problem = this.#setAway(error);
         const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
-        // A call whose token is good does not wait for another try.
-        if (limitMs <= BRIEF_MS || leftMs - pause <= 0) return problem;
+        if (error.isPermanent || leftMs - pause < BRIEF_MS) return problem;
         await world.sleep(pause, signal);
         if (signal?.aborted) return problem;
       }
@@ -325,14 +309,14 @@ export class RedisStore implements TokenStore {
     const all = { ...request, known, keepMs };
     const answer = await exchange(this.#connection, name, all, limitMs);
     const { kept } = answer;
-    this.#keptId = kept.id;
+    this.#storedId = kept.id;
     const isNews = () => {
       const { id, number, replacesUpTo } = this.#known;
       return kept.number > replacesUpTo && (kept.number !== number || kept.id !== id);
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // Another answer may have been later.
+      // Another response may have been later.
       if (isNews()) {
         const { stored } = this.#known;
         const replacesUpTo = kept.number - 1;
@@ -347,7 +331,7 @@ export class RedisStore implements TokenStore {
     if (this.#known.id === "") {
       const { account, host } = this.#address;
       const whose = account === undefined ? "without an account name" : `of ${account}`;
-      this.#notices.set("STORE_EMPTY", `the store at ${host} holds no session ${whose}`);
+      this.#notices.set("STORE_EMPTY", `the store at ${host} contains no session ${whose}`);
     }
     return answer;
   }
@@ -362,8 +346,8 @@ export class RedisStore implements TokenStore {
     const { problem, fix } = error;
     this.#notices.clear("STORE_UNREAD", "STORE_EMPTY");
     const { id, stored: { tokens } } = this.#known;
-    const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory count`;
-    const isUnsaved = tokens !== undefined && id !== this.#keptId;
+    const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory are used`;
+    const isUnsaved = tokens !== undefined && id !== this.#storedId;
     const inMemory = `the session is kept in memory only: ${problem}`;
     this.#notices.replace({
       NOT_SAVED: isUnsaved ? { problem: inMemory, fix: next } : undefined,
@@ -413,8 +397,8 @@ export class RedisStore implements TokenStore {
 }
 
 /**
- * A lock in a store ends by itself, so other processes are at work, one after another. A refresh without
- * it would end the session for all if refresh tokens rotate.
+ * A lock in a store expires by itself, so a busy one is in use. A refresh without it would end the
+ * session for all processes if refresh tokens rotate.
  */
 function lockBusy(): ProviderError {
   return new ProviderError(
@@ -432,24 +416,21 @@ function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
 const DAY_MS = 86_400_000;
 const DAYS_MS = REFRESH_DAYS * DAY_MS;
 
-/** Tokens as they are kept: what a `.env` has as lines, as JSON. */
+/** The lines of a `.env`, as JSON. */
 function textOf(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
 }
 
-/**
- * Until when tokens are kept: about as long as the refresh token is good; an access token alone, as
- * long as that is.
- */
+/** Lifetime of an entry: about that of the refresh token, or else that of the access token. */
 function keepMsOf(tokens: Tokens | undefined, now: number): number {
   const { authenticatedAt = now, expiresAt, refreshToken } = tokens ?? {};
   const leftMs = (refreshToken ? authenticatedAt + DAYS_MS : expiresAt ?? Infinity) - now;
-  // The 30 days are an estimate, and over only if the provider says so.
+  // The 30 days are an estimate: only the provider knows when a session is over.
   const isKept = leftMs === Infinity || (refreshToken && leftMs < DAY_MS);
   return Math.ceil(isKept ? DAYS_MS : Math.max(leftMs, 60_000));
 }
 
-/** The lines that were kept as JSON; `undefined` if it is something else. */
+/** Reads the lines; `undefined` if the text is something else. */
 function linesIn(text: string): Record<string, string | undefined> | undefined {
   try {
     const value: unknown = JSON.parse(text);

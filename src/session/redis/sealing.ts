@@ -5,22 +5,22 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 
-/** Where in a store something is kept. */
+/** The place of an entry in a store. */
 export interface Place {
-  /** The name of the entry; it has no line break. */
+  /** The name of the entry, without line breaks. */
   readonly name: string;
   readonly number: number;
   readonly id: string;
 }
 
-/** A new key for `AUTH_STORE_KEY`: 256 bits by chance. */
+/** Makes a key for `AUTH_STORE_KEY`: 256 random bits. */
 export function newStoreKey(): string {
   return crypto.getRandomValues(new Uint8Array(KEY_BYTES)).toBase64(BASE64);
 }
 
 /**
- * Encrypts what is kept in a store, with AES-GCM. It can be read only in the place that it was sealed
- * for: under its name, its number and its id. So nobody without the key makes an old entry the latest.
+ * Encrypts an entry of a store with AES-GCM. It can be decrypted only under the name, number and id for
+ * which it was sealed, so an old entry cannot be made the latest without the key.
  */
 export class Seal {
   readonly #key: CryptoKey;
@@ -29,11 +29,11 @@ export class Seal {
     this.#key = key;
   }
 
-  /** @throws {ConfigError} `INVALID_SETTING` if it is no such key. */
+  /** @throws {ConfigError} `INVALID_SETTING` if it is not such a key. */
   static async with(key: Secret): Promise<Seal> {
     let bytes: Uint8Array<ArrayBuffer>;
     try {
-      // Other programs print one in the alphabet of plain base64, and with padding.
+      // Other programs make keys in plain base64, with padding.
       const text = key.reveal().replaceAll("+", "-").replaceAll("/", "_");
       bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
     } catch {
@@ -42,7 +42,7 @@ export class Seal {
     if (bytes.length !== KEY_BYTES) {
       throw new ConfigError(
         "INVALID_SETTING",
-        "Cannot use AUTH_STORE_KEY (storeKey): it is no key of 43 characters",
+        "Cannot use AUTH_STORE_KEY (storeKey): it is not a key of 43 characters",
         "make one with platform-auth store-key, and set the same one on all machines",
       );
     }

@@ -6,18 +6,18 @@ import type { Settings } from "../../settings/settings.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
-/** Where a session is kept, checked. */
+/** The address of the store and the entry of a session in it, checked. */
 export interface StoreAddress {
-  /** May hold a password: it is shown to nobody. */
+  /** Not shown: it may contain a password. */
   readonly url: URL;
-  /** Host and port, to be shown. */
+  /** Host and port, for messages. */
   readonly host: string;
-  /** The key of this provider, client and account. */
+  /** The name of the entry of this provider, client and account. */
   readonly name: string;
-  /** Whose session it is; `undefined`: the one of machines that name nobody. */
+  /** The account of the session; `undefined`: that of machines that name no account. */
   readonly account: string | undefined;
   readonly key: Secret | undefined;
-  /** Whether whoever may read the store can read the tokens. */
+  /** Whether anyone who can read the store can read the tokens. */
   readonly isOpen: boolean;
 }
 
@@ -25,14 +25,16 @@ export interface StoreAddress {
 export function storeAddress({ options, settings }: Configuration): StoreAddress {
   const url = URL.parse(settings.text("store") ?? "");
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === "") {
-    throw invalid("it is no address such as redis://127.0.0.1:6379 or rediss://user:password@host");
+    throw invalid(
+      "it is not an address such as redis://127.0.0.1:6379 or rediss://user:password@host",
+    );
   }
   if (url.search !== "") {
     const fix = "write user and password before the host, as in rediss://user:password@host";
     throw invalid("it has a query (?…), which is not used", fix);
   }
   if (!/^(\/\d*)?$/.test(url.pathname)) {
-    throw invalid("its path is no number of a database, such as /0");
+    throw invalid("its path is not the number of a database, such as /0");
   }
   const { name: account } = storeAccount(settings);
   [url.username, url.password].forEach(decoded);
@@ -41,8 +43,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   const isPrivate = isLoopback(url.hostname);
   if (key === undefined && !isPrivate && url.protocol === "redis:") {
     throw invalid(
-      `the tokens would go to ${host} and lie there for all to read`,
-      "set AUTH_STORE_KEY to what platform-auth store-key prints, on all machines",
+      `the tokens would be sent to ${host} and stored there without encryption`,
+      "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
     );
   }
   if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
@@ -56,7 +58,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   return {
     url,
     host,
-    // The braces keep all keys of a session on one node.
+    // The braces keep all keys of a session on one node of a cluster.
     name: `platform-auth:{${name}}`,
     account,
     key,
@@ -65,25 +67,25 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
 }
 
 /**
- * Whose entry of the store is used. A machine that has no `USERNAME` can name the account behind a #.
+ * The account whose entry is used. A machine that has no `USERNAME` can name the account after a #.
  *
  * @throws {ConfigError} `INVALID_SETTING`.
  */
 export function storeAccount(
   settings: Settings,
-): { readonly name: string | undefined; readonly isBehindHash: boolean } {
+): { readonly name: string | undefined; readonly isAfterHash: boolean } {
   const named = decoded(URL.parse(settings.text("store") ?? "")?.hash.slice(1) ?? "");
-  return { name: named || settings.text("username"), isBehindHash: named !== "" };
+  return { name: named || settings.text("username"), isAfterHash: named !== "" };
 }
 
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalid("a % in it stands for no sign", "write %25 in its place");
+    throw invalid("a % in it does not encode a character", "write %25 instead");
   }
 }
 
-function invalid(what: string, fix = "correct it and try again"): ConfigError {
-  return new ConfigError("INVALID_SETTING", `Cannot use AUTH_STORE (store): ${what}`, fix);
+function invalid(problem: string, fix = "correct it and try again"): ConfigError {
+  return new ConfigError("INVALID_SETTING", `Cannot use AUTH_STORE (store): ${problem}`, fix);
 }

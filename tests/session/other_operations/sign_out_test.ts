@@ -352,7 +352,7 @@ Deno.test("whoever ends a logout's wait for a refresh is logged out here", async
   await using at = world(done, { session: { sleep: untilAborted } });
   const { out, release } = await logoutDuringRefresh(at, { signal: abort.signal });
   abort.abort();
-  assertMatch(noteOf(await out), /^; not at the provider: the wait for it was ended$/);
+  assertMatch(noteOf(await out), /^; not at the provider: the wait for it was canceled$/);
   release();
   assertEquals([told(at), linesOf(at.envFile)], [[], {}]);
 });

@@ -72,7 +72,8 @@ export function report(error: unknown, json: boolean): number {
   if (!isOurs && !(error instanceof TypeError)) throw error;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
-  if (error instanceof UsageError) return USAGE;
+  // The library's error for a wrong argument is a `TypeError` without a code.
+  if (error instanceof UsageError || !("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
   const isRefused = error instanceof ApiError && error.status === 401;

@@ -388,7 +388,6 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
         await run(["fetch", "http://127.0.0.1:9/x"]),
         /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/,
       ],
-      [await run(["fetch", "http://["]), /cannot be parsed/],
       [await run(["fetch", "/x", "-d", "@nothing.json"]), /Cannot read nothing\.json/],
       [await run(["fetch", CSV, "-o", "."]), /Cannot save \.: it is a folder; name a file/],
       [
@@ -403,6 +402,17 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
       assertMatch(stderr, message);
       assertEquals(stderr.includes("secret=1"), false);
       assertEquals(stderr.split("\n").length, 2);
+    }
+    for (
+      const [args, message] of [
+        [["http://["], /cannot be parsed/],
+        [["/x", "-X", "GET", "-d", "y"], /body/],
+        [["/x", "-H", "authorization: z"], /authorization/],
+      ] as const
+    ) {
+      const { code, stderr } = await run(["fetch", ...args]);
+      assertEquals(code, 2, stderr);
+      assertMatch(stderr, message);
     }
     assertEquals(filesIn(world.folder), []);
   }));

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { parseEnv } from "node:util";
 import { AuthError, createSession } from "../../mod.ts";
 import { inFolder, neededVariables } from "../support/child_deno.ts";
@@ -155,7 +155,9 @@ Deno.test("sandbox --write-env says which folder cannot be used", () =>
     await Deno.mkdir(`${folder}/taken/.env`, { recursive: true });
     for (const place of ["file", "taken"]) {
       const { code, problem, fix } = await refusal(`${folder}/${place}`);
-      assertEquals([code, fix !== ""], ["ENV_FILE", true]);
+      // Windows does not find a file below a file, so the folder is tried next.
+      assertMatch(code, /^(ENV_)?FILE$/);
+      assertNotEquals(fix, "");
       assertMatch(problem, /^Cannot \w+ \S+\.env: /);
     }
   }));

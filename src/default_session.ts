@@ -296,7 +296,7 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 
 /**
  * Ends the session: deletes the tokens from memory, the process environment and the `.env`, then asks the
- * provider to revoke the refresh token, so that nobody can use it. With `everywhere: true` the provider
+ * provider to revoke the refresh token, so that no copy of it can be used. With `everywhere: true` the provider
  * signs out all devices. Other processes on the same `.env` lose the session too.
  *
  * The provider is given three seconds, and three more if a refresh is in progress whose new token must

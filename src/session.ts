@@ -28,7 +28,7 @@ export interface RefreshOptions {
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * How long the token must remain valid, in seconds. If the provider's tokens have a shorter lifetime,
+   * Seconds for which the token must remain valid. If the provider's tokens have a shorter lifetime,
    * a new one is returned. Default 0.
    */
   minValidSeconds?: number;

@@ -22,7 +22,7 @@ import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
-/** How many bytes of an error or a page are read. */
+/** The number of bytes of an error or a page that are read. */
 const MAX_BODY_BYTES = 65_536;
 /** Every text contains shorter values. */
 const SHORTEST_SECRET = 8;

@@ -68,7 +68,7 @@ export interface Download {
   kept?: true;
 }
 
-/** How many requests in a row may bring nothing. */
+/** The number of consecutive requests that may transfer nothing. */
 const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;
 /** A longer Retry-After is an error. */
@@ -78,7 +78,7 @@ const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
 /** Requests to a host that has not responded yet: its address may be wrong. */
 const TRIES_BEFORE_RESPONSE = 3;
-/** How often to check whether another download of the same file has ended. */
+/** The interval of checks whether another download of the same file has ended. */
 const LOOK_MS = 100;
 
 /** What downloads that run at once have in common. */

@@ -30,7 +30,7 @@ export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>
 
 /** Options of {@linkcode downloadAll}. */
 export interface DownloadAllOptions {
-  /** How many files to download at the same time. Default 4. */
+  /** The number of files to download at the same time. Default 4. */
   concurrency?: number;
   /**
    * What to do with a file that exists already.
@@ -96,7 +96,7 @@ export interface Downloads {
 const DEFAULT_CONCURRENCY = 4;
 /** Files that are open for each that is fetched: the others wait for their turn, or for the disk. */
 const OPEN_FOR_EACH = 2;
-/** How long files that cost no request may follow each other before a Stop or a timer gets its turn. */
+/** Time limit for consecutive files without a request, so that a Stop or a timer gets its turn. */
 const BUSY_MS = 20;
 
 /**

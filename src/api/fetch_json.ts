@@ -12,7 +12,7 @@ import { closest } from "../errors/closest.ts";
 
 /** Options of {@linkcode fetchJson}: those of `fetch`, and when to repeat a request. */
 export interface FetchJsonInit extends RequestInit {
-  /** How many times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
+  /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
   /**
    * Time limit for starting another request, in milliseconds after the first one. Default 60 000. Time

@@ -11,7 +11,7 @@ export type IfExists = "error" | "keep" | "replace";
 /** Where the bytes of a download go. */
 export type Target = Part | Outlet;
 
-/** How often other processes may rename or remove a part while it is opened. */
+/** Attempts to open a part that other processes rename or remove at the same time. */
 const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 

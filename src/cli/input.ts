@@ -14,7 +14,7 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    // The contents in place of the name may be a secret, and so may an address.
+    // The contents instead of the name may be a secret, and so may an address.
     const shown = /[\r\n=|]|:\/|.{200}/.test(name) ? `the file of ${option}` : name;
     throw new ConfigError("FILE", `Cannot read ${shown}`, "check the path", error);
   }

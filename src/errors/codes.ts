@@ -98,7 +98,7 @@ export type ApiErrorCode =
 /**
  * The stable codes of {@linkcode SessionExpiredError}. Log in again.
  *
- * - `NO_SESSION`: nobody has logged in, or the session was ended by a logout.
+ * - `NO_SESSION`: there was no login, or a logout ended the session.
  * - `REFRESH_REJECTED`: the provider refused to refresh the session.
  * - `REFRESH_WINDOW_OVER`: the same, and the login was more than 30 days ago.
  * - `CANNOT_REFRESH`: the access token expired and there is no refresh token, as after a portal login.

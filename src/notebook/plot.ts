@@ -209,7 +209,7 @@ async function drawing(): Promise<Drawing> {
   return { Plot, document };
 }
 
-/** Stands in for the canvas on which Observable Plot draws the bar of a color scale, pixel by pixel. */
+/** Replaces the canvas on which Observable Plot draws the bar of a color scale, pixel by pixel. */
 class ColorBar {
   fillStyle = "";
   readonly #colors: string[] = [];

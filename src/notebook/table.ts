@@ -8,7 +8,7 @@ import { type Bundle, display } from "./show.ts";
 
 /** Options of {@linkcode table}. */
 export interface TableOptions<Column extends string = string> {
-  /** How many rows are shown, from the first. Default 50; `Infinity`: all. */
+  /** The number of rows shown, from the first. Default 50; `Infinity`: all. */
   rows?: number;
   /** The columns to show, in this order. For rows that are lists: their names. Default: the first 100. */
   columns?: readonly Column[];

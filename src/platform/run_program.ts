@@ -63,7 +63,7 @@ export async function runProgram(
     const { code } = await child.status;
     timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
     const output = await printed;
-    // After a success nobody needs them, and a connection left open by ssh holds this stream only.
+    // After a success they are not needed, and a connection left open by ssh holds this stream only.
     if (code === 0) close();
     const errors = await complained;
     if (stopped === "aborted") signal?.throwIfAborted();

@@ -15,8 +15,8 @@ export interface ClocksAndChance extends Clocks {
 }
 
 /**
- * Prompts the user for a value. `secret`: the input must be hidden. Returns `null` if nobody can be
- * prompted.
+ * Prompts the user for a value. `secret`: the input must be hidden. Returns `null` if no prompt is
+ * possible.
  */
 export type Ask = (
   message: string,

@@ -210,7 +210,7 @@ export function checkAnswers(
   const rule = `${takes} { ${wanted.join(", ")} }`;
   if (typeof given !== "object" || given === null) throw typeError(`${rule}, each a string`);
   const answers = given as Readonly<Record<string, unknown>>;
-  // Not quoted, because a secret may be in the place of a name.
+  // Not quoted, because what should be a name may be a secret.
   if (Object.keys(answers).some((each) => !wanted.includes(each))) {
     throw typeError(`${rule}, and nothing else`);
   }

@@ -55,7 +55,7 @@ const WITHOUT_SENT_CODE: Fix = [
 
 /**
  * The first row that fits decides. Rows that look at the message come before those that look at the
- * name alone, because one name stands for many causes.
+ * name alone, because one name has many causes.
  */
 export const REFUSALS: readonly Refusal[] = [
   // The firewall demands what only a browser can do, with any status.

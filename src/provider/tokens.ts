@@ -43,7 +43,7 @@ export interface Tokens {
   readonly learned: Learned;
   /** Lifetime of the access token in milliseconds, if known. */
   readonly lifetimeMs: number | undefined;
-  /** How many milliseconds before its expiry the token is refreshed. */
+  /** The token is refreshed this many milliseconds before its expiry. */
   readonly refreshMarginMs: number;
   /** Both clocks when this record was made; the time since then is the larger of the two differences. */
   readonly anchor: { readonly now: number; readonly monotonic: number };

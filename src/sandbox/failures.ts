@@ -15,7 +15,7 @@ export interface Failure {
   drop?: "before" | "during";
   /** Wait this many milliseconds before the response. */
   delayMs?: number;
-  /** How many requests fail; counts down. Default: all. */
+  /** The number of requests that fail; counts down. Default: all. */
   times?: number;
 }
 

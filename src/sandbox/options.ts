@@ -22,7 +22,7 @@ export interface SandboxOptions {
    */
   rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
   /**
-   * How many seconds a replaced refresh token still works, 0 to 60. Default 0. Using it again in
+   * Seconds for which a replaced refresh token still works, 0 to 60. Default 0. Using it again in
    * that time invalidates the token that its first use returned.
    */
   graceSeconds?: number;

@@ -13,7 +13,7 @@ type Changes = ReadonlyMap<string, string | undefined>;
  * keeps its first line and its `export `, but no comment after its value. Further lines of the same key
  * are removed. A new key is added after the last entry.
  *
- * A text whose lines cannot be told apart is not edited: a quote that is not closed, or a value of one of
+ * A text whose lines cannot be distinguished is not edited: a quote that is not closed, or a value of one of
  * these keys that spans several lines.
  */
 export function editEnvText(text: string, changes: Changes): string | Uneditable {

@@ -31,7 +31,7 @@ function downloadView(download: Download): View {
   };
 }
 
-/** How many failures are shown: the result lists all of them. */
+/** The number of failures shown; the result lists all of them. */
 const MOST_SHOWN = 20;
 
 function downloadsView({ counts, failed, bytes, milliseconds }: Downloads): View {

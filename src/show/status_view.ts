@@ -84,7 +84,7 @@ function placeText(status: SessionStatus): string {
   return fixText([{ call: "login" }, ` keeps it in ${place}`]);
 }
 
-/** How long the access token is still valid. */
+/** The remaining time of the access token. */
 export function accessText({ state, accessTokenExpiresAt: end, asOf }: SessionStatus): string {
   if (state === "none") return "none";
   if (state === "rejected") return "rejected by the API";

@@ -18,7 +18,7 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
 /** The words that may come next. The first pattern of `command:word before` that matches applies. */
 type Offer = readonly [pattern: string, words: readonly string[]];
 
-/** Where there are no words, shells offer file names. */
+/** Without words, shells offer file names. */
 async function offersOf([name, it]: [string, Command | Program]): Promise<Offer[]> {
   if ("optionNames" in it) return [[`${name}:*`, flags(await it.optionNames())]];
   const options = { ...it.options, ...GLOBAL };

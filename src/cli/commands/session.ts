@@ -88,7 +88,7 @@ function sessionOfHome(envFile: string | undefined): string | undefined {
   → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
 }
 
-/** A status, with the exit status that it stands for. */
+/** A status, with its exit status. */
 function statusAnswer(found: SessionStatus): Answer {
   const status = needsLogin(found) ? LOGIN_NEEDED : 0;
   return { value: found, text: Deno.inspect(found), status };

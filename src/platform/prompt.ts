@@ -18,7 +18,7 @@ export async function untilHeard(signal: AbortSignal | undefined): Promise<void>
   signal?.throwIfAborted();
 }
 
-/** Where the prompt is, and how to cancel it: a front end may show it far from its cell. */
+/** The place of the prompt and the way to cancel it: a front end may show it far from its cell. */
 const OPEN_QUESTION = [
   "A prompt is open below the cell (VS Code: top of window).",
   "Stop, then Enter, cancels.",

@@ -67,7 +67,7 @@ export class Keeper {
     return this.#store ??= this.#openStore();
   }
 
-  /** Where the session is kept, for messages. */
+  /** The store of the session, for messages. */
   get place(): string | undefined {
     return placeText(this.store.place);
   }

@@ -83,7 +83,7 @@ export class Settings {
     return this.#found.get(name)?.origin;
   }
 
-  /** Where a setting is set, for messages. */
+  /** The place where a setting is set, for messages. */
   placeOf(name: SettingName): string {
     const places: Readonly<Record<SettingOrigin, string>> = {
       option: `(the option ${name})`,

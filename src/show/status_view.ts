@@ -69,7 +69,7 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/** Where the session is kept, or where a login will keep it. */
+/** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store, settings } = status;
   const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;

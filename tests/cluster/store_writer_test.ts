@@ -134,3 +134,20 @@ testNeeding(
       assertEquals(world.refreshes(), 2);
     }),
 );
+
+testNeeding(
+  NO_REDIS,
+  "a login replaces keys of another type, and all machines have its session",
+  () =>
+    inCluster(async ({ server, session }) => {
+      const [one, other] = [session(), session()];
+      await one.login();
+      await inStore(
+        server,
+        "redis.call('DEL', entry, entry .. ':lock') redis.call('SADD', entry, 'x') " +
+          "redis.call('SADD', entry .. ':lock', 'x')",
+      );
+      assertEquals((await one.login({ force: true })).state, "valid");
+      assertEquals(await call(other), 200);
+    }),
+);

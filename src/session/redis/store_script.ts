@@ -46,10 +46,17 @@ export interface Answer {
  * A refresh also sends the number that it may replace, so entries written since it looked are kept. A
  * refusal of the refresh token is written with the lowest possible number, so that valid tokens of a late
  * holder of the lock replace it.
+ *
+ * A key of another type is not ours, and is removed: it would block all machines.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local function removeForeign(reply, key)
+  if type(reply) == 'table' and reply.err:find('WRONGTYPE') then redis.call('DEL', key) end
+end
+removeForeign(redis.pcall('HGET', KEYS[1], 'number'), KEYS[1])
+removeForeign(redis.pcall('GET', KEYS[2]), KEYS[2])
 local function text(name) return redis.call('HGET', KEYS[1], name) or '' end
 local function count(name) return tonumber(text(name)) or 0 end
 local number, known = count('number'), tonumber(ARGV[1])

@@ -9,7 +9,6 @@ import {
   type PortlessOptions,
   rejection,
 } from "../support/portless.ts";
-import { needing, NOT_ON_WINDOWS } from "../support/needs.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -490,28 +489,4 @@ Deno.test("a login that comes while a refresh is saved is saved after it", async
   await login;
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-login");
   assertEquals([world.session.status().source, world.refreshes()], ["portal", 1]);
-});
-
-const MIDDLE =
-  "a refresh that looks at the file in the middle of a login's save takes it for no news";
-Deno.test(needing(NOT_ON_WINDOWS, MIDDLE), async () => {
-  await using world = shared();
-  const { sync } = Deno.FsFile.prototype;
-  let syncs = 0;
-  let refresh: Promise<unknown> | undefined;
-  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
-    // The folder: the new file is in its place.
-    if (++syncs === 2) {
-      refresh = world.session.refresh();
-      for (let turn = 0; turn < 10; turn++) await sleep();
-    }
-    await sync.call(this);
-  };
-  try {
-    assertEquals((await world.session.login()).source, "password");
-  } finally {
-    Deno.FsFile.prototype.sync = sync;
-  }
-  await refresh;
-  assertEquals([world.session.status().source, world.refreshes()], ["refresh", 1]);
 });

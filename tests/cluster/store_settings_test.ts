@@ -48,7 +48,7 @@ const cases: [string, SessionOptions, string, RegExp][] = [
     { store: "rediss://store.example" },
     ...[
       "PERMISSION",
-      /reach store.example:6379 is missing; run: deno run .*store.example/,
+      /store.example:6379: the permission is missing; run: deno run .*store.example/,
     ] as const,
   ],
 ];

@@ -149,7 +149,7 @@ Deno.test("a foreign token in the environment is neither used, sent nor removed,
     [
       "of another client",
       () => jwt({ ...later, client_id: "other", username: "student" }),
-      /another app client/,
+      /an app client other than APP_CLIENT_ID/,
     ],
     [
       "of another account",

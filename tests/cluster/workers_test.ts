@@ -77,7 +77,7 @@ subject(NO_SSH, "tokens over ssh", (test) => {
       const over = await run(server.command("echo 'no session there' >&2; exit 3"));
       assertMatch(
         over,
-        /^TOKEN_COMMAND .*: ssh ended with status 3 and said: no session there; run/,
+        /^TOKEN_COMMAND .*: ssh ended with status 3 and printed: no session there; run/,
       );
       assertMatch(await run(server.command("cat /etc/hostname /etc/hosts")), /printed \d+ lines/);
       const stranger = server.command("true").map((word) => word.replace(/.+@/, "no-such-user@"));

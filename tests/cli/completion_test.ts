@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { lackOf, NO_SHELL, testNeeding } from "../support/needs.ts";
+import { lackOf, needing, NO_SHELL, subject } from "../support/needs.ts";
 import { answerOf } from "./answer_of.ts";
 
 async function scriptOf(shell: string): Promise<string> {
@@ -44,45 +44,51 @@ const offers: [line: string[], offered: string[]][] = [
   [["sandbox", "--wr"], ["--write-env"]],
 ];
 
-testNeeding(
-  NO_SHELL ?? await lackOf("bash", "--version"),
-  "bash completes commands, options and values",
-  async () => {
-    const cases = offers.map(([words]) => {
-      const quoted = ["platform-auth", ...words].map((word) => `'${word}'`).join(" ");
-      return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _platform_auth
+const lackOfShell = async (shell: string) => NO_SHELL ?? await lackOf(shell, "--version");
+const lacks = {
+  bash: await lackOfShell("bash"),
+  zsh: await lackOfShell("zsh"),
+  fish: await lackOfShell("fish"),
+};
+
+subject(NO_SHELL, "completion in shells", (test) => {
+  test({
+    ...needing(lacks.bash, "bash completes commands, options and values"),
+    fn: async () => {
+      const cases = offers.map(([words]) => {
+        const quoted = ["platform-auth", ...words].map((word) => `'${word}'`).join(" ");
+        return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _platform_auth
         echo "\${COMPREPLY[*]-}"`;
+      });
+      const script = `set -u; eval "$(cat)"; complete -p platform-auth >/dev/null\n`;
+      const text = await output("bash", ["-c", script + cases.join("\n")], await scriptOf("bash"));
+      const found = text.split("\n").slice(0, -1).map((line) => line.split(" ").filter(Boolean));
+      assertEquals(found, offers.map(([, offered]) => offered));
+    },
+  });
+
+  for (const [shell, check] of [["bash", "-n"], ["zsh", "-n"], ["fish", "--no-execute"]] as const) {
+    test({
+      ...needing(lacks[shell], `${shell} takes its completion script`),
+      fn: () =>
+        inFolder(async (folder) => {
+          await Deno.writeTextFile(`${folder}/script`, await scriptOf(shell));
+          assertEquals(await output(shell, [check, `${folder}/script`]), "");
+        }),
     });
-    const script = `set -u; eval "$(cat)"; complete -p platform-auth >/dev/null\n`;
-    const text = await output("bash", ["-c", script + cases.join("\n")], await scriptOf("bash"));
-    const found = text.split("\n").slice(0, -1).map((line) => line.split(" ").filter(Boolean));
-    assertEquals(found, offers.map(([, offered]) => offered));
-  },
-);
+  }
 
-for (const [shell, check] of [["bash", "-n"], ["zsh", "-n"], ["fish", "--no-execute"]] as const) {
-  testNeeding(
-    NO_SHELL ?? await lackOf(shell, "--version"),
-    `${shell} takes its completion script`,
-    () =>
-      inFolder(async (folder) => {
-        await Deno.writeTextFile(`${folder}/script`, await scriptOf(shell));
-        assertEquals(await output(shell, [check, `${folder}/script`]), "");
-      }),
-  );
-}
-
-testNeeding(
-  await lackOf("fish", "--version"),
-  "fish completes commands, options and values",
-  async () => {
-    const lines = ["lo", "fetch --if-exists k", "completion z", "logout --every"];
-    const asked = lines.map((line) => `complete -C 'platform-auth ${line}'`).join("\n");
-    const text = await output("fish", ["--no-config"], `${await scriptOf("fish")}\n${asked}`);
-    const words = text.trimEnd().split("\n").map((line) => line.split("\t")[0]);
-    assertEquals(words, ["login", "logout", "keep", "zsh", "--everywhere"]);
-  },
-);
+  test({
+    ...needing(lacks.fish, "fish completes commands, options and values"),
+    fn: async () => {
+      const lines = ["lo", "fetch --if-exists k", "completion z", "logout --every"];
+      const asked = lines.map((line) => `complete -C 'platform-auth ${line}'`).join("\n");
+      const text = await output("fish", ["--no-config"], `${await scriptOf("fish")}\n${asked}`);
+      const words = text.trimEnd().split("\n").map((line) => line.split("\t")[0]);
+      assertEquals(words, ["login", "logout", "keep", "zsh", "--everywhere"]);
+    },
+  });
+});
 
 Deno.test("every completion script names every command and option", async () => {
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { documentText } from "../support/documented_flags.ts";
-import { type Lack, needing, NO_SHELL, notInstalled } from "../support/needs.ts";
+import { type Lack, needing, NO_SHELL, notInstalled, subject } from "../support/needs.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 /** The Python block of each section. */
@@ -18,6 +18,7 @@ const CODE = new Map(
 
 /** The first interpreter that has a package: the one on the path, or Debian's. */
 async function pythonWith(name: string): Promise<string | undefined> {
+  if (NO_SHELL) return undefined;
   for (const python of ["python3", "/usr/bin/python3"]) {
     const command = new Deno.Command(python, { args: ["-c", `import ${name}`], stderr: "null" });
     if ((await command.output().catch(() => undefined))?.success) return python;
@@ -81,52 +82,61 @@ print("Authorization" in elsewhere.prepare().headers)
 
 const requests = await pythonWith("requests");
 
-Deno.test({
-  ...needing(
-    NO_SHELL ?? (requests === undefined ? notInstalled("python3 has no requests") : undefined),
-    "requests always sends a current token of five seconds, and sends it only to the API",
-  ),
-  fn: () =>
-    inPlace(async ({ sandbox, run }) => {
-      await run("platform-auth", "login");
-      const script = codeFor(sandbox, "requests", THREE_TOKENS);
-      const { stdout, stderr } = await run(requests ?? "", "-c", script);
-      assertEquals([stdout, stderr], ["student\n3\nFalse\n", ""]);
-      const [login, ...later] = sandbox.requests.map(({ authFlow }) => authFlow);
-      assertEquals([login, ...new Set(later)], ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
-      assert(sandbox.apiRequests.every(({ status }) => status === 200));
-    }),
-});
-
-Deno.test({
-  ...needing(
-    NO_SHELL ?? (requests === undefined ? notInstalled("python3 has no requests") : undefined),
-    "without a session, the exception says what to do",
-  ),
-  fn: () =>
-    inPlace(async ({ sandbox, run }) => {
-      const script = codeFor(sandbox, "requests").replace(
-        "PlatformAuth(API)",
-        'PlatformAuth(API, "--env-file", "empty.env")',
-      );
-      const { code, stderr } = await run(requests ?? "", "-c", script);
-      assertEquals(code, 1);
-      assertMatch(stderr, /RuntimeError: .*platform-auth/s);
-    }),
-});
+const noRequests = requests === undefined ? notInstalled("python3 has no requests") : undefined;
 
 const OUTPUTS = { httpx: "student", pandas: "6 8760", fsspec: "b'PAR1'" };
 
-for (const [name, output] of Object.entries(OUTPUTS)) {
-  const python = await pythonWith(name === "fsspec" ? "fsspec.implementations.http" : name);
-  const lack: Lack = { reason: `python3 has no ${name}`, installable: false };
-  Deno.test({
-    ...needing(NO_SHELL ?? (python === undefined ? lack : undefined), `${name} reads the API`),
+const pythons: Record<string, string | undefined> = {};
+for (const name of Object.keys(OUTPUTS)) {
+  pythons[name] = await pythonWith(name === "fsspec" ? "fsspec.implementations.http" : name);
+}
+
+subject(NO_SHELL, "the Python page", (test) => {
+  test({
+    ...needing(
+      noRequests,
+      "requests always sends a current token of five seconds, and sends it only to the API",
+    ),
     fn: () =>
       inPlace(async ({ sandbox, run }) => {
         await run("platform-auth", "login");
-        const { stdout, stderr } = await run(python ?? "", "-c", codeFor(sandbox, name));
-        assertEquals([stdout.trim(), stderr], [output, ""]);
+        const script = codeFor(sandbox, "requests", THREE_TOKENS);
+        const { stdout, stderr } = await run(requests ?? "", "-c", script);
+        assertEquals([stdout, stderr], ["student\n3\nFalse\n", ""]);
+        const [login, ...later] = sandbox.requests.map(({ authFlow }) => authFlow);
+        assertEquals([login, ...new Set(later)], ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
+        assert(sandbox.apiRequests.every(({ status }) => status === 200));
       }),
   });
-}
+
+  test({
+    ...needing(
+      noRequests,
+      "without a session, the exception says what to do",
+    ),
+    fn: () =>
+      inPlace(async ({ sandbox, run }) => {
+        const script = codeFor(sandbox, "requests").replace(
+          "PlatformAuth(API)",
+          'PlatformAuth(API, "--env-file", "empty.env")',
+        );
+        const { code, stderr } = await run(requests ?? "", "-c", script);
+        assertEquals(code, 1);
+        assertMatch(stderr, /RuntimeError: .*platform-auth/s);
+      }),
+  });
+
+  for (const [name, output] of Object.entries(OUTPUTS)) {
+    const python = pythons[name];
+    const lack: Lack = { reason: `python3 has no ${name}`, installable: false };
+    test({
+      ...needing(python === undefined ? lack : undefined, `${name} reads the API`),
+      fn: () =>
+        inPlace(async ({ sandbox, run }) => {
+          await run("platform-auth", "login");
+          const { stdout, stderr } = await run(python ?? "", "-c", codeFor(sandbox, name));
+          assertEquals([stdout.trim(), stderr], [output, ""]);
+        }),
+    });
+  }
+});

@@ -11,8 +11,8 @@ import { startOutside } from "./outside.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-/** How many tests may be left out there. README.md lists them. */
-const MOST = 21;
+/** How many skipped tests, or subjects of them, are allowed; README.md lists them. */
+const MOST = 33;
 
 /** Puts the files of the working tree, and the packages that were fetched, where Windows finds them. */
 async function copyIn(): Promise<void> {

@@ -11,7 +11,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "holds something else under the name",
     `EVAL "redis.call('SET', redis.call('KEYS', '*')[1], 'else')" 0`,
     (url) => url,
-    /: it returned the error WRONGTYPE; check that AUTH_STORE names a Redis/,
+    /: another program uses the name of the session there; log in again, which replaces it/,
   ],
   [
     "has no such database",

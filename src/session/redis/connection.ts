@@ -187,6 +187,12 @@ const KNOWN: readonly KnownError[] = [
     isPermanent: true,
   },
   {
+    pattern: /WRONGTYPE/,
+    problem: "another program uses the name of the session there",
+    fix: "log in again, which replaces it, or name another entry after the # of AUTH_STORE",
+    isPermanent: true,
+  },
+  {
     pattern: /OOM/,
     problem: NO_WRITES,
     fix: "free memory there, or raise its maxmemory, and try again",

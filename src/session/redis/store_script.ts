@@ -47,7 +47,7 @@ export interface Answer {
  * refusal of the refresh token is written with the lowest possible number, so that valid tokens of a late
  * holder of the lock replace it.
  *
- * A key of another type is not ours, and is removed: it would block all machines.
+ * A key of another type is not ours. A request for the lock removes it, or it would block all machines.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
@@ -55,8 +55,10 @@ local now = time[1] * 1000000 + time[2]
 local function removeForeign(reply, key)
   if type(reply) == 'table' and reply.err:find('WRONGTYPE') then redis.call('DEL', key) end
 end
-removeForeign(redis.pcall('HGET', KEYS[1], 'number'), KEYS[1])
-removeForeign(redis.pcall('GET', KEYS[2]), KEYS[2])
+if ARGV[5] ~= '' then
+  removeForeign(redis.pcall('HGET', KEYS[1], 'number'), KEYS[1])
+  removeForeign(redis.pcall('GET', KEYS[2]), KEYS[2])
+end
 local function text(name) return redis.call('HGET', KEYS[1], name) or '' end
 local function count(name) return tonumber(text(name)) or 0 end
 local number, known = count('number'), tonumber(ARGV[1])

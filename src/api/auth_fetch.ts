@@ -285,7 +285,7 @@ const CHECK_NETWORK = "check the address, the network and any proxy, then try ag
 export interface Unreached {
   /** Reason without an address. */
   readonly reason: string;
-  /** Origin of the host, to which a redirect may have led. */
+  /** Origin of the host that responded, which may differ from the requested one after a redirect. */
   readonly origin: string;
 }
 

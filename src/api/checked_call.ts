@@ -95,7 +95,7 @@ export class CheckedCall {
     return this.#watch === undefined ? await read : await this.#watch.during(read);
   }
 
-  /** Ends the watch over the last response. */
+  /** Stops monitoring the last response. */
   release(): void {
     this.#watch?.release();
   }

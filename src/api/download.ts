@@ -76,7 +76,7 @@ export const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
-/** Requests to a host that has not responded yet: its address may be wrong. */
+/** The most requests to a host that has never responded, because its address may be wrong. */
 const TRIES_BEFORE_RESPONSE = 3;
 /** The interval of checks whether another download of the same file has ended. */
 const LOOK_MS = 100;

@@ -127,7 +127,7 @@ function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   }
 }
 
-/** Whether a name leads to an open file, and not through a link, which has an inode of its own. */
+/** Whether a name is that of an open file itself. A link to it has its own inode, so it is not. */
 function isNameOf(path: string, file: Deno.FsFile): boolean {
   return unlessMissing(() => Deno.lstatSync(path))?.ino === file.statSync().ino;
 }
@@ -252,7 +252,7 @@ class Part {
   }
 
   /**
-   * The size of a file that exists at the target and is kept; then the part is gone.
+   * If an existing file at the target is kept, removes the part and returns the file's size.
    *
    * @throws {ConfigError} `FILE_EXISTS`, `FILE` if the target may be neither kept nor replaced.
    */

@@ -38,7 +38,7 @@ export const SETTINGS_CHECKS: Checks = {
     return warnOf(hints.filter(({ problem }) => !told.includes(problem)));
   },
 
-  // A forgotten variable of the environment overrides the .env.
+  // A forgotten environment variable overrides the .env.
   "shadowing": ({ configuration: { settings } }) => {
     const names = variablesOf((name) => {
       const inFile = settings.file.values.get(VARIABLES[name]);

@@ -202,7 +202,7 @@ async function drawing(): Promise<Drawing> {
   const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  // Of XML: a document of HTML leaves & and < in attributes, and no page would show the picture.
+  // Serialized as XML: HTML would leave & and < unescaped in attributes, and the picture would not show.
   const document = new DOMParser().parseFromString("<svg/>", "image/svg+xml");
   const createElement = document.createElement.bind(document);
   document.createElement = (tag: string) => tag === "canvas" ? new ColorBar() : createElement(tag);

@@ -1,7 +1,7 @@
 /**
  * Calls `listener` once the signal aborts; at once if it already has.
  *
- * @returns Stops listening.
+ * @returns A function that stops listening.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal?.aborted) listener();

@@ -67,7 +67,7 @@ async function untilAborted<T, S extends AbortSignal | undefined>(
   }
 }
 
-/** Aborts `stop` when Stop is pressed. @returns Stops listening. */
+/** Aborts `stop` when Stop is pressed. @returns A function that stops listening. */
 function listenForStop(doing: string, stop: AbortController): () => void {
   const onStop = () => {
     stop.abort(

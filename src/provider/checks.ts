@@ -34,7 +34,7 @@ const SCHEMAS: Schemas = {
 };
 
 /**
- * Checks the settings that have a value, as their table says.
+ * Checks each setting that has a value against its entry in the table.
  *
  * @param valueOf The text of a setting, or what was built from several; `undefined`: not set.
  * @returns The checked values, and what is wrong with the others.

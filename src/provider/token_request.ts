@@ -159,7 +159,7 @@ function variantsFor(
 }
 
 /**
- * A result with the tokens of its response.
+ * Builds a result from the tokens in the response.
  *
  * @param parts What the response does not say. A refresh token in it replaces the one given here.
  */

@@ -77,7 +77,7 @@ export interface Refreshing {
   saved(event: SessionEvent): void;
   /** Whether no login or logout replaced this refresh. */
   isCurrent(refresh: Refresh): boolean;
-  /** A refresh for a 401 got a response: none is made for these tokens again, nor for some time. */
+  /** After a refresh for a 401: no other is made for these tokens, and for any tokens only after a pause. */
   noteReplacement(refresh: Refresh, held: Tokens): void;
 }
 
@@ -152,7 +152,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     }
   }
 
-  /** Another process may hold the lock for good. Its token is used while it is valid. */
+  /** Another process may never release the lock. Until it expires, the current token is used. */
   function goWithout({ problem, isOptional }: Lock): void {
     if (problem === undefined) return;
     if (!isOptional || isGoodFor(held, world, 0)) throw problem;

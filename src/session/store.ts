@@ -75,7 +75,7 @@ export interface TokenStore {
   update(wait: Wait, decide: Decide): Promise<Updated>;
   /** Why this store cannot keep the tokens of a login: it belongs to another account. */
   refusal?(tokens: Tokens): ConfigError | undefined;
-  /** Checks that everything a session needs works, and leaves no trace. @throws {AuthError} */
+  /** Tests everything that a session depends on, and leaves nothing behind. @throws {AuthError} */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 

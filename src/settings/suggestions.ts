@@ -143,7 +143,7 @@ function hasSettings({ values }: EnvSnapshot): boolean {
   );
 }
 
-/** The `.env` files in the folders above the working folder, also beyond the project root. */
+/** The `.env` files in the folders above the working folder, including those above the project root. */
 function* envFilesAbove(): Generator<string> {
   for (let folder = workingFolder(); folder !== undefined;) {
     const above: string = filePath(new URL("..", fileUrl(folder)));

@@ -72,7 +72,7 @@ export function moduleSpecifier(
     return `npm:${name}${version ? `@^${version}` : ""}${entry === "mod" ? "" : `/${entry}`}`;
   }
   const path = relative(folder, filePath(module)).replaceAll("\\", "/");
-  // No relative path leads to another drive of Windows.
+  // On Windows, no relative path can lead to another drive.
   if (/^[A-Za-z]:/.test(path)) return module.href;
   const address = path.split("/").map(encodeURIComponent).join("/");
   return address.startsWith("../") ? address : `./${address}`;

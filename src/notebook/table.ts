@@ -19,6 +19,7 @@ export interface TableOptions<Column extends string = string> {
 /** The names of the columns of rows; any name if the type does not have them. */
 export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   ? Row extends readonly unknown[] ? string
+  : [keyof Row] extends [never] ? string
   : Extract<keyof Row, string>
   : Rows extends Readonly<Record<string, ArrayLike<unknown>>> ? Extract<keyof Rows, string>
   : string;

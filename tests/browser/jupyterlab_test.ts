@@ -137,7 +137,7 @@ chromiumTest(
     }
     file.release();
     await lab.ended(7);
-    assertMatch((await lab.card(7)).text, /data\.bin .*saved .*100\.0 kB/);
+    assertMatch((await lab.card(7)).text, /data\.bin .*saved.*100\.0 kB/);
     assertEquals(await lab.output(7).getByText(/[█░]/).count(), 0, "the bar is gone");
     await picture(lab, 7, "progress-end");
 

@@ -96,7 +96,9 @@ Deno.test("a variable of the environment that is nearly a setting is named", asy
 Deno.test("half of user name and password in the environment: the other half is missing", async () => {
   await using world = portless({ file: true });
   const { USERNAME: _, PASSWORD: __, ...lines } = linesOf(world);
-  for (const [half, other] of [["USERNAME", "PASSWORD"], ["PASSWORD", "USERNAME"]] as const) {
+  const pairs = [["PASSWORD", "USERNAME"], ["USERNAME", "PASSWORD"]] as const;
+  // Windows itself sets USERNAME, so alone it says nothing.
+  for (const [half, other] of Deno.build.os === "windows" ? pairs.slice(0, 1) : pairs) {
     await withEnvironment({ ...UNSET, [half]: "of-the-machine" }, async () => {
       const { session } = sessionWith(world, lines);
       const { code, message } = await rejection(session.login({ strategy: "environment" }));

@@ -269,7 +269,7 @@ async function attempt(
   }
 }
 
-/** A function of its own, because `using` would slow down every call. */
+/** Sends a call without the proxy, as to an API on loopback. */
 async function sendPastProxy(
   request: string | Request,
   init: RequestInit,

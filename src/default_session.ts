@@ -325,7 +325,10 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * Makes a session for another account, with the same methods as the default session. It is kept in
  * memory unless `envFile` is given, and takes no token from the process environment and sets none.
  *
+ * Types are checked here, most values when they are first used.
+ *
  * @throws {TypeError} If an option is unknown or has the wrong type.
+ * @throws {ConfigError} `INVALID_SETTING` if `exportEnv` cannot be used.
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { type AuthError, configure, createSession, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { documentText } from "../support/documented_flags.ts";
@@ -58,6 +59,37 @@ Deno.test("every exported function has an example, and no hover cites another do
   assertEquals(cited.map(([name]) => name), []);
 });
 
+/** What the description of a function says about the errors of this class. */
+function thrownBy(name: string, errorClass: string): string {
+  const before = documentText("src/default_session.ts").split(`export function ${name}(`)[0] ?? "";
+  const doc = before.slice(before.lastIndexOf("/**"));
+  return new RegExp(`@throws \\{${errorClass}\\}([^@]*)`).exec(doc)?.[1] ?? "";
+}
+
+Deno.test("configure() and createSession() name the options whose values they check at once", () => {
+  const wrong: SessionOptions[] = [
+    { authUrl: "ftp://provider.example" },
+    { apiBaseUrl: "ftp://api.example" },
+    { timeoutMs: -1 },
+    { envFile: "https://files.example/.env" },
+    { exportEnv: "all" as "both" },
+  ];
+  for (const call of [configure, createSession]) {
+    const codeOf = (options: SessionOptions): string | undefined => {
+      try {
+        call(options);
+        return undefined;
+      } catch (error) {
+        return (error as AuthError).code;
+      }
+    };
+    const doc = thrownBy(call.name, "ConfigError");
+    const named = wrong.filter((each) => doc.includes(`\`${Object.keys(each)}\``));
+    assertEquals(wrong.filter((each) => codeOf(each) === "INVALID_SETTING"), named, call.name);
+    assertEquals(codeOf({ username: "a\nb" }) !== undefined, doc.includes("control character"));
+  }
+});
+
 Deno.test("the hover of a code describes each of its values, as explain does", () => {
   const described = (path: string, type: string) => {
     const [, doc = "", union = ""] =
@@ -71,8 +103,8 @@ Deno.test("the hover of a code describes each of its values, as explain does", (
     assertEquals(meanings.map(([code]) => code), codes, type);
     return Object.fromEntries(meanings);
   };
-  for (const  of of["Config", "Provider", "Challenge", "Api", "SessionExpired"]) {
-    described("src/errors/codes.ts", `${of}ErrorCode`);
+  for (const owner of ["Config", "Provider", "Challenge", "Api", "SessionExpired"]) {
+    described("src/errors/codes.ts", `${owner}ErrorCode`);
   }
   const notices = Object.entries(NOTICES).map(([code, { meaning }]) => [code, meaning]);
   assertEquals(described("src/session/notices.ts", "NoticeCode"), Object.fromEntries(notices));

@@ -66,14 +66,6 @@ export interface Command {
   load(): Promise<{ run(given: Given): Promise<Answer> }>;
 }
 
-/** A command that parses its own options and prints its own help. */
-export interface Program {
-  readonly summary: string;
-  /** The names of its options, for completion. */
-  optionNames(): Promise<readonly string[]>;
-  load(): Promise<{ start(args: readonly string[]): Promise<number> }>;
-}
-
 /** Options that all commands take, before or after the command. */
 export const GLOBAL = {
   "env-file": {

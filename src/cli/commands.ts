@@ -1,9 +1,9 @@
-import { type Command, command, type Program } from "./command.ts";
+import { type Command, command } from "./command.ts";
 
 const session = () => import("./commands/session.ts");
 
 /** All commands, in the order of the help. Only the file of the one that runs is loaded. */
-export const COMMANDS: Readonly<Record<string, Command | Program>> = {
+export const COMMANDS: Readonly<Record<string, Command>> = {
   "init": command({
     summary: "write the settings of your account into a .env",
     description: `Writes the settings of your account into the .env, and checks them. It reads
@@ -198,9 +198,66 @@ shell: bash (default), zsh, fish or powershell.`,
     ],
     load: () => import("./commands/completion.ts"),
   }),
-  "sandbox": {
+  "sandbox": command({
     summary: "run an identity provider, portal and API on this computer",
-    optionNames: async () => Object.keys((await import("../sandbox/main.ts")).OPTIONS),
+    description: `Runs an identity provider, a portal and a data platform API on this computer,
+to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
+    options: {
+      "port": {
+        value: "<number>",
+        help: "use this port and the next two (default 8410; 0:\nany free ports)",
+      },
+      "access-token-seconds": { value: "<n>", help: "lifetime of an access token (default 1800)" },
+      "refresh-days": { value: "<n>", help: "lifetime of a refresh token (default 30)" },
+      "words": {
+        value: "<whose>",
+        choices: ["vendor", "aws"],
+        help: "header names of the token endpoint: those of\n" +
+          "the API document (vendor, default) or of AWS",
+      },
+      "rotate": {
+        value: "<operation>",
+        choices: ["initiate-auth", "get-tokens"],
+        help: "each refresh returns a new refresh token:\ninitiate-auth or get-tokens",
+      },
+      "grace-seconds": {
+        value: "<n>",
+        help: "how long a replaced refresh token still works\n(default 0)",
+      },
+      "user": {
+        value: "<name[:password]>",
+        multiple: true,
+        help: "add an account; may be given several times\n" +
+          "(default: the password of the first account)",
+      },
+      "alias": { help: "users log in by e-mail; their user name in the\npool is a UUID" },
+      "public-client": { help: "an app client without a secret" },
+      "lockout-after": { value: "<n>", help: "lock a user after this many wrong passwords" },
+      "throttle-per-second": {
+        value: "<n>",
+        help: "refuse more requests per second to the token\nendpoint",
+      },
+      "challenge": {
+        value: "<names>",
+        help: "require these challenges of each login, such as\n" +
+          "NEW_PASSWORD_REQUIRED,MFA_SETUP; the portal\n" +
+          'shows the codes under "Authenticator" and\n"Messages"',
+      },
+      "track-devices": {
+        value: "<how>",
+        choices: ["on", "ask"],
+        help: "each refresh must name the device of its login;\n" +
+          "ask: the user may choose to have it remembered",
+      },
+      "no-revocation": { help: "refuse RevokeToken" },
+      "latency-ms": { value: "<n>", help: "wait before each response" },
+      "write-env": {
+        value: "<folder>",
+        help: "write the settings to the .env there instead of\n" +
+          "printing them; replaces only those of an\nearlier sandbox",
+      },
+    },
+    examples: ["platform-auth sandbox", "platform-auth sandbox --user ada --write-env lesson"],
     load: () => import("./commands/sandbox.ts"),
-  },
+  }),
 };

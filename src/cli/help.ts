@@ -1,7 +1,7 @@
-import { type Command, GLOBAL, type Option, type Program } from "./command.ts";
+import { type Command, GLOBAL, type Option } from "./command.ts";
 
 /** What `--help` prints: all commands, and what they have in common. */
-export function helpOfAll(commands: Readonly<Record<string, Command | Program>>): string {
+export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
   return [
     "platform-auth signs you in to the data platform and calls its API.",

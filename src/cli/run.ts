@@ -25,7 +25,6 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
     const meant = closest(name, [...Object.keys(COMMANDS), "help"]);
     throw new UsageError(noSuch("command", name, meant), "see: platform-auth --help");
   }
-  if ("optionNames" in command) return { status: await (await command.load()).start(rest) };
   const given = parse(`platform-auth ${name}`, command, rest);
   if (given.version) return await versionOf(entry);
   if (given.help) return { text: (await import("./help.ts")).helpOf(name, command) };

@@ -90,7 +90,7 @@ Deno.test("sandbox on a port that is taken names the option for another one", ()
   inFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { code, error } = await withSandbox(folder, undefined, [`--port=${taken.addr.port}`]);
-    assertEquals(code, 1);
+    assertEquals(code, 2);
     assertMatch(error, /cannot be opened .*; choose another port with the option port \(--port\)/);
   }));
 

@@ -62,7 +62,6 @@ const EXPECTED: Record<string, { all: string[]; atImport: string[] }> = {
   // What draws is fetched by the first plot.
   "src/notebook/mod.ts": { all: [], atImport: [] },
   "src/sandbox/mod.ts": { all: SANDBOX, atImport: SANDBOX },
-  "src/sandbox/main.ts": { all: SANDBOX, atImport: SANDBOX },
   "src/demo/main.ts": { all: [...SANDBOX, "zod"], atImport: SANDBOX },
   "dist/mod.js": { all: [], atImport: [] },
   "dist/notebook.js": { all: [], atImport: [] },

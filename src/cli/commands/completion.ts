@@ -1,15 +1,14 @@
-import { type Answer, type Command, type Given, GLOBAL, type Program } from "../command.ts";
+import { type Answer, type Command, type Given, GLOBAL } from "../command.ts";
 
 /** Prints the completion script of a shell. */
 export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
   const { COMMANDS } = await import("../commands.ts");
   const names = Object.keys(COMMANDS);
-  const further = await Promise.all(Object.entries(COMMANDS).map(offersOf));
   const offers: Offer[] = [
     [":--env-file", []],
     [":*", [...names, "help", ...flags(Object.keys(GLOBAL))]],
     ["help:*", names],
-    ...further.flat(),
+    ...Object.entries(COMMANDS).flatMap(offersOf),
   ];
   const text = scriptFor(shell, names, offers);
   return { value: { shell, script: text }, text };
@@ -19,8 +18,7 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
 type Offer = readonly [pattern: string, words: readonly string[]];
 
 /** Without words, shells offer file names. */
-async function offersOf([name, it]: [string, Command | Program]): Promise<Offer[]> {
-  if ("optionNames" in it) return [[`${name}:*`, flags(await it.optionNames())]];
+function offersOf([name, it]: [string, Command]): Offer[] {
   const options = { ...it.options, ...GLOBAL };
   const values = Object.entries(it.options).filter(([, { value }]) => value !== undefined)
     .flatMap(([option, { short = option, choices = [] }]): Offer[] => [

@@ -1,20 +1,38 @@
-import { errorLine } from "../output.ts";
-import { environment } from "../../platform/environment.ts";
-import { closest } from "../../errors/closest.ts";
-import { runSandbox } from "../../sandbox/main.ts";
+import type { Answer, Given } from "../command.ts";
+import { print, UsageError } from "../output.ts";
+import { saveSandboxSettings } from "../settings_file.ts";
+import { addAccount, describeSandbox, optionsOf, variablesOf } from "../../sandbox/command_line.ts";
+import { startSandbox } from "../../sandbox/start_sandbox.ts";
 
-/** A task of Deno's sets the folder that it was started in. Only a clone has the task. */
-const COMMAND = import.meta.url.endsWith("/src/cli/commands/sandbox.ts") && environment("INIT_CWD")
-  ? "deno task sandbox"
-  : "platform-auth sandbox";
+interface SandboxFlags {
+  /** Those that set how the sandbox behaves. */
+  readonly [name: string]: unknown;
+  readonly challenge: string;
+  readonly user: readonly string[];
+  readonly "write-env": string;
+}
 
-/** The sandbox imports nothing from the client, so it is given what it needs of it. */
-export function start(args: readonly string[]): Promise<number> {
-  return runSandbox([...args], {
-    command: COMMAND,
-    closest,
-    fitted: errorLine,
-    saveSettings: async (...given) =>
-      await (await import("../settings_file.ts")).saveSandboxSettings(...given),
-  });
+/** Runs the sandbox until Ctrl+C. */
+export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
+  const { user: users = [], "write-env": folder, ...flags } = options;
+  await using sandbox = await checked(() => startSandbox(optionsOf(flags)));
+  const others = await checked(() => users.map((user) => addAccount(sandbox, user)));
+  const envFile = folder && await saveSandboxSettings(folder, variablesOf(sandbox));
+  const stopped = Promise.withResolvers<void>();
+  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stopped.resolve);
+  await print(describeSandbox(sandbox, envFile, others));
+  await stopped.promise;
+  for (const signal of signals) Deno.removeSignalListener(signal, stopped.resolve);
+  return {};
+}
+
+/** The sandbox imports nothing from the client, so its errors have no code; each names an option. */
+async function checked<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new UsageError(problem, "see: platform-auth sandbox --help");
+  }
 }

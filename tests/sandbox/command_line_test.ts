@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { parseEnv } from "node:util";
+import { describeSandbox, optionsOf } from "../../src/sandbox/command_line.ts";
+import { sandboxTest } from "./requests.ts";
+
+const CASES: [flags: Parameters<typeof optionsOf>[0], options: Record<string, unknown>][] = [
+  [{}, { port: 8410 }],
+  [{ port: "0", "access-token-seconds": "60", words: "aws", rotate: "get-tokens" }, {
+    port: 0,
+    accessTokenSeconds: 60,
+    words: "aws",
+    rotateRefreshTokens: "get-tokens",
+  }],
+  [{ alias: true, "public-client": true, "refresh-days": "0.5" }, {
+    port: 8410,
+    aliasSignIn: true,
+    clientSecret: false,
+    refreshDays: 0.5,
+  }],
+  [
+    { challenge: "NEW_PASSWORD_REQUIRED,MFA_SETUP", "track-devices": "ask", "no-revocation": true },
+    {
+      port: 8410,
+      challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"],
+      trackDevices: "ask",
+      revocation: false,
+    },
+  ],
+  [{ "track-devices": "on", port: "x" }, { port: NaN, trackDevices: true }],
+];
+
+Deno.test("the options of the command line become options of the sandbox", () => {
+  for (const [flags, options] of CASES) {
+    const set = Object.entries(optionsOf(flags)).filter(([, value]) => value !== undefined);
+    assertEquals(Object.fromEntries(set), options);
+  }
+});
+
+sandboxTest(
+  "describeSandbox() prints lines that a .env reader accepts",
+  {},
+  ({ sandbox }) => {
+    const { settings } = sandbox;
+    assertEquals(parseEnv(describeSandbox(sandbox)), {
+      AUTH_URL: settings.authUrl,
+      AUTH_PROVIDER: settings.provider,
+      APP_CLIENT_ID: settings.clientId,
+      APP_CLIENT_SECRET: settings.clientSecret,
+      USER_POOL_ID: settings.userPoolId,
+      USERNAME: settings.username,
+      PASSWORD: settings.password,
+      API_BASE_URL: settings.apiBaseUrl,
+      PORTAL_URL: sandbox.portalUrl,
+    });
+  },
+);

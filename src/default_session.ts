@@ -26,16 +26,16 @@ function defaultSession(): ConfigurableSession {
 }
 
 /**
- * Sets the options of the default session and replaces all earlier ones. It may be called again, as a
- * cell that is run twice does. If the provider, the client or the file changes, tokens in memory are
- * dropped, never those in a file.
+ * Sets the options of the default session, replacing all earlier options. A cell with this call can
+ * be run again. If the provider, the app client or the file changes, the tokens in memory are
+ * dropped; tokens in a file are never deleted.
  *
- * Types are checked here. Most values, such as addresses, are checked when they are first used: a
- * setting may still come from the environment or the `.env`.
+ * Types are checked at once. Most values, such as addresses, are checked when they are first used,
+ * because further settings may come from the environment or the `.env`.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
- * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or `envFile` or
- *   `exportEnv` cannot be used.
+ * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or `envFile`
+ * or `exportEnv` cannot be used.
  *
  * @example
  * ```ts
@@ -105,18 +105,19 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
 }
 
 /**
- * Calls the API: `fetch` with the same signature, plus the header `authorization: bearer <token>` with a
- * token that is refreshed before it expires. A relative path is resolved against `API_BASE_URL`. If the
- * API responds with 401, the token is refreshed and the call is sent once more, if its body can be sent
- * twice. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
+ * Calls the API: `fetch` with the same signature, plus the header `authorization: bearer <token>`
+ * with a token that is refreshed before it expires. A relative path is resolved against
+ * `API_BASE_URL`. If the API responds with 401, the token is refreshed and the call is sent once
+ * more, if its body can be sent twice. The token is sent only to the origins of `API_BASE_URL` and
+ * `API_ALLOWED_ORIGINS`.
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER`.
- * @throws {ProviderError} The token had expired and could not be refreshed: `UNREACHABLE`, `TIMEOUT` and
- *   others.
+ * `REFRESH_WINDOW_OVER`.
+ * @throws {ProviderError} The token had expired and could not be refreshed: `UNREACHABLE`,
+ * `TIMEOUT` and others.
  * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
- * @throws {TypeError} Where `fetch` throws one, with `code: "API_UNREACHABLE"` if there is no connection;
- *   and if the caller sets an `authorization` header.
+ * @throws {TypeError} If `fetch` throws one, with `code: "API_UNREACHABLE"` if there is no
+ * connection, or if the caller sets an `authorization` header.
  *
  * @example
  * ```ts
@@ -132,16 +133,17 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 }
 
 /**
- * Calls the API as {@linkcode authFetch} does, and parses the JSON body. A response that is not 2xx, or
- * not JSON, is an error. A response without a body (204, 205) gives `undefined`.
+ * Calls the API as {@linkcode authFetch} does, and parses the JSON body. A response that is not
+ * 2xx, or not JSON, is an error. A response without a body (204, 205) gives `undefined`.
  *
- * A GET or HEAD is repeated after a 429 or 503, once the time of `Retry-After` has passed, and after
- * `idleTimeoutMs` (60 000) without data: at most `retries` times (3) within `retryWithinMs` (60 000).
+ * A GET or HEAD is sent again after a 429 or 503, when the time in `Retry-After` has passed, and
+ * after `idleTimeoutMs` (60 000) without data: at most `retries` times (3) within `retryWithinMs`
+ * (60 000).
  *
- * The type of the body is `any` unless it is given, as with `Response.json()`.
+ * The body has the type `any` unless the call has a type argument.
  *
- * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not JSON;
- *   `API_TIMEOUT`: no data arrived.
+ * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not
+ * JSON; `API_TIMEOUT`: no data arrived.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
@@ -163,17 +165,18 @@ export function fetchJson<T = any>(
 
 /**
  * Downloads a file. The file gets its name only once it is complete: its length is checked, and its
- * checksum if the API sends one. An interrupted download resumes, even after the token or a presigned
- * address expired, and in a later process: run the same call again. A notebook or a terminal shows the
- * progress.
+ * checksum if the API sends one. To resume an interrupted download, run the same call again, even
+ * in a new process or after the token or a presigned address has expired. A notebook or a terminal
+ * shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. Something that is not a regular file, such as a pipe, is written to.
+ * @param file Path or `file:` URL. If it names something else than a regular file, such as a pipe,
+ * the bytes are written to that.
  * @returns The saved file; shows as a card in a notebook.
- * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a web
- *   page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is incomplete
- *   or does not match its checksum.
+ * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
+ * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
+ * incomplete or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS`: the file exists already; `FILE`: it cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
@@ -196,25 +199,26 @@ export function download(
 }
 
 /**
- * Downloads many files, a few at a time, each as {@linkcode download} does. Existing files are kept, so
- * after an interruption the same call continues, even next to another process with the same list. A
- * file that fails is listed in `failed` and does not stop the others. What would fail for every file is
- * thrown: no session, no permission, a full disk, an API that cannot be reached. A 429 or a
- * `Retry-After` slows down all files together. A notebook or a terminal shows the progress.
+ * Downloads many files, a few at a time, each as {@linkcode download} does. Existing files are
+ * kept, so after an interruption you can run the same call again, even while another process
+ * downloads the same list. A file that fails is listed in `failed` and does not stop the others. A
+ * problem that affects every file is thrown as an error: no session, no permission, a full disk, an
+ * API that cannot be reached. A 429 or a `Retry-After` slows down all files together. A notebook or
+ * a terminal shows the progress.
  *
- * An array is checked in full before anything is sent. An async iterable may have any length: it is read
- * at most twice `concurrency` items ahead.
+ * An array is checked in full before anything is sent. An async iterable may have any length: it is
+ * read at most twice `concurrency` items ahead.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.
  *
  * @param items Pairs of an address and the file to save it as.
  * @returns What was saved, kept and failed; shows as a card in a notebook.
  * @throws {ConfigError} `INVALID_SETTING`: two items name the same file; `FILE`: the disk is full;
- *   `PERMISSION`; `MISSING_SETTINGS`.
+ * `PERMISSION`; `MISSING_SETTINGS`.
  * @throws {ApiError} `API_STATUS` with `status` 401: the API rejected the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
- * @throws {TypeError} If an item is not a pair, and with `code: "API_UNREACHABLE"` if the API cannot be
- *   reached.
+ * @throws {TypeError} If an item is not a pair, and with `code: "API_UNREACHABLE"` if the API
+ * cannot be reached.
  *
  * @example
  * ```ts
@@ -259,11 +263,11 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 }
 
 /**
- * Returns who is logged in, until when, and where the session came from. Sends nothing. It reads the
- * `.env`, because another process may have changed the session.
+ * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
+ * the `.env`, because another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working folder
- *   was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
+ * folder was removed.
  *
  * @example
  * ```ts
@@ -278,10 +282,11 @@ export function status(): SessionStatus {
 }
 
 /**
- * Checks everything that a login and a call need: the settings and where they came from, the `.env`, the
- * clock, the provider, the API, the token, proxies and permissions. It changes nothing and shows no
- * secret; the token is sent to `API_BASE_URL` only. With `login: true` it also logs in, refreshes, and
- * ends that login again. With `--allow-run=git` it also checks that git ignores the `.env`.
+ * Checks everything that a login and a call need: the settings and where they came from, the
+ * `.env`, the clock, the provider, the API, the token, proxies and permissions. It changes nothing
+ * and shows no secret; the token is sent to `API_BASE_URL` only. With `login: true` it also logs
+ * in, refreshes the tokens once, and revokes them. With `--allow-run=git` it also checks that git
+ * ignores the `.env`.
  *
  * @example
  * ```ts
@@ -322,8 +327,9 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
 }
 
 /**
- * Makes a session for another account, with the same methods as the default session. It is kept in
- * memory unless `envFile` is given, and takes no token from the process environment and sets none.
+ * Creates a session for another account, with the same methods as the default session. Its tokens
+ * are kept in memory unless `envFile` is given, and are neither read from the process environment
+ * nor written to it.
  *
  * Types are checked here, most values when they are first used.
  *
@@ -347,7 +353,10 @@ export function createSession(options: SessionOptions = {}): Session {
   return Object.freeze(displayableSession(session));
 }
 
-/** For the command line: {@linkcode authFetch}, with the error of a response outside 2xx. */
+/**
+ * Calls the API as {@linkcode authFetch} does, and also returns the error for a status outside 2xx.
+ * Used by the command line.
+ */
 export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
   return defaultSession().checkedFetch(input, init);
 }

@@ -22,17 +22,17 @@ import { tokensOf } from "./session/state.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
-  /** Ends the wait of this caller. A refresh that others are waiting for continues. */
+  /** Cancels this call. A refresh that other callers are waiting for continues. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * Seconds for which the token must remain valid. If the provider's tokens have a shorter lifetime,
-   * a new one is returned. Default 0.
+   * Minimum time for which the token must remain valid, in seconds. If the provider's tokens have a
+   * shorter lifetime, a new token is returned. Default 0.
    */
   minValidSeconds?: number;
-  /** Ends the wait of this caller. A refresh that others are waiting for continues. */
+  /** Cancels this call. A refresh that other callers are waiting for continues. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode logout}. */
@@ -42,8 +42,8 @@ export interface LogoutOptions {
   /** Ask the provider to revoke the refresh token. Default `true`. */
   revoke?: boolean;
   /**
-   * Cancels the logout while it waits for another process that uses the `.env`. After that, the tokens
-   * are deleted, and it only ends the wait for the provider.
+   * Cancels the logout while it waits for another process that uses the `.env`. Once the tokens are
+   * deleted, the signal only stops the wait for the provider.
    */
   signal?: AbortSignal;
 }
@@ -79,18 +79,18 @@ export interface Session {
   logout(options?: LogoutOptions): Promise<SessionStatus>;
 }
 
-/** A response, and its error if it is not 2xx. */
+/** A response, and the error to report if its status is not 2xx. */
 export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
-  /** The error of a body that ends early. */
+  /** Makes the error for a body that ends early. */
   brokenOff(cause: unknown): ApiError;
 }
 
 /** A session whose options can be replaced. */
 export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
-  /** For programs that show the response themselves. */
+  /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
 }
 
@@ -102,7 +102,10 @@ const DOWNLOAD_OPTIONS = {
   signal: "AbortSignal",
 } as const;
 
-/** The options of each call and their types, which are checked here: a notebook checks no types. */
+/**
+ * The options of each call and their types. They are checked at run time because notebooks do not
+ * check types.
+ */
 const OPTIONS = {
   login: {
     username: "string",
@@ -121,16 +124,19 @@ const OPTIONS = {
   downloadAll: { concurrency: "number", ...DOWNLOAD_OPTIONS },
 } as const;
 
-/** The options that end a call. */
+/** The options that can cancel a call. */
 interface Signals {
   readonly signal?: AbortSignal;
   readonly init?: RequestInit;
 }
 
-/** The work of a call. It calls `onApplied` when it takes effect: then the signal no longer cancels it. */
+/**
+ * The work of a call. The work calls `onApplied` when it takes effect; afterwards, the signal no
+ * longer cancels the call.
+ */
 type Work<Result> = (signal: AbortSignal | undefined, onApplied: () => void) => Promise<Result>;
 
-/** Checks the options of a call and runs it, until it ends, a signal aborts or Stop is pressed. */
+/** Checks the options of a call and does its work, unless a signal aborts or Stop is pressed. */
 async function run<Result>(
   name: keyof typeof OPTIONS,
   options: Signals,
@@ -153,9 +159,9 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
 }
 
 /**
- * Makes a session. Nothing is read before its first use.
+ * Creates a session, which reads no settings and no files before its first use.
  *
- * @param openStore Makes its store, in tests.
+ * @param openStore Replaces the store, in tests.
  * @param world Parts of the outside world, replaced in tests.
  */
 export function makeSession(
@@ -173,10 +179,10 @@ export function makeSession(
   }
 
   /**
-   * Reads the settings again, for login(), refresh(), status(), doctor(), and for a call whose address was
-   * refused. Other calls use them as they were last read.
+   * Rereads the settings for login(), refresh(), status() and doctor(), and for a call whose
+   * address was refused. Other calls use the settings that were read last.
    *
-   * @returns The engine for them: another one if the account changed.
+   * @returns The engine for these settings: a new engine if the account changed.
    */
   function withCurrentSettings(): Engine {
     const { configuration } = engine;
@@ -184,7 +190,7 @@ export function makeSession(
     return engine;
   }
 
-  /** Replaces the configuration. Tokens in memory stay only with their own account. */
+  /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
   function change(next: Configuration, first = next): void {
     if (engine.configuration.isSameAccount(next)) return engine.keeper.configure(next);
     engine.detach();
@@ -224,7 +230,7 @@ export function makeSession(
           return show();
         }
         if (plain && force !== true && await isUsable(account, signal)) return show();
-        // Loaded on demand: only a login needs it.
+        // Loaded on demand, because only a login needs this module.
         const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
         checkLoginOptions(given);
         signal?.throwIfAborted();
@@ -262,7 +268,7 @@ export function makeSession(
 
     authFetch(input, init) {
       const signal = requestSignal(input, init);
-      // Fast path: every extra promise shows in the per-call benchmark.
+      // A fast path, because each extra promise is visible in the benchmark of a single call.
       if (signal === undefined && !inKernel()) return fetchWithToken(engine, input, init);
       return cancellableResponse(
         "authFetch()",
@@ -355,10 +361,10 @@ export function makeSession(
     configure(next) {
       if (next === undefined) throw typeError("configure() takes an options object");
       const unread = configurationOf("configure()", next);
-      // Reported here, where they were given, instead of by every later call.
+      // Invalid values are reported here, to the caller who gave them, and not by every later call.
       checkOptionTexts(next);
       if (!engine.configuration.isRead) engine = engineFor(unread);
-      // Another account's settings are read at its first use, not here.
+      // The settings of another account are read when its session is first used.
       else change(configurationOf("configure()", next), unread);
     },
   };
@@ -366,8 +372,8 @@ export function makeSession(
 }
 
 /**
- * What `login()` does where a command gives the tokens. @throws {ConfigError} `INVALID_SETTING` if it
- * is to log in.
+ * Carries out `login()` for a session whose tokens come from a command.
+ * @throws {ConfigError} `INVALID_SETTING` if the options ask for another kind of login.
  */
 async function loginByCommand(
   engine: Engine,
@@ -379,7 +385,7 @@ async function loginByCommand(
     throw new ConfigError(
       "INVALID_SETTING",
       "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command",
-      "log in where it runs, or unset it",
+      "log in where that command runs, or unset AUTH_TOKEN_COMMAND",
     );
   }
   const isNew = force || engine.isRejected || engine.current.kind === "none";
@@ -387,15 +393,15 @@ async function loginByCommand(
 }
 
 /**
- * Whether the session needs no login: the access token is valid, and not rejected by the API, or a
- * refresh succeeds.
+ * Whether the session can be used without a login, because the access token is valid and was not
+ * rejected by the API, or because a refresh succeeds.
  */
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {
-    // A provider that is not there now will not answer a login either.
+    // While the provider cannot be reached, a login would fail, too.
     if (error instanceof AuthError && !isTransient(error.code)) return false;
     throw error;
   }

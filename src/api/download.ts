@@ -1,6 +1,7 @@
 /**
- * Downloads: requests until a file is complete (here), many files at once (`download_all.ts`), where
- * the bytes go (`part.ts`), and what the headers say about the file (`version.ts`).
+ * Downloads one file by sending requests until the file is complete. `download_all.ts` downloads
+ * many files, `part.ts` writes the bytes, and `version.ts` reads the headers that describe the
+ * file.
  */
 import { type ApiAccount, unreachedHost } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
@@ -30,8 +31,8 @@ export interface DownloadOptions {
    */
   ifExists?: "error" | "keep" | "replace";
   /**
-   * Time limit for a stall, in which the API sends no data, in milliseconds; then the rest is requested
-   * again. Default 60 000; 0: none.
+   * Maximum time without data from the API, in milliseconds, before the rest is requested again.
+   * Default 60 000; 0 means no limit.
    */
   idleTimeoutMs?: number;
   /** Whether to resume an interrupted download of an earlier call. Default `true`. */
@@ -68,37 +69,40 @@ export interface Download {
   kept?: true;
 }
 
-/** The number of consecutive requests that may transfer nothing. */
+/** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;
 const FIRST_PAUSE_MS = 500;
-/** A longer Retry-After is an error. */
+/** A download fails if Retry-After asks for a longer pause. */
 export const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
-/** The most requests to a host that has never responded, because its address may be wrong. */
+/** Maximum number of requests to a host that has never responded. The address may be wrong. */
 const TRIES_BEFORE_RESPONSE = 3;
-/** The interval of checks whether another download of the same file has ended. */
+/** Interval at which to check whether another download of the same file has ended. */
 const LOOK_MS = 100;
 
-/** What downloads that run at once have in common. */
+/** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  /** The origins that responded: a network error there is worth more tries. */
+  /** Origins that have responded. Network errors there are retried more often. */
   readonly responded = new Set<string>();
-  /** Errors that all other downloads would meet, too. */
+  /** Errors that affect all downloads of the group. */
   readonly fatal = new WeakSet<Error>();
   readonly pauses: Pauses;
   #hold: Promise<unknown> = Promise.resolve();
   #free: number;
   #freed = Promise.withResolvers<void>();
 
-  /** @param transfers How many may use the network at once. */
+  /** @param transfers Maximum number of downloads that use the network at the same time. */
   constructor(world: World, transfers = 1) {
     this.pauses = new Pauses(world);
     this.#free = transfers;
   }
 
-  /** Limits the work that uses the network. Others open and finish their files meanwhile. */
+  /**
+   * Does the work when a place on the network is free. Meanwhile, other downloads open and finish
+   * their files.
+   */
   async inPlace<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     while (this.#free === 0) await unlessAborted(signal, this.#freed.promise);
     this.#free--;
@@ -111,7 +115,7 @@ export class DownloadGroup {
     }
   }
 
-  /** Lets no download of the group send for some time. */
+  /** Pauses the requests of all downloads in the group. */
   hold(ms: number, why: string, signal: AbortSignal | undefined): void {
     this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, signal)]);
   }
@@ -128,9 +132,9 @@ export class DownloadGroup {
 }
 
 /**
- * The path of a file to save.
+ * Returns the path of a file to save.
  *
- * @param name What the error calls it.
+ * @param name The name of the argument in an error message.
  * @throws {TypeError} If it is neither a path nor a `file:` URL.
  */
 export function pathOfFile(file: unknown, name = "The file to save"): string {
@@ -138,14 +142,14 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // A folder of this name could lead to the deletion of the home folder.
+  // A user who later deletes a folder named ~ in a shell would delete the home folder.
   if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; only a shell knows ~`);
   return path;
 }
 
 const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
 
-/** @throws {TypeError} For any other word. */
+/** @throws {TypeError} If the value is not one of the three. */
 export function checkIfExists(ifExists: unknown): void {
   if (ifExists === undefined || IF_EXISTS.includes(ifExists)) return;
   throw typeError('ifExists must be "error", "keep" or "replace"');
@@ -156,7 +160,7 @@ export function checkRequest(method: string, headers: HeadersInit): void {
   if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
   if (namesHeader(headers, /^(range|if-range)$/i)) {
     throw typeError(
-      "A download saves whole files and sets range itself; use authFetch() for a part",
+      "A download saves whole files and sets the range header itself; use authFetch() for part of a file",
     );
   }
 }
@@ -166,11 +170,11 @@ function namesHeader(headers: HeadersInit, pattern: RegExp): boolean {
 }
 
 /**
- * Saves a response as a file; waits while another download saves it.
+ * Saves a response as a file. Waits while another download saves the same file.
  *
  * @throws {ConfigError} If the file cannot be saved, before anything is sent if possible.
- * @throws {ApiError} `API_STATUS`, `API_BODY` for a web page or nothing, `API_TIMEOUT` if nothing
- *   comes, `DOWNLOAD_BROKEN` if the file is not complete.
+ * @throws {ApiError} `API_STATUS`; `API_BODY` for a web page or an empty body; `API_TIMEOUT` if no
+ * data arrives; `DOWNLOAD_BROKEN` if the file is incomplete.
  */
 export async function downloadTo(
   account: ApiAccount,
@@ -185,7 +189,7 @@ export async function downloadTo(
   const onPiece = (progress: DownloadProgress) => {
     const isFirst = last === undefined;
     last = progress;
-    // The first piece is reported at once, too.
+    // The first piece is reported without delay.
     if (isFirst) options.onProgress?.(progress);
     else reports.soon();
   };
@@ -201,7 +205,7 @@ export async function downloadTo(
   }
 }
 
-/** Repeats a download while another one saves the same file. */
+/** Tries a download again for as long as another download saves the same file. */
 export function whenFree<T>(
   { world }: ApiAccount,
   signal: AbortSignal | undefined,
@@ -221,11 +225,11 @@ export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signa
 }
 
 /**
- * Saves a response as a file. A transfer that breaks off is resumed, as long as each further request
- * brings something. Each request is sent like any call: with a current token, to the given address, so
- * that a redirect leads to a presigned address that is still valid.
+ * Saves a response as a file. A transfer that breaks off is resumed for as long as further requests
+ * deliver data. Each request has a current token and goes to the original address, so that the API
+ * can redirect it to a presigned address that is still valid.
  *
- * @returns `busy` if another download saves a file that is then kept.
+ * @returns `busy` if another download is saving the file, which is then kept.
  */
 export async function downloadUnlessBusy(
   account: ApiAccount,
@@ -250,7 +254,8 @@ export async function downloadUnlessBusy(
   };
   if (target === "busy") return target;
   if (typeof target === "number") return kept(target);
-  // At once: the caller's next call must find the file free, however late this one ends.
+  // Released in the abort event, because the caller's next call must find the file free even if
+  // this call ends later.
   const stopListening = onAbort(signal, () => target.release());
   try {
     signal?.throwIfAborted();
@@ -280,7 +285,7 @@ async function check(call: CheckedCall, target: Target): Promise<void> {
   const algorithm = digest.algorithm.toUpperCase();
   throw broken(
     call,
-    `its ${algorithm} differs from the one that the API sent, so it was removed`,
+    `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
     "run it again",
   );
 }
@@ -289,14 +294,14 @@ function broken(call: CheckedCall, why: string, fix: string, cause?: unknown): A
   return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, fix, { cause });
 }
 
-/** A request that did not bring the rest of the file. */
+/** A request that did not complete the file. */
 interface Setback {
   readonly why: string;
   /** Pause before the next request, in milliseconds; `undefined`: the usual backoff. */
   readonly pauseMs?: number | undefined;
-  /** The error behind it: of the network, or `Stalled`. */
+  /** The underlying error: a network error or `Stalled`. */
   readonly cause?: unknown;
-  /** Whether the API is overloaded: then no other download of the group sends either. */
+  /** Whether the API is overloaded, so that all downloads of the group pause. */
   readonly isBusy?: boolean;
 }
 
@@ -308,7 +313,10 @@ class Transfer {
   contentType: string | undefined;
   /** Whether the last request was sent because a presigned address had expired. */
   #askedAgain = false;
-  /** Requests a response that is not encoded: only then length and ranges are those of the file. */
+  /**
+   * Whether to request a response without an encoding. Otherwise, length and ranges are not those
+   * of the file.
+   */
   #wantsPlain: boolean;
 
   constructor(
@@ -372,7 +380,7 @@ class Transfer {
     return await this.#refused(response, attempts);
   }
 
-  /** Says whether a host that could not be reached is worth another request; throws if not. */
+  /** Decides whether an unreachable host is worth another request; throws if not. */
   #unreachable(error: unknown, origin: string, attempts: number): Setback {
     const host = unreachedHost(error);
     if (host === undefined) throw error;
@@ -406,7 +414,7 @@ class Transfer {
     await this.call.refuseUnusable(response, this.file);
     const encoding = encodingOf(response);
     if (encoding !== "" && this.#wantsPlain) {
-      // The runtime decodes only what it accepted itself.
+      // The runtime decodes a response only if the runtime set accept-encoding.
       this.#wantsPlain = false;
       return this.#startOver(response);
     }
@@ -424,13 +432,13 @@ class Transfer {
     return await this.#read(response);
   }
 
-  /** Whether the runtime decoded a response: it knows two codings, each by one name. */
+  /** Whether the runtime decoded a response. It supports two encodings, each under one name. */
   #isDecoded(encoding: string): boolean {
     const accepted = new Headers(this.call.headers).get("accept-encoding");
     return /^(gzip|br)$/.test(encoding) && accepted?.trim().toLowerCase() !== "identity";
   }
 
-  /** Begins again with the first byte, at once. */
+  /** Starts again at the first byte, without a pause. */
   #startOver({ body }: Response): Setback {
     body?.cancel().catch(() => {});
     this.target.begin(NO_VERSION);
@@ -438,14 +446,17 @@ class Transfer {
     return { why: "the API sent another part or version of the file", pauseMs: 0 };
   }
 
-  /** Says whether a refused request is worth another. @throws {ApiError} `API_STATUS` if not. */
+  /**
+   * Decides whether to repeat a refused request.
+   * @throws {ApiError} `API_STATUS` if not.
+   */
   async #refused(response: Response, attempts: number): Promise<Setback> {
     const { status } = response;
     const waitMs = retryAfterMs(response.headers, this.call.account.world.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
     const isFromStore = isElsewhere(response, this.call.url);
-    // A presigned address expires; the API returns a new one.
+    // A presigned address may have expired; the API returns a new one.
     const hasExpired = isFromStore && status < 500 && !this.#askedAgain;
     if (!this.call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       const error = await this.call.statusError(response, attempts);
@@ -469,22 +480,22 @@ class Transfer {
     const breakage = response.body === null ? undefined : await this.#copy(response.body);
     const { size, version: { total } } = this.target;
     if (total === undefined) return breakage;
-    // A connection may break after its last byte: the file is complete.
+    // If the connection breaks after the last byte, the file is complete.
     if (size === total) return undefined;
     if (size < total) return breakage ?? { why: BROKE_OFF };
     this.target.discard();
-    throw broken(this.call, "the API sent more than it announced", "run it again");
+    throw broken(this.call, "the API sent more bytes than it announced", "run it again");
   }
 
   /**
-   * Copies a body piece by piece, all of them through the same memory if possible.
+   * Copies a body piece by piece, through one buffer if possible.
    *
-   * @returns Why it broke off.
+   * @returns The reason if the body broke off.
    */
   async #copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
     this.#askedAgain = false;
     const { size, version: { total = Infinity } } = this.target;
-    // A small file needs little memory.
+    // A small file needs only a small buffer.
     let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
     const reader = readerOf(body);
     try {
@@ -516,7 +527,7 @@ class Transfer {
     const { size, version: { total } } = this.target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const problem = `${why}${often} after ${bytesText(size)}${whole}`;
-    const fix = "run it again, and it resumes if the API allows that";
+    const fix = "run it again to resume it, if the API allows that";
     if (!(cause instanceof Stalled)) return broken(this.call, problem, fix, cause);
     const what = `Cannot download ${this.call.url} (${problem})`;
     return this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
@@ -526,7 +537,7 @@ class Transfer {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Reader {
-  /** @param room Memory for the piece; a default reader ignores it. */
+  /** @param room Buffer for the piece; a default reader ignores it. */
   read(room: Bytes): Promise<ReadableStreamReadResult<Bytes>>;
   cancel(): Promise<void>;
 }
@@ -535,7 +546,7 @@ function readerOf(body: ReadableStream<Bytes>): Reader {
   try {
     return body.getReader({ mode: "byob" }) as Reader;
   } catch {
-    // The body of a replaced `fetch` may not be a byte stream.
+    // A `fetch` that tests replace may return a body that is not a byte stream.
     return body.getReader();
   }
 }

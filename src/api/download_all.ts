@@ -18,14 +18,17 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * What to save, and where: a pair. An array of two strings is one, too, such as
- * `rows.map((row) => [row.url, row.name])` in a variable.
+ * An address and the file to save it as. Besides a pair, the type accepts an array of strings,
+ * because TypeScript infers that for a variable such as `rows.map((row) => [row.url, row.name])`.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
   | readonly string[];
 
-/** The items of {@linkcode downloadAll}. An async iterable is read only as places become free. */
+/**
+ * The items of {@linkcode downloadAll}. An async iterable is read only as fast as its files are
+ * downloaded.
+ */
 export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>;
 
 /** Options of {@linkcode downloadAll}. */
@@ -42,7 +45,7 @@ export interface DownloadAllOptions {
   ifExists?: "keep" | "error" | "replace";
   /** Method, headers and body of each request, as for `fetch`. Only a GET can be resumed. */
   init?: RequestInit;
-  /** Time limit for a stall of one file, in milliseconds. Default 60 000; 0: none. */
+  /** Maximum time without data for one file, in milliseconds. Default 60 000; 0 means no limit. */
   idleTimeoutMs?: number;
   /** Called about ten times a second and at the end. Replaces the progress line. */
   onProgress?: (progress: DownloadsProgress) => void;
@@ -94,16 +97,22 @@ export interface Downloads {
 }
 
 const DEFAULT_CONCURRENCY = 4;
-/** Files that are open for each that is fetched: the others wait for their turn, or for the disk. */
+/**
+ * Number of open files for each file that is transferred. The others wait for the network or the
+ * disk.
+ */
 const OPEN_FOR_EACH = 2;
-/** Time limit for consecutive files without a request, so that a Stop or a timer gets its turn. */
+/**
+ * Maximum time for consecutive files without a request, so that Stop and timers are handled in
+ * between.
+ */
 const BUSY_MS = 20;
 
 /**
- * Saves many files, a few at once. The failure of one does not end the others, unless all of them would
- * fail for the same reason.
+ * Saves many files, a few at once. The failure of one does not end the others, unless all of them
+ * would fail for the same reason.
  *
- * @param signal Ends it. What was saved of each file stays.
+ * @param signal Cancels all downloads. The downloaded part of each file is kept.
  */
 export async function downloadItems(
   account: ApiAccount,
@@ -145,7 +154,7 @@ class Batch {
   readonly #group: DownloadGroup;
   /** The files, to find two items with the same one. */
   readonly #targets = new Set<string>();
-  /** Items that another process is saving: they are looked at again after all others. */
+  /** Items that another process is saving. They are tried again after all others. */
   readonly #busy: Task[] = [];
   readonly #saved: Download[] = [];
   readonly #kept: Download[] = [];
@@ -165,7 +174,7 @@ class Batch {
     this.reports = new Reports(account.world, () => this.#report());
   }
 
-  /** @param openFiles How many files are open at once. */
+  /** @param openFiles Maximum number of open files. */
   async run(items: DownloadItems, openFiles: number): Promise<Downloads> {
     const { monotonic } = this.account.world;
     const started = monotonic();
@@ -186,7 +195,7 @@ class Batch {
       return true;
     });
     if (signal.aborted) {
-      // Not awaited: the source of the items may be waiting itself.
+      // Not awaited, because the source of the items may be waiting, too.
       tasks.return(undefined).catch(() => {});
       throw signal.reason;
     }
@@ -198,7 +207,10 @@ class Batch {
     return { saved, kept, failed, counts, bytes, milliseconds };
   }
 
-  /** Repeats a step in several places at once, until each returns `false`. An error ends all of them. */
+  /**
+   * Repeats a step in several concurrent loops, each until the step returns `false`. An error ends
+   * all loops.
+   */
   async #together(places: number, step: () => Promise<boolean>): Promise<void> {
     const { signal } = this.end;
     const work = async () => {
@@ -297,7 +309,7 @@ class Batch {
   }
 }
 
-/** The codes of errors that concern one item. */
+/** The codes of errors that affect only one item. */
 const OF_ONE_FILE = ["FILE", "FILE_EXISTS", "INVALID_SETTING", "UNTRUSTED_ORIGIN"];
 
 /** An async generator, because several workers may ask for the next one at once. */
@@ -306,7 +318,7 @@ async function* each(tasks: readonly Task[]): AsyncGenerator<Task, undefined> {
   return undefined;
 }
 
-/** The signal of an item may abort with any value. */
+/** The signal of an item may abort with a value of any type. */
 function aborted(reason: unknown): Error {
   return new DOMException(`The download was aborted (${reason})`, "AbortError");
 }
@@ -322,7 +334,7 @@ function taskOf(item: unknown, index: number): Task {
   throw typeError(`The input of item ${index + 1} must be a string, a URL or a Request`);
 }
 
-/** Resolves an item without a host. */
+/** The base address for an item without a host. */
 const NOWHERE = "http://nowhere.invalid";
 
 /** Queries contain keys and signatures; a user name and a password may precede a host. */
@@ -333,5 +345,5 @@ function withoutQuery(input: string | URL | Request): string {
   return url.origin === NOWHERE ? text.replace(/[?#].*$/s, "") : url.origin + url.pathname;
 }
 
-/** Systems whose file names do not differ in their case alone. */
+/** Whether two file names that differ only in case name the same file. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";

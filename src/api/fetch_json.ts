@@ -15,11 +15,11 @@ export interface FetchJsonInit extends RequestInit {
   /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
   /**
-   * Time limit for starting another request, in milliseconds after the first one. Default 60 000. Time
-   * spent in stalled requests is not included.
+   * Time in which another request may start, in milliseconds after the first one. Default 60 000.
+   * Time spent in stalled requests is not included.
    */
   retryWithinMs?: number;
-  /** Time limit for a stall, in which the API sends no data, in milliseconds. Default 60 000; 0: none. */
+  /** Maximum time without data from the API, in milliseconds. Default 60 000; 0 means no limit. */
   idleTimeoutMs?: number;
 }
 
@@ -40,7 +40,7 @@ const AS_BODY = 'write method: "POST", body: JSON.stringify(…), and the header
 const AS_TIMEOUT = "write idleTimeoutMs, or signal: AbortSignal.timeout(10_000) for the whole call";
 const AS_RETRIES = "write retries and retryWithinMs";
 
-/** The options of other clients, and what to write instead. `fetch` would ignore them. */
+/** Options of other clients, which `fetch` would ignore, and what to write instead. */
 const HABITS: Readonly<Record<string, string>> = {
   params: IN_THE_PATH,
   query: IN_THE_PATH,
@@ -56,14 +56,14 @@ const HABITS: Readonly<Record<string, string>> = {
 
 /** Statuses worth a retry: the API is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 503];
-/** The longest pause after the first of them. */
+/** The longest pause before the first retry. */
 const FIRST_PAUSE_MS = 1_000;
 
 /**
  * Sends a call and parses the body of its response; `undefined` for a 204 or 205.
  *
  * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON,
- *   `API_TIMEOUT` if nothing comes.
+ * `API_TIMEOUT` if no data arrives.
  */
 export async function fetchParsed<T>(
   account: ApiAccount,
@@ -78,7 +78,7 @@ export async function fetchParsed<T>(
   const { world } = account;
   let started = world.monotonic();
 
-  /** The pause before the next request; `undefined` if there is none. */
+  /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(attempt: number, refusal?: Response): number | undefined {
     const waitMs = retryAfterMs(refusal?.headers, world.now());
     const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
@@ -126,7 +126,7 @@ function checkInit(init: FetchJsonInit): void {
     if (OPTIONS.includes(name)) continue;
     const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
     const meant = closest(name, OPTIONS);
-    // Other names are passed on: they may be further options of `fetch`.
+    // Other names are passed to `fetch`, because they may be options of a newer runtime.
     if (instead === undefined && meant === undefined) continue;
     const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
     throw typeError(`fetchJson() has no option "${name}"${hint}`);
@@ -137,7 +137,7 @@ function checkInit(init: FetchJsonInit): void {
 }
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
-  // After a DELETE, for example.
+  // The response to a DELETE, for example, often has no body.
   if (isBodiless(response)) return undefined as T;
   let text: string;
   try {
@@ -148,7 +148,8 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
     throw call.brokenOff(response, cause);
   }
   try {
-    // Trimmed, because JSON allows neither a second BOM nor some blanks.
+    // The text was trimmed, because JSON allows neither a second byte order mark nor all kinds of
+    // blanks.
     return JSON.parse(text);
   } catch {
     throw call.bodyError(response, whyUnusable(call, response, text), { text });
@@ -157,7 +158,7 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
 
 const NOT_JSON = "save it with download(), or read text with (await authFetch(…)).text()";
 
-/** Says what a body is that is not JSON. */
+/** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   if (text === "") {
@@ -178,13 +179,13 @@ function whyUnusable(call: CheckedCall, response: Response, text: string): Advic
   };
 }
 
-/** Says what is wrong with a text that begins like JSON. */
+/** Explains what is wrong with text that begins like JSON. */
 function whyMalformed(text: string): Advice {
   const reading = "read it with (await authFetch(…)).text(), and";
   if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
     return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
   }
-  // The runtime's error quotes the place. Searching a long text could take long.
+  // The runtime's error quotes the position, so that a long text does not have to be searched.
   if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
     return {
       problem: "it contains NaN or Infinity, which JSON does not allow",

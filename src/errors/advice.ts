@@ -1,11 +1,11 @@
-/** A call that a fix names. A program, a notebook and the command line write it differently. */
+/** A call that a fix recommends. Programs and the command line write the call differently. */
 export type Call =
   | {
     readonly call: "login";
     readonly options?: {
       readonly force?: true;
       readonly strategy?: "portal";
-      /** With the string that "Copy Token" in the portal copies. */
+      /** Pass the string that "Copy Token" in the portal copies. */
       readonly portalToken?: true;
     };
   }
@@ -17,7 +17,7 @@ export interface InProgram {
   readonly inTerminal?: string;
 }
 
-/** What to do next: a text, or parts of which some depend on the front end. */
+/** What to do next. Some parts of a fix depend on the front end. */
 export type Fix = string | readonly (string | Call | InProgram)[];
 
 /** A problem and its fix, before they become an error or a notice. */
@@ -53,7 +53,7 @@ export function setFrontEnd(other: FrontEnd): void {
   frontEnd = other;
 }
 
-/** A fix as the front end of this process writes it. */
+/** Returns a fix as text for the front end of this process. */
 export function fixText(fix: Fix): string {
   if (typeof fix === "string") return fix;
   return fix.map((part) => {
@@ -65,8 +65,8 @@ export function fixText(fix: Fix): string {
 let kernel: boolean | undefined;
 
 /**
- * Whether the code runs in a notebook kernel. Elsewhere reading `Deno.jupyter` throws, so it is read
- * once.
+ * Whether the code runs in a notebook kernel. The result is cached, because reading `Deno.jupyter`
+ * throws in other processes.
  */
 export function inKernel(): boolean {
   return kernel ??= hasKernel();

@@ -1,6 +1,6 @@
 /**
- * What an {@linkcode AuthError} keeps of the underlying error. Its message is left out, because it may
- * contain an address or a secret.
+ * The details of the underlying error that an {@linkcode AuthError} keeps. The message is left out,
+ * because it may contain an address or a secret.
  */
 export interface ErrorCause {
   /** The class, such as `ConnectionRefused` or `TypeError`. */
@@ -8,14 +8,14 @@ export interface ErrorCause {
   /** The system's or the TLS library's code, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
   readonly code?: string;
 }
-/** No chain of causes in the runtime is this deep. */
+/** The runtime's chains of causes are shorter than this. */
 const MAX_DEPTH = 5;
 
 /** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
 
-/** Causes made here, because one error may pass its cause on to another. */
+/** The causes made by this file, because one error may pass its cause to another. */
 const made = new WeakSet<object>();
 
 /** Reduces an error to its class and the system code in it or in its causes. */

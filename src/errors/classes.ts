@@ -11,10 +11,10 @@ import { addParts, jsonOf, messageOf } from "./parts.ts";
 import { hideOwnFrames } from "./stack.ts";
 
 /**
- * The errors of this module. All of its own errors are one of the subclasses, or of this class when
- * Stop was pressed in a notebook. No error contains a token, a password or a secret.
+ * The base class of this module's errors. An error has one of the subclasses, or this class if Stop
+ * was pressed in a notebook. No error contains a token, a password or a secret.
  *
- * @example Tell the causes apart
+ * @example Handle one cause
  * ```ts
  * import { AuthError, createSession } from "@platform-auth/platform-auth";
  *
@@ -29,7 +29,7 @@ import { hideOwnFrames } from "./stack.ts";
  * ```
  */
 export class AuthError extends Error {
-  /** The cause, for programs. A code never changes its meaning. */
+  /** A stable code that names the cause. Its meaning never changes. */
   readonly code: AuthErrorCode;
   /** What was tried, and why it failed. */
   declare readonly problem: string;
@@ -38,7 +38,7 @@ export class AuthError extends Error {
   /** Class and system code of the underlying error, if the network or the disk failed. */
   declare readonly cause?: ErrorCause;
 
-  /** Only this module makes its errors. */
+  /** Protected, because only this module creates its errors. */
   protected constructor(code: AuthErrorCode, problem: string, fix: string, cause?: unknown) {
     super(messageOf({ code, problem, fix }));
     this.code = code;
@@ -57,7 +57,7 @@ export class AuthError extends Error {
  * message says so.
  */
 export class ConfigError extends AuthError {
-  /** The cause, for programs: see {@linkcode ConfigErrorCode}. */
+  /** A stable code that names the cause; see {@linkcode ConfigErrorCode}. */
   declare readonly code: ConfigErrorCode;
 
   private constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
@@ -65,15 +65,15 @@ export class ConfigError extends AuthError {
   }
 }
 
-/** The fields of an error's class, and the underlying error. */
+/** The fields that a subclass adds, and the underlying error. */
 type Fields<Of extends AuthError> = Omit<Of, keyof AuthError> & { readonly cause: unknown };
 
-/** What a {@linkcode ProviderError} is made with. */
+/** The details of a {@linkcode ProviderError}. */
 export type ProviderErrorDetails = Partial<Fields<ProviderError>>;
 
 /** The identity provider refused, failed or could not be reached. */
 export class ProviderError extends AuthError {
-  /** The cause, for programs: see {@linkcode ProviderErrorCode}. */
+  /** A stable code that names the cause; see {@linkcode ProviderErrorCode}. */
   declare readonly code: ProviderErrorCode;
   /** HTTP status of the response; `undefined` without a response. */
   declare readonly status: number | undefined;
@@ -83,7 +83,7 @@ export class ProviderError extends AuthError {
   declare readonly requestId: string | undefined;
   /** The number of requests that were sent. */
   declare readonly attempts: number;
-  /** Seconds to wait before the next attempt, if the provider said so. */
+  /** Seconds to wait before the next attempt, if the provider named a time. */
   declare readonly retryAfterSeconds: number | undefined;
 
   private constructor(
@@ -97,14 +97,14 @@ export class ProviderError extends AuthError {
   }
 }
 
-/** What an {@linkcode ApiError} is made with. */
+/** The details of an {@linkcode ApiError}. */
 export type ApiErrorDetails =
   & Pick<ApiError, "method" | "url">
   & Partial<Fields<ApiError>>;
 
-/** The API refused a call, its response cannot be used, or it broke off. */
+/** The API refused a call, or its response cannot be used or broke off. */
 export class ApiError extends AuthError {
-  /** The cause, for programs: see {@linkcode ApiErrorCode}. */
+  /** A stable code that names the cause; see {@linkcode ApiErrorCode}. */
   declare readonly code: ApiErrorCode;
   /** Method of the call, such as `GET`. */
   declare readonly method: string;
@@ -112,13 +112,13 @@ export class ApiError extends AuthError {
   declare readonly url: string;
   /** HTTP status of the response; `undefined` without a response. */
   declare readonly status: number | undefined;
-  /** Seconds to wait before the next attempt, if the API said so. */
+  /** Seconds to wait before the next attempt, if the API named a time. */
   declare readonly retryAfterSeconds: number | undefined;
   /** The API's id of the request, for its support. */
   declare readonly requestId: string | undefined;
   /**
-   * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not enumerable,
-   * so logs do not show it. Tokens in it are replaced.
+   * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not
+   * enumerable, so logs do not show it. Tokens in the body are redacted.
    */
   declare readonly body?: unknown;
 
@@ -132,7 +132,7 @@ export class ApiError extends AuthError {
 
 /** There is no usable session: log in again. */
 export class SessionExpiredError extends AuthError {
-  /** The cause, for programs: see {@linkcode SessionExpiredErrorCode}. */
+  /** A stable code that names the cause; see {@linkcode SessionExpiredErrorCode}. */
   declare readonly code: SessionExpiredErrorCode;
 
   private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {
@@ -140,7 +140,10 @@ export class SessionExpiredError extends AuthError {
   }
 }
 
-/** The API could not be reached: a `TypeError`, as `fetch` throws it, with the parts of an `AuthError`. */
+/**
+ * The API could not be reached. This is a `TypeError`, as from `fetch`, with the code, the problem
+ * and the fix of an `AuthError`.
+ */
 export class UnreachableError extends TypeError {
   readonly code = "API_UNREACHABLE";
   declare readonly problem: string;

@@ -1,6 +1,6 @@
 /**
- * The stable codes of {@linkcode ConfigError}. Something on this computer is missing or wrong; nothing
- * was sent unless the message says so.
+ * The stable codes of {@linkcode ConfigError}. Something on this computer is missing or wrong;
+ * nothing was sent unless the message says so.
  *
  * - `MISSING_SETTINGS`: settings that the call needs are not set. The message lists them.
  * - `INVALID_SETTING`: a setting or an option has a value that cannot be used.
@@ -12,9 +12,9 @@
  * - `PACKAGE_UNAVAILABLE`: a package that is loaded on demand could not be loaded.
  * - `TOKEN_COMMAND`: the command of `AUTH_TOKEN_COMMAND` failed or printed no token.
  * - `STORE_UNREACHABLE`: the store of `AUTH_STORE` cannot be reached.
- * - `FILE_EXISTS`: the file to write exists already, and was not asked to be replaced.
- * - `FILE`: a file cannot be read or written, for example because the disk is full; `cause.code` is the
- *   system's code.
+ * - `FILE_EXISTS`: the target file exists already, and the call does not allow replacing it.
+ * - `FILE`: a file cannot be read or written, for example because the disk is full; `cause.code` is
+ *   the system's code.
  */
 export type ConfigErrorCode =
   | "MISSING_SETTINGS"
@@ -31,8 +31,8 @@ export type ConfigErrorCode =
   | "FILE";
 
 /**
- * The stable codes of {@linkcode ProviderError}. The identity provider refused, failed or could not be
- * reached.
+ * The stable codes of {@linkcode ProviderError}. The identity provider refused, failed or could not
+ * be reached.
  *
  * - `INVALID_CREDENTIALS`: the user name or the password is wrong.
  * - `LOCKED_OUT`: too many failed attempts; logins are blocked for a while.
@@ -44,7 +44,7 @@ export type ConfigErrorCode =
  * - `USER_NOT_CONFIRMED`: the account was never confirmed.
  * - `BLOCKED`: a firewall or the provider's risk check blocked the request.
  * - `THROTTLED`: too many requests; try again later.
- * - `REJECTED`: the provider refused for another reason; `providerCode` names it.
+ * - `REJECTED`: the provider refused the request for another reason; `providerCode` names it.
  * - `UNEXPECTED_RESPONSE`: the response does not follow the protocol.
  * - `UNREACHABLE`: no connection to the provider.
  * - `TIMEOUT`: no response within `timeoutMs`.
@@ -73,7 +73,8 @@ export type ProviderErrorCode =
  * - `CHALLENGE_REQUIRED`: the step has not been answered.
  * - `CODE_REJECTED`: the one-time code was wrong.
  * - `NEW_PASSWORD_REJECTED`: the new password does not follow the provider's rules.
- * - `CHALLENGE_EXPIRED`: the step timed out or was refused too often; start the login again.
+ * - `CHALLENGE_EXPIRED`: the step timed out, or too many answers were refused; start the login
+ *   again.
  */
 export type ChallengeErrorCode =
   | "CHALLENGE_REQUIRED"
@@ -100,8 +101,10 @@ export type ApiErrorCode =
  *
  * - `NO_SESSION`: there was no login, or a logout ended the session.
  * - `REFRESH_REJECTED`: the provider refused to refresh the session.
- * - `REFRESH_WINDOW_OVER`: the same, and the login was more than 30 days ago.
- * - `CANNOT_REFRESH`: the access token expired and there is no refresh token, as after a portal login.
+ * - `REFRESH_WINDOW_OVER`: the provider refused to refresh the session, whose login was more than
+ *   30 days ago.
+ * - `CANNOT_REFRESH`: the access token expired and there is no refresh token, as after a portal
+ *   login.
  */
 export type SessionExpiredErrorCode =
   | "NO_SESSION"
@@ -110,9 +113,9 @@ export type SessionExpiredErrorCode =
   | "CANNOT_REFRESH";
 
 /**
- * Every `code` of an {@linkcode AuthError}. The type of each class describes its own codes.
+ * All codes of an {@linkcode AuthError}. The type of each subclass describes its codes.
  *
- * - `INTERRUPTED`: Stop was pressed in a notebook. Its class is `AuthError` itself.
+ * - `INTERRUPTED`: Stop was pressed in a notebook. The class of this error is `AuthError` itself.
  */
 export type AuthErrorCode =
   | ConfigErrorCode
@@ -122,10 +125,10 @@ export type AuthErrorCode =
   | SessionExpiredErrorCode
   | "INTERRUPTED";
 
-/** The codes of all errors, including those of the `TypeError` for an unreachable API. */
+/** The codes of all errors, including the code of the `TypeError` for an unreachable API. */
 export type ErrorCode = AuthErrorCode | "API_UNREACHABLE";
 
-/** The class of each code's errors, in the order in which the documents list them. */
+/** The error class of each code, in the order of the documentation. */
 export const CODES: Readonly<Record<ErrorCode, string>> = {
   MISSING_SETTINGS: "ConfigError",
   INVALID_SETTING: "ConfigError",
@@ -182,7 +185,7 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set(
   ] as const,
 );
 
-/** Whether the cause may pass by itself: the same call may succeed a little later. */
+/** Whether the cause is temporary, so that the same call may succeed a little later. */
 export function isTransient(code: ErrorCode): boolean {
   return TRANSIENT.has(code);
 }

@@ -1,6 +1,6 @@
 /**
- * The errors that this module throws, made from a code and its advice. Their classes (`classes.ts`) are
- * public and their constructors are not, so code of this module imports them from here.
+ * The error classes with constructors that this module can call. The classes in `classes.ts` are
+ * public, but their constructors are not, so code of this module imports the classes from here.
  */
 import * as classes from "./classes.ts";
 import type { Fix } from "./advice.ts";
@@ -61,7 +61,7 @@ export function typeError(message: string): TypeError {
 }
 
 /**
- * Waits for work that other calls may wait for, too: an error then shows this caller, not the call that
+ * Waits for work that several calls share. An error then shows this caller, not the call that
  * started the work.
  */
 export async function shownToCaller<T>(work: Promise<T>): Promise<T> {

@@ -15,8 +15,8 @@ export interface ClocksAndChance extends Clocks {
 }
 
 /**
- * Prompts the user for a value. `secret`: the input must be hidden. Returns `null` if no prompt is
- * possible.
+ * Prompts the user for a value, with hidden input if the value is `secret`. Returns `null` if no
+ * prompt is possible.
  */
 export type Ask = (
   message: string,
@@ -25,13 +25,13 @@ export type Ask = (
 
 /** Everything outside this module that tests replace. */
 export interface World extends ClocksAndChance {
-  /** `undefined`: the runtime's own `fetch`. */
+  /** `undefined` means the runtime's `fetch`. */
   readonly fetch: typeof fetch | undefined;
   /** Pauses; ends early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A signal that aborts after this time. It does not keep the process alive by itself. */
+  /** Returns a signal that aborts after this time. Its timer does not keep the process alive. */
   timeout(ms: number): AbortSignal;
-  /** `undefined`: the prompt of the front end. */
+  /** `undefined` means the prompt of the front end. */
   readonly ask: Ask | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface WorldOptions {
 const wall = () => Date.now();
 const monotonic = () => performance.now();
 
-/** The real world, except for what the options replace. */
+/** Returns the real world, with the parts that the options replace. */
 export function worldOf(options: WorldOptions): World {
   return {
     fetch: options.fetch,

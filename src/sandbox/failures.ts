@@ -19,7 +19,7 @@ export interface Failure {
   times?: number;
 }
 
-/** A cut connection: `fetch` reports one as a `TypeError`. */
+/** A cut connection, which `fetch` reports as a `TypeError`. */
 export class ConnectionLost extends TypeError {
   override name = "TypeError";
   constructor() {
@@ -27,7 +27,7 @@ export class ConnectionLost extends TypeError {
   }
 }
 
-/** A request to the token endpoint or the API, and what applies to it. */
+/** A request to the token endpoint or the API, with the failures and the delay that apply to it. */
 export interface Exchange {
   readonly at: Failure["at"];
   readonly failures: Failure[];
@@ -38,7 +38,7 @@ export interface Exchange {
 }
 
 /**
- * Serves a request, unless a failure says otherwise.
+ * Serves a request, unless an injected failure applies to it.
  *
  * @throws {ConnectionLost} A failure cuts the connection.
  */

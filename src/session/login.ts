@@ -14,7 +14,7 @@ import { offsetByIssue } from "./notices.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
-// Not on demand: it must be loaded before anything is sent.
+// Not loaded on demand, because the module must be available before anything is sent.
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
@@ -67,13 +67,13 @@ export function checkLoginOptions(options: LoginOptions): void {
   const byPortal = !byName && (strategy === undefined || ["auto", "portal"].includes(strategy));
   if (portalToken !== undefined && !byPortal) {
     throw typeError(
-      "login() takes either portalToken or username and password, and a strategy that fits",
+      "login() takes either portalToken or username and password, and a matching strategy",
     );
   }
 }
 
 /**
- * Obtains tokens as the options and settings say (section 5.2). Changes nothing.
+ * Obtains tokens according to the options and settings (section 5.2). Does not change the session.
  *
  * @param clockOffsetMs The provider's clock minus this machine's, if an earlier response showed it.
  * @param support Without it, a further step is an error that no later call can answer.
@@ -131,7 +131,7 @@ export async function obtainTokens(
   return await loginByPassword(configuration, settings, answerers, signal, support);
 }
 
-/** Hidden input, because a notebook keeps what is typed visibly. */
+/** The input is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 
@@ -146,7 +146,7 @@ const FIRST_ADVICE: Fix = [
   "user name and password",
 ];
 
-/** Anything else may be a user name or a password: it must not be kept as a token. */
+/** Any other text may be a user name or a password, which must not be saved as a token. */
 function pastedToken(answer: string, advice: Fix): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
@@ -172,7 +172,7 @@ async function askPortalToken(
   );
 }
 
-/** A login by user name and password. Prompts for what is missing. */
+/** Logs in with user name and password. Prompts for whatever is missing. */
 async function loginByPassword(
   configuration: Configuration,
   settings: Settings,
@@ -200,7 +200,7 @@ async function loginByPassword(
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
-    // A mistyped password may be typed again, unless that could lock the account.
+    // The user may correct a mistyped password, unless another failure could lock the account.
     if (first && isRejected && known === undefined && !failures.nextLocks) continue;
     const hints = isRejected ? [originsOf(settings), ...failures.hints] : failures.hints;
     throw refusalError("login", result, {}, hints);
@@ -208,8 +208,8 @@ async function loginByPassword(
 }
 
 /**
- * @throws {ConfigError} `INVALID_SETTING` if the login would replace another account's session in the
- * store: nothing was sent.
+ * @throws {ConfigError} `INVALID_SETTING` if the login would replace another account's session in
+ * the store; nothing was sent.
  */
 async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
   if (!configuration.isInStore) return;
@@ -218,15 +218,17 @@ async function refuseOtherName(configuration: Configuration, username: string): 
   if (name === undefined || name === username) return;
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, and this is a different name`,
+    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, not of the user name of this login`,
     [
-      isAfterHash ? "write it after the # of AUTH_STORE (store)" : "set USERNAME (username) to it",
+      isAfterHash
+        ? "write this user name after the # of AUTH_STORE (store)"
+        : "set USERNAME (username) to this user name",
       { inProgram: ", or make a session for it with createSession()" },
     ],
   );
 }
 
-/** The sources of rejected credentials: often a forgotten variable. */
+/** Names the sources of rejected credentials, because the cause is often a forgotten variable. */
 function originsOf(settings: Settings): string {
   const places = {
     option: "given as an option",
@@ -239,7 +241,10 @@ function originsOf(settings: Settings): string {
   return `the user name was ${username}, the password ${password}`;
 }
 
-/** The source of the host that receives the password: a copied `.env` may contain a stranger's address. */
+/**
+ * Names the source of the host that receives the password, because a copied `.env` may contain a
+ * stranger's address.
+ */
 function namedBy(settings: Settings): string[] {
   const parts = settings.origin("authUrl") === undefined
     ? ["region", "providerHost", "providerDomain"] as const
@@ -250,7 +255,10 @@ function namedBy(settings: Settings): string[] {
   return origins.includes("environment") ? ["(host set in the environment)"] : [];
 }
 
-/** A login with the portal string (section 2.3), which needs no setting and has no refresh token. */
+/**
+ * Logs in with the portal string (section 2.3), which needs no setting and contains no refresh
+ * token.
+ */
 function portalResult(
   text: string,
   world: World,
@@ -280,7 +288,7 @@ function portalResult(
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
       `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,
-      `copy a new one in ${portalName(portalUrl)} or set the clock right`,
+      `copy a new one in ${portalName(portalUrl)} or correct the clock`,
     );
   }
   const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;

@@ -2,7 +2,7 @@ import { sentenceOf } from "../errors/errors.ts";
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** From this difference on, a wrong clock is worth a warning. */
+/** A clock that differs by more than this causes a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**

@@ -1,9 +1,9 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-/** Longest text, in characters. A token has a few thousand. */
+/** Maximum length of the text, in characters. A token has a few thousand. */
 const MAX_LENGTH = 1_048_576;
 
-/** What mail, terminals and editors put around a string. */
+/** Characters that mail programs, terminals and editors put around a string. */
 const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
 
 /**
@@ -26,9 +26,10 @@ export function parsePortalToken(text: string): string {
   return readPortalToken(text);
 }
 
-/** The portal as part of a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
+/** Names the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
 export function portalName(address: string | undefined): string {
-  // Put a blank after it: a notebook turns the address into a link, which would include a comma.
+  // A blank must follow the address, because a notebook turns it into a link that would include a
+  // comma.
   return address === undefined ? "the portal" : `the portal ${address}`;
 }
 
@@ -46,9 +47,9 @@ export function readPortalToken(text: string, address?: string): string {
   if (text.length > MAX_LENGTH) {
     throw refused(`it is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`);
   }
-  // Each pattern is anchored, so that the time grows with the length, not with its square.
+  // Each pattern is anchored, so that the running time stays linear.
   const token = unwrapped(text)
-    // A line of a `.env`.
+    // The text may be a line of a `.env`.
     .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
     .split(/[\r\n]+/).map((line) => line.trim()).join("");
@@ -60,7 +61,7 @@ export function readPortalToken(text: string, address?: string): string {
       `character ${strange + 1} of ${token.length} is ${what}, which no token contains`,
     );
   }
-  // An encrypted token has five parts, as refresh tokens do.
+  // An encrypted token, such as a refresh token, has five parts.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
     throw refused("this looks like a refresh token");
   }

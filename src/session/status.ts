@@ -33,7 +33,7 @@ export interface SessionStatus {
   accessTokenExpiresAt?: Date;
   /** The lifetime of a new access token, in seconds, if known. */
   accessTokenLifetimeSeconds?: number;
-  /** When the refresh token expires, estimated: 30 days after the login. */
+  /** When the refresh token expires. This is an estimate: 30 days after the login. */
   refreshableUntil?: Date;
   /** Whether there is a refresh token, or a command that provides tokens. */
   canRefresh: boolean;
@@ -52,18 +52,24 @@ export interface SessionStatus {
   source: "portal" | "password" | "refresh" | "file" | "environment" | "command" | "store" | "none";
   /** Address of the portal, if `PORTAL_URL` (portalUrl) is set. */
   portalUrl?: string;
-  /** Absolute path of the `.env` that stores the session; absent if it is in memory only, or in a store. */
+  /**
+   * Absolute path of the `.env` that stores the session; absent if the session is in memory only or
+   * in a store.
+   */
   envFile?: string;
-  /** Host and port of the store that shares the session; absent if there is none, or saving failed. */
+  /**
+   * Host and port of the store that shares the session; absent if there is no store or saving
+   * failed.
+   */
   store?: string;
   /**
    * Where each setting came from, by the name of its variable: an `option` of the session, the
    * `environment` of the process, or the `.env` (`file`).
    */
   settings: Readonly<Record<string, "option" | "environment" | "file">>;
-  /** What needs to be done, as sentences. */
+  /** The notices that ask for action, as sentences. */
   warnings: string[];
-  /** Everything the user should know, as data. Includes the warnings. */
+  /** All notices as data, including the warnings. */
   notices: readonly Notice[];
   /**
    * How far a logout went; only in the result of `logout()`.
@@ -120,8 +126,9 @@ export function statusOf(
 }
 
 /**
- * Whether the settings suffice for a login, so that the command line does not have to prompt. A password
- * from the environment must not be sent to an address from a `.env`, which may be part of a copied project.
+ * Whether the settings suffice for a login without a prompt by the command line. A password from
+ * the environment must not be sent to an address from a `.env`, which may be part of a copied
+ * project.
  */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
   const isElsewhere = [VARIABLES.store, VARIABLES.tokenCommand]
@@ -131,7 +138,10 @@ export function logsInUnasked({ settings }: SessionStatus): boolean {
   return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");
 }
 
-/** The account that the token names, or else the name of the login; a portal token may be of any account. */
+/**
+ * The user name in the token, or else that of the login. A portal token may belong to any account,
+ * so the user name in the settings is not used for it.
+ */
 function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
   const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;
   const fromSettings = tokens === undefined || tokens.refreshToken !== undefined;
@@ -186,7 +196,7 @@ function noticesOf(
       noticeOf(
         "ENVIRONMENT_UNREADABLE",
         "the environment could not be read",
-        "to use it, run with --allow-env",
+        "to use the settings in it, run with --allow-env",
       ),
     );
   }

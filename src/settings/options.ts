@@ -3,7 +3,10 @@ import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
 import { VISIBLE_ASCII } from "../platform/secret.ts";
 
-/** The names that a provider uses in its requests: they differ between deployments of the protocol. */
+/**
+ * The header names and the content type of requests to a provider, which differ between deployments
+ * of the protocol.
+ */
 export interface ProviderDialect {
   /** The header that names the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
@@ -45,7 +48,9 @@ export interface SessionOptions {
   provider?: "vendor" | "aws" | ProviderDialect;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
-  /** The app client secret (`APP_CLIENT_SECRET`). An empty string: a public client, without a secret. */
+  /**
+   * The app client secret (`APP_CLIENT_SECRET`). Empty for a public client, which has no secret.
+   */
   clientSecret?: string;
   /** The user pool id of the subscription (`USER_POOL_ID`). */
   userPoolId?: string;
@@ -69,8 +74,8 @@ export interface SessionOptions {
   /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, separated by commas). */
   allowedOrigins?: string | readonly string[];
   /**
-   * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). Shown wherever a string from the
-   * portal is needed.
+   * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). Prompts and messages that
+   * ask for a string from the portal show the address.
    */
   portalUrl?: string | URL;
   /**
@@ -78,12 +83,12 @@ export interface SessionOptions {
    *
    * - `access` (default): the access token, as `ACCESS_TOKEN`.
    * - `both`: also the refresh token, as `REFRESH_TOKEN`.
-   * - `none`: neither; and none is read from there.
+   * - `none`: neither, and no token is read from the environment.
    */
   exportEnv?: "access" | "both" | "none";
   /**
-   * Time limit for one login or refresh including its retries, in milliseconds (`AUTH_TIMEOUT_MS`). Each
-   * further step of a login has its own. Default 30 000.
+   * Time limit for one login or refresh including its retries, in milliseconds (`AUTH_TIMEOUT_MS`).
+   * Each further step of a login has its own time limit. Default 30 000.
    */
   timeoutMs?: number;
   /**
@@ -123,7 +128,10 @@ type TypeName<Value> = Value extends string ? "string"
   : Value extends (...args: never) => unknown ? "function"
   : "object";
 
-/** The parts of zod that checks use. Listed, so that a released file contains no others. */
+/**
+ * The parts of zod that the checks use. They are listed here so that a released file contains only
+ * these.
+ */
 export type Schemas = Pick<
   typeof zod,
   | "enum"
@@ -137,7 +145,7 @@ export type Schemas = Pick<
   | "transform"
 >;
 
-/** A setting without its value. */
+/** The rules of one setting. */
 export interface Setting<Type extends string = string> {
   readonly variable: string;
   /** Types of the option's value. */
@@ -152,24 +160,24 @@ export interface Setting<Type extends string = string> {
     | "environment"
     | "environment of the default session";
   /**
-   * Whether another value means another account, so that tokens in memory are dropped. `endpoint`: the
-   * endpoint and its dialect are compared as a whole. `in a store`: only there, because a store keeps
-   * one session for each user name.
+   * Whether a different value means a different account, so that the tokens in memory are dropped.
+   * `endpoint`: the endpoint and its dialect are compared as a whole. `in a store`: only if the
+   * session is in a store, because a store keeps one session for each user name.
    */
   readonly identity: "yes" | "no" | "endpoint" | "in a store";
-  /** Must not be shown. */
+  /** The value must not be shown. */
   readonly secret?: true;
-  /** When a blank text is a value. Default: it means that the setting is not set. */
+  /** When blank text is a value. By default, blank text means that the setting is not set. */
   readonly blank?: "value if empty" | "value as an option";
-  /** Blanks around it are part of it, and all characters are allowed. */
+  /** Leading and trailing blanks belong to the value, and every character is allowed. */
   readonly verbatim?: true;
   /** The text of an option that is a list. Default: its parts, separated by commas. */
   readonly listText?: (list: readonly string[]) => string;
-  /** Every request to the provider needs it. */
+  /** Every request to the provider needs the setting. */
   readonly required?: true;
   /**
-   * The check before a request to the provider. Created on demand, because a start loads no package.
-   * Settings without one are checked where they are used.
+   * Checks the value before a request to the provider. Called on demand, so that zod is not loaded
+   * at startup. Settings without this check are checked by the code that uses them.
    */
   readonly check?: (z: Schemas) => zod.ZodMiniType;
 }
@@ -247,7 +255,7 @@ const TABLE = {
     readFrom: "environment and file",
     identity: "no",
     secret: true,
-    // A public client, without a secret.
+    // An empty secret means a public client.
     blank: "value if empty",
     required: true,
   },
@@ -262,7 +270,7 @@ const TABLE = {
   username: {
     variable: "USERNAME",
     types: ["string"],
-    // From the environment only together with the password.
+    // Read from the environment only together with the password.
     readFrom: "environment and file",
     identity: "in a store",
   },
@@ -292,7 +300,7 @@ const TABLE = {
     types: ["string", "array of strings"],
     readFrom: "environment and file",
     identity: "no",
-    // Allows no origin, even if the environment does.
+    // A blank option allows no further origin, even if the environment names some.
     blank: "value as an option",
   },
   portalUrl: {
@@ -337,7 +345,7 @@ const TABLE = {
   storeKey: {
     variable: "AUTH_STORE_KEY",
     types: ["string"],
-    // A key alone sends nothing anywhere.
+    // Any session may read the key, because a key alone does not decide where tokens are sent.
     readFrom: "environment",
     identity: "yes",
     secret: true,
@@ -348,7 +356,7 @@ const TABLE = {
 
 type Table = typeof TABLE;
 
-/** Name of a setting: of an option that has a variable. */
+/** The name of a setting, which is an option that has an environment variable. */
 export type SettingName = keyof Table;
 
 type NamesWith<Rule extends keyof Setting> = {
@@ -358,7 +366,7 @@ type NamesWith<Rule extends keyof Setting> = {
 /** Name of a setting that must not be shown. */
 export type SecretName = NamesWith<"secret">;
 
-/** What the checks return for the settings that are set; a request needs the first three. */
+/** The checked values of the settings that are set. Every request needs the first three. */
 export type CheckedSettings =
   & Pick<CheckedTable, "authUrl" | "clientId" | "userPoolId">
   & Partial<CheckedTable>;
@@ -378,7 +386,7 @@ export const VARIABLES = Object.fromEntries(
   SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),
 ) as Readonly<Record<SettingName, string>>;
 
-/** The variable that names the `.env`; it is not read from one. */
+/** The environment variable with the path of the `.env`. */
 export const ENV_FILE_VARIABLE = "AUTH_ENV_FILE";
 
 /** The options that are not settings. */
@@ -415,7 +423,10 @@ export function portalAddress(text: string): string | undefined {
 /** Default deadline of one login or refresh. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** The milliseconds of `timeoutMs`: a whole number from 1 to one hour; `undefined` if it is not. */
+/**
+ * Parses `timeoutMs`, a whole number of milliseconds up to one hour. Returns `undefined` for any
+ * other text.
+ */
 export function parseTimeout(text: string | undefined): number | undefined {
   const ms = text === undefined ? DEFAULT_TIMEOUT_MS : Number(text);
   return Number.isInteger(ms) && ms >= 1 && ms <= 3_600_000 ? ms : undefined;

@@ -1,6 +1,6 @@
 /**
- * Further steps of a login: the part that users see (here), and the loop that takes them
- * (`further_steps.ts`). May import what `session/` may, and its parent folder.
+ * The further steps of a login: the types that users see (this file), and the loop that takes the
+ * steps (`further_steps.ts`). The folder may import whatever `session/` may, and its parent folder.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError } from "../../errors/classes.ts";
@@ -22,7 +22,7 @@ import { printable } from "../../errors/escape.ts";
  * configure(sandbox.settings);
  * const status = await login({
  *   onChallenge: async ({ asks, refused }) => {
- *     if (refused) throw new Error(refused); // otherwise it is called again, up to three times
+ *     if (refused) throw new Error(refused); // without this line, onChallenge is called up to three times
  *     console.log(asks[0]?.prompt); // Code from your authenticator app (Authenticator):
  *     return { SOFTWARE_TOKEN_MFA_CODE: await sandbox.totp() };
  *   },
@@ -37,7 +37,7 @@ export interface Challenge {
   readonly parameters: Readonly<Record<string, string>>;
   /** The values that an answer must contain; empty if the step cannot be answered here. */
   readonly asks: readonly ChallengeAsk[];
-  /** 1; after a refused answer 2, then 3. */
+  /** The number of the attempt: 2 and 3 follow a refused answer. */
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
@@ -52,8 +52,9 @@ export interface Challenge {
 export type Answers = Readonly<Record<string, string>>;
 
 /**
- * The key with which an authenticator app makes its codes. It is a secret: only its properties show it,
- * and a notebook if it is the value of a cell. Clear such an output before you save.
+ * The key from which an authenticator app makes its codes. The key is a secret: logs do not show
+ * it, but a notebook does if it is the value of a cell. Clear that output before you save the
+ * notebook.
  */
 export interface AuthenticatorKey {
   /** The key as text in base32, to be typed into the app. */

@@ -220,7 +220,7 @@ Deno.test("without locks a download that breaks off leaves nothing", () =>
     const error = await rejection(world.session.download("/files/data", `${folder}/data.csv`));
     assertMatch(
       error.message,
-      /6 times in a row after 3 bytes of 7 bytes\); run it again, and it resumes if/,
+      /6 times in a row after 3 bytes of 7 bytes\); run it again to resume it, if/,
     );
     assertEquals(filesIn(folder), []);
   }));

@@ -4,11 +4,14 @@ import { isSafeTransport, namesProxy } from "../platform/transport.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 
-/** Where the token may go according to the settings. */
+/** The addresses that may receive the token, according to the settings. */
 export interface ApiAccess {
-  /** Base of relative paths; its own path is a folder, so it ends with a slash. */
+  /** The base of relative paths. Its path ends with a slash. */
   readonly base: URL | undefined;
-  /** Beginnings of the addresses that may receive the token: an allowed origin and a slash. */
+  /**
+   * The prefixes of the addresses that may receive the token: each allowed origin, followed by a
+   * slash.
+   */
   readonly prefixes: readonly string[];
   /** Whether a variable named a proxy when the settings were read. */
   readonly proxied: boolean;
@@ -43,26 +46,29 @@ function usable(
   );
 }
 
-/** An address that can be shown, even if it is not one: it may contain a password, or be a token. */
+/**
+ * Makes an address safe to show. The text may contain a password, or be a token instead of an
+ * address.
+ */
 function shownAddress(text: string): string {
   const bare = text.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
   return /[\w~+=-]{32}|eyJ/.test(bare) ? "it" : JSON.stringify(bare);
 }
 
 /**
- * The address of a call as text, if the token may go there.
+ * Returns the address of a call as text, if the token may be sent there.
  *
- * One rule decides: the address begins with an allowed origin and a slash. Nothing after that slash
- * can lead elsewhere, so such an address is not parsed, which would take longer than the rest of the
- * call. Any other spelling is parsed first, and the rule is applied to the result.
+ * The rule is that the address begins with an allowed origin and a slash. Nothing after that slash
+ * can change the host, so such an address is not parsed, because parsing takes longer than the rest
+ * of the call. Any other address is parsed first, and the rule is applied to the result.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a
- *   relative path without a base.
+ * relative path without a base.
  */
 export function addressOf(input: string | URL | Request, access: ApiAccess): string {
   const { base, prefixes } = access;
   const given = typeof input === "string" ? input : input instanceof URL ? input.href : input.url;
-  // A path such as "/v1/stations" needs no parser either.
+  // A path such as "/v1/stations" is not parsed either.
   const text = base !== undefined && /^\/[A-Za-z0-9]/.test(given) ? base.origin + given : given;
   if (isAllowed(text, prefixes)) return text;
   const url = URL.parse(text, base);
@@ -78,12 +84,12 @@ function isAllowed(address: string, prefixes: readonly string[]): boolean {
 
 function unresolved({ base, settings }: ApiAccess): Error {
   if (base !== undefined) {
-    return typeError("authFetch() takes a path or a URL; this one cannot be parsed");
+    return typeError("authFetch() takes a path or a URL; this address cannot be parsed");
   }
   if (settings.file.problem) return settings.file.problem;
   const unread = mayUseVariable("API_BASE_URL")
     ? ""
-    : "; the environment could not be read, for that run with --allow-env";
+    : "; the environment could not be read, which needs --allow-env";
   const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
   return new ConfigError(
     "MISSING_SETTINGS",
@@ -93,8 +99,8 @@ function unresolved({ base, settings }: ApiAccess): Error {
 }
 
 /**
- * The path of `API_BASE_URL` that a path with a leading slash leaves out; `undefined` if it leaves out
- * nothing.
+ * The path of `API_BASE_URL` that a call with a leading slash leaves out; `undefined` if there is
+ * none.
  */
 export function droppedPath(
   input: string | URL | Request,
@@ -105,22 +111,22 @@ export function droppedPath(
   return isFromHost && !input.startsWith(path) ? path : undefined;
 }
 
-/** Why the token may not go to a URL, and what to do. */
+/** Makes the error for an address that may not receive the token. */
 function refusal(url: URL, { base }: ApiAccess): ConfigError {
   const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
   const what = `Cannot send the token to ${where}`;
   if (url.username !== "" || url.password !== "") {
     return new ConfigError(
       "UNTRUSTED_ORIGIN",
-      `${what} because a URL with user name or password would replace the token`,
-      "leave them out",
+      `${what} because the user name or password in the URL would replace the token`,
+      "leave out user name and password",
     );
   }
   const otherwise = "or use fetch() for addresses that need no token";
   if (!isSafeTransport(url)) {
     return new ConfigError(
       "UNTRUSTED_ORIGIN",
-      `${what} because the token travels over https: only (http: on this machine's loopback)`,
+      `${what} because the token is sent over https: only (http: only on this machine's loopback)`,
       `use https:, ${otherwise}`,
     );
   }

@@ -29,21 +29,26 @@ import type { Tokens } from "../provider/tokens.ts";
 export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
-  /** The options that the settings come from, with which the token endpoint is found. */
+  /** The options of the session, which also determine the token endpoint. */
   readonly configuration: { readonly options: SessionOptions };
   /**
-   * Reads the settings again after an address was refused, because the `.env` may have been completed.
+   * Rereads the settings after an address was refused, because the user may have completed the
+   * `.env`.
    *
-   * @returns The account from then on: another one if the settings name another.
+   * @returns The account to use from then on, which differs if the settings name a different
+   * account.
    */
   reread(): ApiAccount;
   /** The tokens if they can be used without a refresh. */
   fresh(): Tokens | undefined;
-  /** Valid tokens, refreshed if it is time. */
+  /** Returns valid tokens, refreshed if they are due. */
   tokens(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
-  /** Replaces tokens that the API just rejected; `undefined` if there are no others. */
+  /**
+   * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens are
+   * available.
+   */
   replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined>;
-  /** Records a 401 to these tokens. */
+  /** Records that the API rejected these tokens with a 401. */
   noteRejection(rejected: Tokens): void;
   /** Records that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void;
@@ -65,18 +70,19 @@ interface Call {
 
 /** Observes the requests of one call. */
 export interface CallObserver {
-  /** With these tokens: a response that repeats them must not be quoted. */
+  /** Receives the tokens that were sent. A response that repeats them must not be quoted. */
   onSent(tokens: Tokens): void;
   onAnswered(): void;
 }
 
-/** One token that another process saved, and one from a refresh. */
+/** The first replacement may come from another process, the second from a refresh. */
 const MAX_REPLACEMENTS = 2;
 
 /**
- * Sends a call with a current token. If the API responds with 401, refreshes and sends it again, once.
+ * Sends a call with a current token. If the API responds with 401, refreshes the token and sends
+ * the call once more.
  *
- * @param signal Ends the call, instead of the signal in `input` or `init`.
+ * @param signal Cancels the call, instead of the signal in `input` or `init`.
  */
 export async function fetchWithToken(
   given: ApiAccount,
@@ -86,7 +92,7 @@ export async function fetchWithToken(
   observer?: CallObserver,
 ): Promise<Response> {
   let call = prepare(given, input, init, signal, observer);
-  // After a change of account only this one has the tokens that belong to the address.
+  // If the account changed, only the new account has the tokens for this address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
   let tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
@@ -129,7 +135,7 @@ function prepare(
   if (init instanceof Request) request = new Request(request ?? address, init);
   const options = init && !(init instanceof Request) ? membersOf(init) : undefined;
   const headers = options?.headers ?? request?.headers;
-  // In the options, because a redirect is followed without the `Request`.
+  // The signal is copied to the options, because redirects are followed without the `Request`.
   const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
   return {
     account,
@@ -144,7 +150,10 @@ function prepare(
 
 const MEMBERS = ["method", "headers", "body", "redirect", "signal", "client"] as const;
 
-/** Options whose members can be copied: those of a class are read by name, as `fetch` reads them. */
+/**
+ * Returns options that can be spread. Members of a class instance are read by name, as `fetch`
+ * does.
+ */
 export function membersOf<Init extends RequestInit>(init: Init): Init {
   if (Object.getPrototypeOf(init) === Object.prototype) return init;
   const copy = { ...init };
@@ -155,7 +164,9 @@ export function membersOf<Init extends RequestInit>(init: Init): Init {
   return copy;
 }
 
-/** The `.env` may have been completed since the settings were read, so a refusal is checked twice. */
+/**
+ * Checks a refused address again with new settings, because the user may have completed the `.env`.
+ */
 function checkedAddress(
   account: ApiAccount,
   input: string | URL | Request,
@@ -172,7 +183,10 @@ function checkedAddress(
   }
 }
 
-/** The address of a call. @throws {ConfigError} If the token may not go there. */
+/**
+ * Returns the address of a call.
+ * @throws {ConfigError} If the token may not be sent there.
+ */
 export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
   return checkedAddress(account, input)[1];
 }
@@ -185,10 +199,10 @@ export function accessOf(settings: Settings): ApiAccess {
   return access;
 }
 
-/** Longer bodies of a `Request` are sent as a stream: one may be longer than the memory. */
+/** Longer bodies of a `Request` are sent as a stream, because they may not fit into memory. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Whether the body is that of the `Request`. */
+/** Whether the call sends the body of its `Request`. */
 function hasOwnBody(call: Call): call is Call & { readonly input: Request } {
   const { input, init } = call;
   return input instanceof Request && input.body !== null && !input.bodyUsed &&
@@ -196,13 +210,13 @@ function hasOwnBody(call: Call): call is Call & { readonly input: Request } {
 }
 
 /**
- * Reads the body of a `Request`, which does not say whether it is a stream. As bytes it is sent with its
- * length, and can be sent again.
+ * Reads the body of a `Request` into memory, so that it is sent with its length and can be sent
+ * again. A `Request` does not reveal whether its body is a stream.
  */
 async function withBodyRead(call: Call, request: Request): Promise<Call> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
   if (!isWhole) return { ...call, isRepeatable: false };
-  // As after `fetch`, the `Request` was used.
+  // After `fetch`, too, the body of the `Request` is used up.
   request.body?.cancel().catch(() => {});
   return { ...call, init: { ...call.init, body: bytes } };
 }
@@ -213,10 +227,10 @@ function isRepeatable(body: BodyInit | null): boolean {
     ArrayBuffer.isView(body);
 }
 
-/** Not `async`: every extra promise shows in the per-call benchmark. */
+/** Not `async`, because each extra promise is visible in the benchmark of a single call. */
 function send(call: Call, tokens: Tokens): Promise<Response> {
   const { account, address, input } = call;
-  // Checked again: the settings may have changed while the call waited for tokens.
+  // Checked again, because the settings may have changed while the call waited for tokens.
   const access = accessOf(account.settings);
   addressOf(address, access);
   call.observer?.onSent(tokens);
@@ -233,7 +247,10 @@ function send(call: Call, tokens: Tokens): Promise<Response> {
 
 type SentInit = RequestInit & { headers: PlainHeaders };
 
-/** Sends a request whose redirects the runtime would follow too far, or through a proxy. */
+/**
+ * Sends a request and follows its redirects, if the runtime would send the body to another origin
+ * or use a proxy.
+ */
 async function sendAndFollow(
   call: Call,
   access: ApiAccess,
@@ -260,7 +277,8 @@ async function attempt(
 ): Promise<Response> {
   const { fetch: send = fetch } = account.world;
   try {
-    // The settings know whether there is a proxy: to find out here would slow down every call.
+    // The settings record whether there is a proxy, because checking here would slow down every
+    // call.
     return access.proxied && send === fetch
       ? await sendPastProxy(request, init, new URL(address))
       : await send(request, init);
@@ -269,7 +287,7 @@ async function attempt(
   }
 }
 
-/** Sends a call without the proxy, as to an API on loopback. */
+/** Sends a call without a proxy, if it goes to loopback over http:. */
 async function sendPastProxy(
   request: string | Request,
   init: RequestInit,
@@ -283,7 +301,7 @@ const CHECK_NETWORK = "check the address, the network and any proxy, then try ag
 
 /** A host that could not be reached. */
 export interface Unreached {
-  /** Reason without an address. */
+  /** The reason, without an address. */
   readonly reason: string;
   /** Origin of the host that responded, which may differ from the requested one after a redirect. */
   readonly origin: string;
@@ -291,13 +309,14 @@ export interface Unreached {
 
 const unreached = new WeakMap<object, Unreached>();
 
-/** The host that an error is about; `undefined` for any other error. */
+/** The host that could not be reached; `undefined` for any other error. */
 export function unreachedHost(error: unknown): Unreached | undefined {
   return unreached.get(Object(error));
 }
 
 function networkError(url: URL, reason: string, fix = CHECK_NETWORK, cause?: Error): TypeError {
-  // The runtime names the address that it tried last. Anything but the host may be secret there.
+  // The runtime names the address that it tried last. Everything in it except the host may be
+  // secret.
   const tried = / for url \((\S+?)\)/.exec(
     cause?.cause instanceof Error ? cause.cause.message : "",
   );
@@ -311,8 +330,8 @@ function networkError(url: URL, reason: string, fix = CHECK_NETWORK, cause?: Err
 }
 
 /**
- * Explains an error without the headers and queries that the runtime quotes and a replaced `fetch` may
- * attach.
+ * Replaces an error that may contain headers or a query, which the runtime quotes and a replaced
+ * `fetch` may attach.
  */
 function explained(
   error: unknown,
@@ -332,7 +351,7 @@ function explained(
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   const { words, fix, isKnown } = networkReason(error);
-  // The runtime's own error explains misuse, such as a body that was read before.
+  // The runtime's own error explains a misuse of `fetch`, such as a body that was already read.
   if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return error;
   return networkError(url, words, fix, error);
 }

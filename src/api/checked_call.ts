@@ -1,6 +1,6 @@
 /**
- * Calls to the API: where the token may go (`api_access.ts`), how a call is sent, redirected and sent
- * again (`auth_fetch.ts`), and calls whose response this module checks itself (here).
+ * Calls to the API. `api_access.ts` decides where the token may be sent, `auth_fetch.ts` sends,
+ * redirects and repeats a call, and this file checks the responses for `fetchJson()` and downloads.
  */
 import { droppedPath } from "./api_access.ts";
 import {
@@ -22,19 +22,22 @@ import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
-/** The number of bytes of an error or a page that are read. */
+/** Maximum number of bytes to read of an error or a page. */
 const MAX_BODY_BYTES = 65_536;
-/** Every text contains shorter values. */
+/** Shorter values are not redacted, because they occur in any text. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
-/** A call whose response is checked by this module, not by the user. */
+/** A call whose response this module checks instead of the user. */
 export class CheckedCall {
   readonly method: string;
-  /** Its address without the query, because that of a presigned address is as secret as a token. */
+  /**
+   * The address without its query, because the query of a presigned address is as secret as a
+   * token.
+   */
   readonly url: string;
-  /** Its address with the query. */
+  /** The address with its query. */
   readonly address: string;
   readonly init: RequestInit;
   readonly #tokens = new Set<Tokens>();
@@ -64,19 +67,19 @@ export class CheckedCall {
     return this.init.headers ?? (this.input instanceof Request ? this.input.headers : []);
   }
 
-  /** Whether it may be sent more than once. */
+  /** Whether the call may be sent more than once. */
   get isSafe(): boolean {
     return this.method === "GET" || this.method === "HEAD";
   }
 
-  /** @throws {Stalled} If no response comes in time. */
+  /** @throws {Stalled} If no response arrives in time. */
   async send(headers: string[][]): Promise<Response> {
     this.release();
     const { account, input, idleMs, signal } = this;
     const watch = this.#watch = new IdleWatch(account.world, idleMs, signal);
     const init = { ...this.init, headers: headers as HeadersInit };
     try {
-      // The time of a refresh does not count.
+      // The time limit starts again with each request, so it excludes the time of a refresh.
       const response = fetchWithToken(account, input, init, watch.signal, {
         onSent: (tokens) => {
           this.#tokens.add(tokens);
@@ -90,7 +93,10 @@ export class CheckedCall {
     }
   }
 
-  /** Waits for more of the last response. @throws {Stalled} If nothing comes. */
+  /**
+   * Waits for more data of the last response.
+   * @throws {Stalled} If no data arrives in time.
+   */
   async more<T>(read: Promise<T>): Promise<T> {
     return this.#watch === undefined ? await read : await this.#watch.during(read);
   }
@@ -100,7 +106,7 @@ export class CheckedCall {
     this.#watch?.release();
   }
 
-  /** Text of the API for a message, without what was secret in the request. */
+  /** Redacts the API's text for a message: removes the secrets of the request. */
   quote(text: string, response: Response, maxLength?: number): string {
     return redact(text, this.#secrets(response), maxLength);
   }
@@ -117,7 +123,7 @@ export class CheckedCall {
     return [...tokens, ...values.map((value) => new Secret(value))];
   }
 
-  /** @param details The response with its body, and the error behind this one. */
+  /** @param details The response with its body, and the underlying error. */
   error(
     code: ApiErrorCode,
     problem: string,
@@ -138,14 +144,14 @@ export class CheckedCall {
     });
   }
 
-  /** A body for a program: as the API sent it, unless it repeats a secret. */
+  /** Returns the body for the caller's program, redacted if it repeats a secret. */
   #bodyOf(text: string, response: Response): unknown {
     const shown = this.quote(text, response, Infinity);
     if (shown !== redact(text, [], Infinity)) return shown;
     return parsed(text) ?? text;
   }
 
-  /** The error of a 2xx with an unexpected body. */
+  /** Makes the error for a 2xx with an unexpected body. */
   bodyError(
     response: Response,
     { problem, fix = "" }: Advice,
@@ -156,12 +162,12 @@ export class CheckedCall {
     return this.error("API_BODY", `${what} (status ${response.status}): ${problem}`, fix, details);
   }
 
-  /** The error of a body that ends early. */
+  /** Makes the error for a body that ends early. */
   brokenOff(response: Response, cause: unknown): ApiError {
     return this.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
   }
 
-  /** Describes a page that came instead of a response of the API. */
+  /** Describes a page that was received instead of the API's response. */
   describePage(text: string, response: Response): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
       ? ", which asks for a login"
@@ -170,10 +176,11 @@ export class CheckedCall {
   }
 
   /**
-   * Refuses a login page before it is saved: in a file of measurements it would be noticed late.
+   * Refuses a login page before it is saved, because a user would notice it late in a file of
+   * measurements.
    *
    * @throws {ApiError} `API_BODY` for a page unless the file is named like one, and for a response
-   *   without a body.
+   * without a body.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (isBodiless(response)) {
@@ -192,7 +199,7 @@ export class CheckedCall {
     }, { text });
   }
 
-  /** The error of a response outside 2xx. Reads its body. */
+  /** Reads the body of a response outside 2xx and makes the error for it. */
   async statusError(response: Response, attempts: number): Promise<ApiError> {
     const { status } = response;
     const text = await this.#beginningOf(response);
@@ -211,12 +218,12 @@ export class CheckedCall {
     if (status === 404 && dropped !== undefined) {
       return `check the path: with a leading slash it starts at the host, without one at ${dropped}`;
     }
-    // A host that did not receive the token says nothing about the session.
+    // A host that did not receive the token cannot reject it, so its 401 does not ask for a login.
     const about = status === 401 && isFromStore ? 403 : status;
     return fixOfStatus(about, retryAfterMs(headers, this.account.world.now()));
   }
 
-  /** The first part of a body, up to where it broke off or stalled. */
+  /** Returns the beginning of a body, even if the rest breaks off or stalls. */
   async #beginningOf({ body }: Response): Promise<string> {
     // deno-lint-ignore no-explicit-any -- as the end of a stream
     const end = (): any => ({ done: true });
@@ -226,19 +233,22 @@ export class CheckedCall {
     return new TextDecoder().decode(bytes).trim();
   }
 
-  /** A whole body. @throws {Stalled} If nothing more of it comes. */
+  /**
+   * Returns a whole body.
+   * @throws {Stalled} If no more data arrives.
+   */
   async text({ body }: Response): Promise<string> {
     const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));
     return new TextDecoder().decode(bytes);
   }
 }
 
-/** Whether the status means that there is no body. */
+/** Whether a response with this status never has a body. */
 export function isBodiless({ status }: Response): boolean {
   return status === 204 || status === 205;
 }
 
-/** What to do about a page instead of a response of the API. */
+/** The fix for a page that was received instead of the API's response. */
 export const NOT_THE_API =
   "something in front of the API responded: check API_BASE_URL, the path and any proxy";
 
@@ -248,19 +258,19 @@ function requestIdOf(headers: Headers): string | undefined {
 }
 
 /**
- * What to do about a response outside 2xx.
+ * Returns the fix for a response outside 2xx.
  *
  * @param waitMs From its `Retry-After`.
  */
 function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
-    return `wait ${counted(Math.ceil(waitMs / 1_000), "second")}, as it asks, then try again`;
+    return `wait ${counted(Math.ceil(waitMs / 1_000), "second")}, as the API asks, then try again`;
   }
   if (status === 401) {
     return ["run ", { call: "login", options: { force: true } }, ", then try again"];
   }
   if (status === 403) {
-    return "your account may not do this, and another login does not help: ask the support channel of " +
+    return "your account does not have this permission, and another login does not help: ask the support channel of " +
       "your subscription";
   }
   if (status === 404 || status === 410) return "check the path";
@@ -269,7 +279,10 @@ function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   return "check the request";
 }
 
-/** The message in the body of an error: that of JSON or XML, the title of a page, or the whole text. */
+/**
+ * Returns the message in the body of an error: the message in JSON or XML, the title of a page, or
+ * the whole text.
+ */
 function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];

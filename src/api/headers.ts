@@ -2,12 +2,12 @@ import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /**
- * A copy of headers in a cheap form: a plain object, or pairs if a name may occur twice. The runtime
- * checks the values of a `Headers` object once more.
+ * A copy of headers as a plain object, or as pairs if a name may occur twice. Both are faster than
+ * a `Headers` object, whose values the runtime checks a second time.
  */
 export type PlainHeaders = Record<string, string> | string[][];
 
-/** Replaces the runtime's error, which would quote the value. */
+/** Replaces the message of the runtime's error, which quotes the value. */
 export const BAD_HEADER = "The call has a header whose name or value cannot be sent";
 
 /**
@@ -24,13 +24,13 @@ export function plainHeaders(headers: HeadersInit): PlainHeaders {
   return copy;
 }
 
-/** The same as pairs, to which others can be added. */
+/** Copies the user's headers as pairs, to which others can be added. */
 export function pairsOf(headers: HeadersInit): string[][] {
   const plain = plainHeaders(headers);
   return Array.isArray(plain) ? plain : Object.entries(plain);
 }
 
-/** The user's headers, and a default for one of them. */
+/** Copies the user's headers and adds a default for one of them. */
 export function withDefault(headers: HeadersInit, name: string, value: string): string[][] {
   const pairs = pairsOf(headers);
   const isSet = pairs.some(([each = ""]) => each.toLowerCase() === name);
@@ -40,7 +40,7 @@ export function withDefault(headers: HeadersInit, name: string, value: string): 
 function copyOf(headers: HeadersInit): PlainHeaders {
   try {
     if (headers instanceof Headers) {
-      // Its iterator takes four times as long.
+      // The iterator of `Headers` takes four times as long.
       const pairs: string[][] = [];
       headers.forEach((value, name) => pairs.push([name, value]));
       return pairs;
@@ -70,7 +70,7 @@ export function showsToken(error: unknown, headers: HeadersInit | undefined): bo
   return shown.includes(token);
 }
 
-/** The headers to send. */
+/** Returns the headers to send: those of the user, and the token. */
 export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): PlainHeaders {
   let value = values.get(tokens);
   if (value === undefined) values.set(tokens, value = `bearer ${tokens.accessToken.reveal()}`);
@@ -80,5 +80,8 @@ export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): Pl
     : { ...headers, authorization: value };
 }
 
-/** The value of the header is built once: a new string would be copied for every call. */
+/**
+ * The header's value for each record of tokens, built once because a new string would be copied for
+ * every call.
+ */
 const values = new WeakMap<Tokens, string>();

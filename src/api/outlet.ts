@@ -1,7 +1,9 @@
 import { explained } from "./save_errors.ts";
 import { NO_VERSION, type Version } from "./version.ts";
 
-/** A device or a pipe, whose bytes cannot be read again. It has the methods of a part. */
+/**
+ * A device or a pipe, from which written bytes cannot be read back. It has the methods of a part.
+ */
 export class Outlet {
   size = 0;
   version: Version = NO_VERSION;

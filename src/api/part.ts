@@ -16,11 +16,12 @@ const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 
 /**
- * Opens the file that a download writes to: a part next to the target, which a later call for the same
- * address finds. Creates a missing folder. Writes to a pipe or a device directly.
+ * Opens the file that a download writes to: a part next to the target, whose name a later call for
+ * the same address derives again. Creates a missing folder. If the target is a pipe or a device,
+ * opens the target itself.
  *
- * @returns The size of a file that exists and is kept. `busy`: another download is saving a file that
- *   is then kept.
+ * @returns The size of an existing file that is kept, or `busy` if another download is saving the
+ * file, which is then kept.
  * @throws {ConfigError} `FILE_EXISTS`, `FILE`, `PERMISSION` if the file cannot be saved.
  */
 export function openTarget(
@@ -34,7 +35,7 @@ export function openTarget(
     const named = filePath(fileUrl(path));
     if (folderOf(named) === named) throw isFolder(path);
     const entry = unlessMissing(() => Deno.lstatSync(named));
-    // A link stays, and the file that it leads to is replaced.
+    // A link is kept; the file that it points to is replaced.
     const target = entry?.isSymlink ? realPath(named) : named;
     const found = entry?.isSymlink ? unlessMissing(() => Deno.statSync(named)) : entry;
     if (found?.isDirectory) throw isFolder(path);
@@ -48,18 +49,21 @@ export function openTarget(
       throw cannotSave(
         path,
         "another download is saving it",
-        "wait until it ends, or name another file",
+        "wait until that download ends, or name another file",
       );
     }
     const place = { path, target, part, ifExists, mode: found?.mode };
     if (typeof opened === "string") return Part.once(place);
     const shared = new Part(place, opened, resume);
-    // Another download may have finished since the first look, and its part is gone.
+    // Another download may have finished and renamed its part since the first check.
     return shared.keepFound() ?? shared;
   });
 }
 
-/** FNV-1a: short and synchronous. Versions are compared before a part is resumed. */
+/**
+ * Returns the FNV-1a hash, which is synchronous. Collisions do no harm, because versions are
+ * compared before a part is resumed.
+ */
 function hashOf(address: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(address)) {
@@ -77,8 +81,8 @@ interface OpenFile {
 /**
  * Opens and locks the part that all downloads of one address share.
  *
- * @returns `busy` if another download has the lock; `unusable` if the file system has no locks, or if
- *   something else has the name, such as a link that came along with a cloned project.
+ * @returns `busy` if another download holds the lock; `unusable` if the file system has no locks or
+ * the name belongs to something else, such as a link in a cloned project.
  */
 function openLocked(part: string): OpenFile | "busy" | "unusable" {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -87,7 +91,7 @@ function openLocked(part: string): OpenFile | "busy" | "unusable" {
     if (opened === undefined) continue;
     const { file, isNew } = opened;
     const lock = tryLock(file);
-    // The download that had the lock may have given this file its final name.
+    // The download that held the lock may have renamed this file to the target.
     if (lock === "held" && isNameOf(part, file)) return opened;
     file.close();
     if (lock === "held") continue;
@@ -114,7 +118,7 @@ function openShared(part: string): OpenFile | "unusable" | undefined {
   return file && { file, isNew: false };
 }
 
-/** Fails if the name is taken, even by a link that leads nowhere. */
+/** Creates a file. Fails if the name exists, even as a dangling link. */
 function create(part: string): Deno.FsFile {
   return Deno.openSync(part, { read: true, write: true, createNew: true });
 }
@@ -127,7 +131,10 @@ function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   }
 }
 
-/** Whether a name is that of an open file itself. A link to it has its own inode, so it is not. */
+/**
+ * Whether the name belongs to the open file itself. A link does not qualify, because it has its own
+ * inode.
+ */
 function isNameOf(path: string, file: Deno.FsFile): boolean {
   return unlessMissing(() => Deno.lstatSync(path))?.ino === file.statSync().ino;
 }
@@ -143,14 +150,14 @@ interface Place {
   readonly mode?: number | null | undefined;
 }
 
-/** The open parts of this process: a Stop or a signal closes one at any moment. */
+/** The open parts of this process. Stop or a signal can close one at any time. */
 const openParts = new Set<Part>();
 
-/** An incomplete file, with a note next to it from which a later process resumes. */
+/** An incomplete file. A note next to it lets a later process resume it. */
 class Part {
   /** Bytes written so far. */
   size = 0;
-  /** What they are the beginning of. */
+  /** The version of the file to which these bytes belong. */
   version: Version = NO_VERSION;
   readonly #file: Deno.FsFile;
   #mayHaveNote: boolean;
@@ -164,37 +171,40 @@ class Part {
     this.#file = file;
     this.#mayHaveNote = !isNew;
     openParts.add(this);
-    // The file that is replaced may be private.
+    // The part is private, because the file that it replaces may be private.
     if (place.mode && Deno.build.os !== "windows") Deno.chmodSync(place.part, 0o600);
     if (!isNew) this.#takeOver(resume);
   }
 
-  /** A part with a random name, which no other download can find. */
+  /** Creates a part with a random name, which no other download can find. */
   static once(place: Place): Part {
     const part = `${place.target}.${crypto.randomUUID().slice(0, 8)}.part`;
     return new Part({ ...place, part }, { file: create(part), isNew: true }, false, false);
   }
 
-  /** Resumes from what an earlier call left, or starts over. */
+  /** Resumes the part of an earlier call, or starts over. */
   #takeOver(resume: boolean): void {
     const { size } = this.#file.statSync();
     const version = resume ? this.#readNote() : undefined;
     if (version?.validator !== undefined) {
       const { total = Infinity } = this.version = version;
-      // The last byte of a complete part is requested again, because only the API knows whether it is
-      // still the file.
+      // The last byte of a complete part is requested again, because only the API knows whether the
+      // part is still the current version.
       this.size = Math.max(0, Math.min(size, total - 1));
     }
     this.#file.truncateSync(this.size);
     this.#file.seekSync(0, Deno.SeekMode.End);
   }
 
-  /** Whether a later call can resume from them. */
+  /** Whether a later call can resume this part. */
   get #canResume(): boolean {
     return this.isShared && this.version.validator !== undefined && this.size > 0;
   }
 
-  /** As long as the name of the part, so that a name too long fails before anything is sent. */
+  /**
+   * The path of the note, as long as that of the part, so that a path that is too long fails before
+   * anything is sent.
+   */
   get #note(): string {
     return this.place.part.replace(/part$/, "note");
   }
@@ -205,7 +215,7 @@ class Part {
   }
 
   #writeNote(): void {
-    // Never through a link.
+    // The note is removed first, so that it is never written through a link.
     remove(this.#note);
     Deno.writeTextFileSync(this.#note, noteOf(this.version), { createNew: true });
     this.#mayHaveNote = true;
@@ -216,7 +226,7 @@ class Part {
     this.#mayHaveNote = false;
   }
 
-  /** Starts over with the first byte of a version. */
+  /** Starts over at the first byte of a version. */
   begin(version: Version): void {
     onDisk(this.place.path, () => {
       this.#removeNote();
@@ -229,7 +239,7 @@ class Part {
     });
   }
 
-  /** Synchronous, so that no write is in progress when a Stop ends the call. */
+  /** Writes synchronously, so that no write is in progress when Stop ends the call. */
   write(bytes: Uint8Array): void {
     this.#checkOpen();
     onDisk(this.place.path, () => {
@@ -252,9 +262,9 @@ class Part {
   }
 
   /**
-   * If an existing file at the target is kept, removes the part and returns the file's size.
+   * If the target exists and is kept, removes the part and returns the size of the target.
    *
-   * @throws {ConfigError} `FILE_EXISTS`, `FILE` if the target may be neither kept nor replaced.
+   * @throws {ConfigError} `FILE_EXISTS` or `FILE` if the target may be neither kept nor replaced.
    */
   keepFound(): number | undefined {
     const { path, target, ifExists } = this.place;
@@ -272,18 +282,20 @@ class Part {
   /**
    * Gives the complete file its name.
    *
-   * @returns The size of a file that another program made meanwhile and that is kept instead.
+   * @returns The size of a file that another program created in the meantime and that is kept
+   * instead.
    */
   async finish(): Promise<number | undefined> {
     const { path, target, part, mode } = this.place;
     try {
-      // Waiting for the disk is asynchronous; the other calls are faster synchronous.
+      // Only the wait for the disk is asynchronous, because the other calls are faster when
+      // synchronous.
       await this.#file.syncData();
       this.#checkOpen();
       const kept = this.keepFound();
       if (kept !== undefined) return kept;
       if (mode && Deno.build.os !== "windows") Deno.chmodSync(part, mode & 0o777);
-      // Before the part: a note alone would describe the next part.
+      // The note is removed before the part, because a remaining note would describe the next part.
       this.#removeNote();
       const isMoved = await renameOver(part, target, () => openParts.has(this));
       if (!isMoved) throw ended();
@@ -294,19 +306,19 @@ class Part {
     }
   }
 
-  /** Stops writing; what a later call can resume stays. Does nothing after `finish()`. */
+  /** Closes the part, and keeps it if a later call can resume it. Does nothing after `finish()`. */
   release(): void {
     if (!openParts.has(this)) return;
     if (!this.#canResume) return this.discard();
     try {
       if (!this.#mayHaveNote) this.#writeNote();
     } catch {
-      // The disk is full: a later call starts over.
+      // The disk is full, so a later call starts over.
     }
     this.#close();
   }
 
-  /** Stops writing, and removes what was written. */
+  /** Closes and removes the part. */
   discard(): void {
     if (!openParts.has(this)) return;
     this.#removeNote();
@@ -325,10 +337,10 @@ class Part {
 }
 
 function ended(): DOMException {
-  return new DOMException("The download was ended", "AbortError");
+  return new DOMException("The download was canceled before it was complete", "AbortError");
 }
 
-/** Removes what later downloads could not resume: for a process that is about to end. */
+/** Removes the parts that no later call could resume. For a process that is about to end. */
 export function discardUseless(): void {
   for (const part of openParts) part.release();
 }

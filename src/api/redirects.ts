@@ -2,7 +2,7 @@ import { ConfigError, typeError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Headers that describe a body, and are dropped with it. */
+/** Headers that describe a body. They are dropped together with the body. */
 const BODY_HEADERS = [
   "content-encoding",
   "content-language",
@@ -16,7 +16,7 @@ export interface SentRequest {
   readonly address: string;
   readonly method: string;
   readonly init: RequestInit;
-  /** Whether the body can be sent again: a stream cannot. */
+  /** Whether the body can be sent again, which a stream cannot. */
   readonly isRepeatable: boolean;
 }
 
@@ -30,12 +30,12 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
 }
 
 /**
- * Follows redirects as `fetch` would, except that a body is never sent on to another origin: it was not
- * meant for it.
+ * Follows redirects as `fetch` does, except that a body is never sent to another origin, for which
+ * it was not meant.
  *
- * @param send Sends without following.
+ * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a body and a redirect to another origin.
- * @throws {TypeError} For a body that cannot be sent again, and after 20 redirects.
+ * @throws {TypeError} If the body cannot be sent again, or after 20 redirects.
  */
 export async function follow(
   sent: SentRequest,
@@ -77,7 +77,7 @@ export async function follow(
     }
     url = target;
     response = await send(url.href, init);
-    // As the runtime does when it follows a redirect itself.
+    // The runtime also sets `redirected` when it follows a redirect itself.
     if (!isRedirect(response)) {
       return Object.defineProperty(response, "redirected", { value: true });
     }

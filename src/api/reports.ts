@@ -3,8 +3,8 @@ import type { Clocks } from "../platform/world.ts";
 const REPORT_MS = 100;
 
 /**
- * Reports progress about ten times a second. What is not reported at once is reported a little later,
- * so that a long wait does not show an old state.
+ * Reports progress about ten times a second. Progress that is not reported at once is reported a
+ * little later, so that a long wait never shows an outdated state.
  */
 export class Reports {
   #reportedAt = -Infinity;
@@ -20,7 +20,8 @@ export class Reports {
       try {
         this.now();
       } catch {
-        // A timer has no caller. The next report may throw the same.
+        // A timer has no caller to whom the error could be thrown. The next report may throw it
+        // again.
       }
     }, REPORT_MS);
   }

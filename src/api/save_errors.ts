@@ -3,7 +3,7 @@ import { AuthError, ConfigError, missingPermission } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
 
-/** The error of a place where a file cannot be saved. */
+/** Makes the error for a file that cannot be saved. */
 export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
   return new ConfigError("FILE", `Cannot save ${path}: ${why}`, fix, cause);
 }
@@ -22,18 +22,26 @@ export function isFolder(path: string): ConfigError {
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**
- * What an error of the disk means: its code, or its text where a system has no code. Windows words its
- * errors in the user's language.
+ * The disk errors, recognized by their code, or by their text if the system sets no code. Windows
+ * writes the text in the user's language.
  */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
-  [/\(os error 123\)/, "Windows allows no such name", "name another file"],
+  [/\(os error 123\)/, "Windows does not allow this name", "name another file"],
   [/^ENAMETOOLONG |\(os error 206\)/, "its name is too long", "shorten it"],
-  [DISK_FULL, "the disk is full", "free some space and run it again"],
-  [/^(ENOENT|ENOTDIR|EEXIST) |not a directory/i, "its folder cannot be made", "name another one"],
-  [/^(EACCES|EPERM|EROFS) |read-only/i, "this user may not write there", "name another folder"],
+  [DISK_FULL, "the disk is full", "free some space and run the download again"],
+  [
+    /^(ENOENT|ENOTDIR|EEXIST) |not a directory/i,
+    "its folder cannot be created",
+    "name another folder",
+  ],
+  [
+    /^(EACCES|EPERM|EROFS) |read-only/i,
+    "you do not have permission to write there",
+    "name another folder",
+  ],
 ];
 
-/** Explains an error of the disk; returns any other error as it is. */
+/** Explains an error of the disk. Returns any other error unchanged. */
 export function explained(path: string, error: unknown): unknown {
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
@@ -43,7 +51,7 @@ export function explained(path: string, error: unknown): unknown {
   }
   const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
   const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??
-    ["", "the file system refused it", "check the path and the free space"];
+    ["", "the file system refused to write it", "check the path and the free space"];
   return cannotSave(path, problem, fix, error);
 }
 

@@ -1,17 +1,16 @@
 /**
- * What the headers of a response say about the file behind it: whether it is the same version, its
- * length, and its digest.
+ * Reads what the headers of a response say about the file: its version, its length and its digest.
  */
 
 /** A digest of the whole file. */
 export interface Digest {
-  /** As `node:crypto` calls it. */
+  /** The name of the algorithm in `node:crypto`. */
   readonly algorithm: "sha256" | "md5";
-  /** In base64. */
+  /** The digest in base64. */
   readonly value: string;
 }
 
-/** What is needed to resume a file and to check it. */
+/** The facts about a file that are needed to resume and to check its download. */
 export interface Version {
   /** A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined`: the file cannot be resumed. */
   readonly validator?: string | undefined;
@@ -32,10 +31,16 @@ export function versionOf(headers: Headers): Version {
   };
 }
 
-/** Of a file that is unknown, or encoded: then length, ranges and digest are not those of the file. */
+/**
+ * The version of an unknown file, or of an encoded response, whose length, ranges and digest are
+ * not those of the file.
+ */
 export const NO_VERSION: Version = versionOf(new Headers());
 
-/** RFC 9110, 13.1.5: no weak tag, and no date that could belong to two versions of the same second. */
+/**
+ * Returns a strong validator (RFC 9110, 13.1.5). A weak tag is not one, nor is a date that could
+ * belong to two versions from the same second.
+ */
 function validatorOf(headers: Headers): string | undefined {
   const tag = headers.get("etag");
   if (tag?.startsWith('"')) return tag;
@@ -44,7 +49,7 @@ function validatorOf(headers: Headers): string | undefined {
   return age >= 1_000 ? modified : undefined;
 }
 
-/** `Repr-Digest` (RFC 9530) or `Content-MD5`. */
+/** Reads `Repr-Digest` (RFC 9530) or `Content-MD5`. */
 function digestOf(headers: Headers): Digest | undefined {
   const sha256 = /(?:^|,)\s*sha-256=:([\w+/]+=*):/i.exec(headers.get("repr-digest") ?? "")?.[1];
   if (sha256 !== undefined) return { algorithm: "sha256", value: sha256 };
@@ -52,15 +57,17 @@ function digestOf(headers: Headers): Digest | undefined {
   return md5 ? { algorithm: "md5", value: md5 } : undefined;
 }
 
-/** Headers that a note keeps: all that {@linkcode versionOf} and {@linkcode isSameVersion} read. */
+/**
+ * Headers that a note keeps. {@linkcode versionOf} and {@linkcode isSameVersion} read no others.
+ */
 const NOTED = ["etag", "last-modified", "date", "content-length", "repr-digest", "content-md5"];
 
-/** A version as text, for a later process. */
+/** Writes a version as text, for a later process. */
 export function noteOf({ headers }: Version): string {
   return JSON.stringify([...headers].filter(([name]) => NOTED.includes(name)));
 }
 
-/** The version in a note; `undefined` if the note was damaged. */
+/** Reads the version in a note. Returns `undefined` if the note is damaged. */
 export function versionIn(note: string): Version | undefined {
   try {
     return versionOf(new Headers(JSON.parse(note)));
@@ -82,25 +89,29 @@ function rangeOf(headers: Headers): { start: number | undefined; total: number |
   return { start: numberIn(range?.[1]), total: numberIn(range?.[2]) };
 }
 
-/** The length of the whole file, which a response without `Content-Length` may give in its range. */
+/**
+ * The length of the whole file. A response without `Content-Length` may state it in
+ * `Content-Range`.
+ */
 export function totalIn(headers: Headers): number | undefined {
   return rangeOf(headers).total;
 }
 
-/** Whether a response contains the rest of the file from this byte on. */
+/** Whether a response contains the rest of the file, from byte `size` to the end. */
 export function isRest(response: Response, size: number, version: Version): boolean {
   return rangeOf(response.headers).start === size && encodingOf(response) === "" &&
     isSameVersion(response.headers, version);
 }
 
-/** Whether a 416 says that the file ends with this byte. */
+/** Whether a 416 says that the file is exactly `size` bytes long. */
 export function isEnd(headers: Headers, size: number, version: Version): boolean {
   return rangeOf(headers).total === size && isSameVersion(headers, version);
 }
 
 /**
- * Compares versions, because not every server and proxy heeds `If-Range`. A validator that only one of
- * them has makes them different; only the date may be missing next to a strong tag (RFC 9110, 15.3.7).
+ * Compares versions, because not every server and proxy respects `If-Range`. Versions differ if
+ * only one of them has a validator, except that the date may be missing next to a strong tag (RFC
+ * 9110, 15.3.7).
  */
 function isSameVersion(headers: Headers, { headers: before, total }: Version): boolean {
   const [tag, modified] = [headers.get("etag"), headers.get("last-modified")];

@@ -1,4 +1,4 @@
-// Types only: the package is loaded by the first plot.
+// This imports only types, because the first plot loads the package.
 import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
@@ -7,9 +7,9 @@ import { loadPackage } from "../platform/packages.ts";
 import { isIterable, isRecord, noColumn } from "./rows.ts";
 import { type Bundle, display } from "./show.ts";
 
-/** Draws. */
+/** The package that draws. */
 const PLOT = "npm:@observablehq/plot@0.6.17";
-/** A kernel has no page, so this makes a document to draw into. */
+/** The package that provides a document to draw into, because a kernel has no page. */
 const DOCUMENT = "npm:linkedom@0.18.15";
 
 /** Options of {@linkcode plot}: those of Observable Plot, with a legend by default. */
@@ -20,21 +20,24 @@ export interface PlotOptions
   /** A line above the plot. Default: none. */
   title?: string;
   /**
-   * What the colors mean. Default: the names of the color scale, or a bar for numbers. An object: names
-   * and their colors. `false`: no legend.
+   * The meaning of the colors. Default: the names of the color scale, or a color bar for numbers.
+   * An object maps names to colors; `false` omits the legend.
    */
   legend?: Readonly<Record<string, string>> | boolean;
-  /** The figures to remember, one per line. They also show where the plot does not. */
+  /**
+   * The figures to remember, one per line. Outputs that cannot show the plot still show the
+   * caption.
+   */
   caption?: string;
 }
 
 /**
  * Draws a plot with [Observable Plot](https://observablehq.com/plot/) and shows it under its cell.
  *
- * The plot and its color bar are pictures with a background of their own, which untrusted notebooks and
- * exports show, too. Outside a notebook, title and caption are printed. Times given as text, such as
- * `2025-07-07T10:00:00Z`, become dates in the rows; a time without an offset is UTC. Only a function that
- * is the value of a channel receives the rows as they were given.
+ * The plot and its color bar are pictures with their own background, so that untrusted notebooks
+ * and exports show them, too. Outside a notebook, title and caption are printed. Times in the rows
+ * that are text, such as `2025-07-07T10:00:00Z`, become dates; a time without an offset is UTC. A
+ * function that is the value of a channel receives the original rows.
  *
  * The first plot fetches Observable Plot from npm if it is not in Deno's cache.
  *
@@ -46,9 +49,10 @@ export interface PlotOptions
  * });
  * ```
  *
- * @throws {TypeError} If no marks are given, their rows are a promise, no row has a column, or an option
- *   has a wrong type.
- * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be fetched.
+ * @throws {TypeError} If no marks are given, their rows are a promise, no row has a column, or an
+ * option has a wrong type.
+ * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be
+ * fetched.
  */
 export async function plot(options: PlotOptions): Promise<void> {
   await display(await plotBundle(options));
@@ -96,7 +100,10 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   };
 }
 
-/** What Observable Plot draws; it ignores a missing mark, such as one under a condition. */
+/**
+ * Whether Observable Plot can draw the mark. It ignores `null` and `undefined`, as in `condition ?
+ * mark : null`.
+ */
 function isMark(mark: unknown): mark is Mark | null | undefined {
   if (typeof mark === "function" || mark === null || mark === undefined) return true;
   return typeof mark === "object" && "render" in mark && typeof mark.render === "function";
@@ -109,17 +116,17 @@ function noMarks(which: string): TypeError {
   );
 }
 
-/** What is used of a mark. */
+/** The members of a mark that this file uses. */
 interface Mark {
   readonly data?: unknown;
   readonly channels?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** A mark with dates in its rows. */
+/** Returns the mark with the times in its rows as dates. */
 function prepared(mark: Mark | null | undefined): Mark | null | undefined {
   const { data, channels = {} } = mark ?? {};
   if (data instanceof Promise) {
-    throw typeError("plot() takes rows, and those of one mark are a promise: await it first");
+    throw typeError("plot() takes rows, but the rows of one mark are a promise: await it first");
   }
   if (mark === null || mark === undefined || !isIterable(data)) return mark;
   const given = new Map<unknown, unknown>();
@@ -147,7 +154,10 @@ function checkColumn(rows: readonly unknown[], name: string): void {
   throw noColumn("plot()", name, [...new Set(records.flatMap((row) => Object.keys(row)))]);
 }
 
-/** The options of a scale with dates in its domain; any other option as it is. */
+/**
+ * Returns the options of a scale with the times in its domain as dates; returns any other option
+ * unchanged.
+ */
 function withDates(option: unknown): unknown {
   return isRecord(option) && Array.isArray(option.domain)
     ? { ...option, domain: dated(option.domain) }
@@ -157,7 +167,7 @@ function withDates(option: unknown): unknown {
 /** A day, or a time with or without its offset. */
 const TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
-/** A value in which texts that are times are dates: it may be a text, a list or a row. */
+/** Returns a text, a list or a row with all times as dates. */
 function dated(value: unknown): unknown {
   if (typeof value === "string") return timeIn(value) ?? value;
   if (Array.isArray(value)) return value.map((each) => timeIn(each) ?? each);
@@ -177,7 +187,7 @@ function timeIn(value: unknown): Date | undefined {
   return new Date(value.replace(" ", "T") + (hasTime && offset === undefined ? "Z" : ""));
 }
 
-/** What is used of a document and its elements. */
+/** The members of a document and its elements that this file uses. */
 interface SvgDocument {
   createElement(tag: string): SvgElement;
 }
@@ -202,7 +212,8 @@ async function drawing(): Promise<Drawing> {
   const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  // Serialized as XML: HTML would leave & and < unescaped in attributes, and the picture would not show.
+  // The document is XML, because HTML leaves & and < unescaped in attributes, and no front end
+  // would show the picture.
   const document = new DOMParser().parseFromString("<svg/>", "image/svg+xml");
   const createElement = document.createElement.bind(document);
   document.createElement = (tag: string) => tag === "canvas" ? new ColorBar() : createElement(tag);
@@ -235,7 +246,7 @@ class ColorBar {
   }
 }
 
-/** A picture has its own colors, because a page may be light or dark. */
+/** A picture sets its own colors, because the page may be light or dark. */
 const COLORS = { background: "#fffdf8", color: "#292524" };
 
 const DEFAULTS = {
@@ -245,10 +256,14 @@ const DEFAULTS = {
   marginBottom: 36,
 };
 
-/** A narrower plot would have unreadable letters: next to a side bar it scrolls instead. */
+/**
+ * The letters of a narrower plot would be unreadable, so a plot next to a side bar scrolls instead.
+ */
 const READABLE_WIDTH = 420;
 
-/** Observable Plot's figure as HTML without style sheets, in which each drawing is a picture. */
+/**
+ * Returns Observable Plot's figure as HTML without style sheets, with each drawing as a picture.
+ */
 function withPictures(figure: SvgElement, document: SvgDocument, alt: string): string {
   const replace = (svg: SvgElement, style: string, alt: string) => {
     svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -264,12 +279,12 @@ function withPictures(figure: SvgElement, document: SvgDocument, alt: string): s
   for (const swatch of figure.querySelectorAll("span")) {
     swatch.setAttribute("style", "display:inline-block;margin:0 1em 4px 0");
     for (const svg of swatch.querySelectorAll("svg")) {
-      // Classic Jupyter makes an image a block.
+      // Classic Jupyter displays images as blocks by default.
       replace(svg, "display:inline-block;margin:0 0.5em 0 0;vertical-align:middle", "");
     }
   }
   for (const ramp of figure.querySelectorAll("svg[class$=-ramp]")) {
-    // The outer labels reach over both ends of the bar.
+    // The outer labels extend beyond both ends of the bar.
     ramp.setAttribute("viewBox", "-16 0 272 50");
     ramp.setAttribute("width", "272");
     ramp.setAttribute("style", `background:${COLORS.background};color:${COLORS.color}`);
@@ -282,7 +297,9 @@ function withPictures(figure: SvgElement, document: SvgDocument, alt: string): s
   return printable(figure.outerHTML);
 }
 
-/** What XML cannot contain; no page would show a picture with one of these in a name. */
+/**
+ * Characters that XML cannot contain. A page would not show a picture with one of them in a name.
+ */
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
 const NOT_IN_XML = /[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g;
 

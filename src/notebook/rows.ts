@@ -11,14 +11,17 @@ export interface Rows {
   readonly columnCount: number;
 }
 
-/** What is used of an Arquero table. */
+/** The members of an Arquero table that this file uses. */
 interface ArqueroTable {
   numRows(): number;
   columnNames(): string[];
   objects(options: { limit: number }): Record<string, unknown>[];
 }
 
-/** What is used of a nodejs-polars frame. Its columns are properties, so a column "height" hides the height. */
+/**
+ * The members of a nodejs-polars frame that this file uses. Columns are properties of a frame, so a
+ * column named "height" hides the property `height`.
+ */
 interface PolarsFrame {
   readonly columns: string[];
   readonly shape: { readonly height: number };
@@ -26,9 +29,9 @@ interface PolarsFrame {
   toRecords(): Record<string, unknown>[];
 }
 
-/** Rows such as those of a matrix may have thousands of columns, too many for a page. */
+/** Maximum number of columns shown. The rows of a matrix, for example, may have thousands. */
 const MOST_COLUMNS = 100;
-/** The most columns that an error names. */
+/** Maximum number of columns that an error lists. */
 const MOST_NAMED = 30;
 /** The only column of rows that are plain values. */
 const VALUE = "value";
@@ -36,8 +39,9 @@ const VALUE = "value";
 /**
  * Reads rows.
  *
- * @param limit The most rows to read; the others are only counted.
- * @param wanted The columns to take, in this order. For rows that are arrays: names by position.
+ * @param limit Maximum number of rows to read; further rows are only counted.
+ * @param wanted The columns to read, in this order. For rows that are arrays, these are the names
+ * by position.
  * @throws {TypeError} If these are not rows, or a column does not exist.
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
@@ -138,7 +142,7 @@ function isList(given: unknown): given is ArrayLike<unknown> {
   return Array.isArray(given) || ArrayBuffer.isView(given) && !(given instanceof DataView);
 }
 
-/** Whether a row has columns of its own. A time or an address is a value. */
+/** Whether a row is an object with columns. Dates and URLs are values. */
 export function isRecord(row: unknown): row is Record<string, unknown> {
   if (typeof row !== "object" || row === null) return false;
   return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;

@@ -3,16 +3,16 @@ import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { errorLines } from "../errors/stack.ts";
 
-/** Longer texts are broken at words. */
+/** Maximum length of a line; longer lines are wrapped. */
 const COLUMNS = 80;
 
 /**
- * A cell that shows something must not end at once: on a busy machine the end may overtake the output,
- * which is then lost or appears under the next cell (docs/notebooks.md).
+ * Time that a cell waits after its output. On a busy machine, the message that a cell has ended may
+ * overtake the output, which is then lost or appears under the next cell (docs/notebooks.md).
  */
 const PAUSE_MS = 20;
 
-/** The forms from which a front end chooses, by MIME type. */
+/** A value in several formats, by MIME type. The front end chooses one. */
 export interface Bundle {
   readonly "text/plain": string;
   readonly [type: string]: unknown;
@@ -21,8 +21,8 @@ export interface Bundle {
 /**
  * Shows a value under its own cell, even in the middle of one, and waits until it appears.
  *
- * Cards, pictures and HTML show as such. Text and errors are wrapped at words. Outside a notebook the text
- * is printed.
+ * Cards, pictures and HTML are shown as such. Long lines of text and errors are wrapped. Outside a
+ * notebook, the text is printed.
  *
  * ```ts ignore
  * const stations = await fetchJson("/v1/stations");
@@ -30,7 +30,7 @@ export interface Bundle {
  * await show(`${stations.length} stations`);
  * ```
  *
- * @param asText Replaces HTML or a picture where only text can be shown.
+ * @param asText The text to show instead of HTML or a picture if only text can be shown.
  */
 export async function show(value: unknown, asText?: string): Promise<void> {
   const isObject = typeof value === "object" && value !== null;
@@ -40,7 +40,7 @@ export async function show(value: unknown, asText?: string): Promise<void> {
   await display({ ...own, "text/plain": asText ?? text });
 }
 
-/** Shows a value in all its forms; outside a notebook as text. */
+/** Shows a value in all its formats. Outside a notebook, prints its text. */
 export async function display(bundle: Bundle): Promise<void> {
   if (!inKernel()) return console.log(bundle["text/plain"]);
   await Deno.jupyter.display(bundle, { raw: true });
@@ -56,13 +56,15 @@ function textOf(value: unknown): string {
   return errorLines(name, { problem, fix, help: helpOn(code) });
 }
 
-/** Recognized by its members, because a released file has its own copy of the class. */
+/**
+ * An error is recognized by its members, because each released file has its own copy of the class.
+ */
 function isOurs(error: Error): error is AuthError {
   return "problem" in error && "fix" in error && "code" in error &&
     Object.hasOwn(CODES, String(error.code));
 }
 
-/** Each line broken at words if it is longer than a screen is wide. */
+/** Wraps each line that is wider than the screen. */
 function fitted(text: string): string {
   const fit = (line: string) => line.length <= COLUMNS ? line : wrapped(line, "", COLUMNS);
   return text.split("\n").map(fit).join("\n");

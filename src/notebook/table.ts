@@ -8,15 +8,18 @@ import { type Bundle, display } from "./show.ts";
 
 /** Options of {@linkcode table}. */
 export interface TableOptions<Column extends string = string> {
-  /** The number of rows shown, from the first. Default 50; `Infinity`: all. */
+  /** Maximum number of rows to show. Default 50; `Infinity` shows all. */
   rows?: number;
-  /** The columns to show, in this order. For rows that are lists: their names. Default: the first 100. */
+  /**
+   * The columns to show, in this order. For rows that are lists, these are the names of the
+   * columns. Default: the first 100.
+   */
   columns?: readonly Column[];
   /** A line above the table. Default: none. */
   caption?: string;
 }
 
-/** The names of the columns of rows; any name if the type does not have them. */
+/** The column names that the type of the rows lists, or else any name. */
 export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   ? Row extends readonly unknown[] ? string
   : [keyof Row] extends [never] ? string
@@ -25,15 +28,16 @@ export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   : string;
 
 const ROWS = 50;
-/** Longer cells are cut; in HTML a click shows the rest. */
+/** Maximum length of a cell. Longer cells are cut; in HTML, a click shows the rest. */
 const CELL = 60;
 const TEXT_CELL = 40;
 /** Width of a text output in a notebook. */
 const TEXT_WIDTH = 80;
 
 /**
- * Shows rows as a table under its cell: it scrolls, counts the rows, and cuts long cells, which open with
- * a click. Outside a notebook it is printed as text, as wide as the terminal.
+ * Shows rows as a table under its cell. The table scrolls, states the number of rows, and cuts long
+ * cells, which a click opens. Outside a notebook, the table is printed as text, as wide as the
+ * terminal.
  *
  * Rows are a list of objects or of lists, an object with a list for each column, or a data frame of
  * Arquero or nodejs-polars.
@@ -50,7 +54,8 @@ export function table<Rows extends object>(
   rows: Rows,
   options: TableOptions<ColumnOf<Rows>> = {},
 ): Promise<void> {
-  // Not async: a call without await must fail in its cell, because a rejection would end the kernel.
+  // Not async, because a call without await must fail in its cell; a rejected promise would end the
+  // kernel.
   return display(tableBundle(rows, options));
 }
 
@@ -86,12 +91,12 @@ function isNumeric(column: readonly unknown[]): boolean {
     values.every((value) => typeof value === "number" || typeof value === "bigint");
 }
 
-/** As many as pandas shows. */
+/** Maximum number of decimals, as in pandas. */
 const MOST_DECIMALS = 6;
 
-/** The decimals that all numbers of a column get; `undefined`: one of them has an exponent. */
+/** Number of decimals for all numbers of a column; `undefined` if one of them has an exponent. */
 function decimalsOf(column: readonly unknown[]): number | undefined {
-  // Without the noise of binary fractions: 0.1 + 0.2 is 0.3.
+  // Rounded to 15 digits, so that 0.1 + 0.2 is shown as 0.3.
   const texts = column.filter(Number.isFinite).map((value) => `${+Number(value).toPrecision(15)}`);
   if (texts.some((text) => text.includes("e"))) return undefined;
   const most = texts.reduce((most, text) => Math.max(most, text.split(".")[1]?.length ?? 0), 0);
@@ -99,9 +104,10 @@ function decimalsOf(column: readonly unknown[]): number | undefined {
 }
 
 /**
- * A value as text. One that fails to give its text leaves the other cells readable.
+ * Returns a value as text. If the conversion throws, the cell says so, and the other cells stay
+ * readable.
  *
- * @param decimals Of a number.
+ * @param decimals Number of decimals, if the value is a number.
  */
 function cellText(value: unknown, decimals: number | undefined): string {
   const isFinite = typeof value === "number" && Number.isFinite(value);
@@ -129,7 +135,7 @@ function textOf(value: unknown): string {
     : Deno.inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
 }
 
-/** The number of rows and columns, and how many of them are shown. */
+/** The numbers of rows and columns, in total and as shown. */
 function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   const number = (count: number) => count.toLocaleString("en");
   const of = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -140,17 +146,17 @@ function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   return `${rows}, ${seen}${of(columnCount, "column")}`;
 }
 
-/** Front ends style tables, so each of those properties is set here, as in the cards. */
+/** Sets every property that front ends set on tables, as in the cards. */
 const LINE = "1px solid rgba(128,128,128,.3)";
 const BOX =
   "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +
   "line-height:1.4";
-/** The page's color: rows that scroll must not show through the header. */
+/** The background of the page, so that scrolling rows do not show through the header. */
 const PAGE = "var(--jp-layout-color0,var(--vscode-editor-background,Canvas))";
 
 /**
- * The table as HTML. It takes text color and font from the page and contains no script and no style sheet,
- * so that saved and untrusted notebooks show it, too.
+ * Returns the table as HTML. It inherits text color and font from the page and contains neither
+ * scripts nor style sheets, so that saved and untrusted notebooks show it, too.
  */
 function htmlTable({ columns, texts, numeric, caption, ...counts }: View): string {
   const side = (at: number) => `text-align:${numeric[at] ? "right" : "left"}`;
@@ -186,7 +192,7 @@ function htmlCell(text: string): string {
     `<div style="white-space:pre-wrap;overflow-wrap:break-word;max-width:480px">${all}</div></details>`;
 }
 
-/** The table as text. Columns that do not fit are listed below it. */
+/** Returns the table as text. Columns that do not fit are listed below it. */
 function plainTable({ columns, texts, numeric, caption, ...counts }: View): string {
   const cut = (text: string) => shortened(printable(oneLine(text)), TEXT_CELL);
   const lines = [columns, ...texts].map((row) => row.map(cut));
@@ -215,7 +221,10 @@ function plainTable({ columns, texts, numeric, caption, ...counts }: View): stri
   ].join("\n");
 }
 
-/** A kernel may have been started from a terminal, whose width says nothing about the notebook. */
+/**
+ * The width of the terminal is ignored in a kernel, even if the kernel was started from that
+ * terminal.
+ */
 function textWidth(): number {
   return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;
 }

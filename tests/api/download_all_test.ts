@@ -334,7 +334,7 @@ for (const [status, requests] of [[429, 8], [503, 200]] as const) {
       },
       async (world) => {
         const running = world.all(world.items(100), { concurrency: 1 });
-        const message = /answered \d+; wait 301 seconds, as it asks, then try again/;
+        const message = /answered \d+; wait 301 seconds, as the API asks, then try again/;
         if (status === 429) assertMatch((await rejection(running)).message, message);
         else assertEquals((await running).counts, { saved: 99, kept: 0, failed: 1 });
         assert(world.asked.length < requests, `${world.asked.length} requests`);

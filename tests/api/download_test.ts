@@ -540,7 +540,7 @@ testNeeding(
         assertInstanceOf(error, ConfigError);
         const { problem, fix, cause } = error as ConfigError;
         assertMatch(problem, /data\.bin: the disk is full$/);
-        assertEquals(fix, "free some space and run it again");
+        assertEquals(fix, "free some space and run the download again");
         assertMatch(`${cause?.code}`, /^ENOSPC$|^os error \d+$/);
         assertEquals(filesIn(folder), []);
       })),
@@ -597,9 +597,17 @@ Deno.test("a folder that is missing is made", () =>
 
 const diskErrors: [code: string, error: Error, why: RegExp][] = [
   ["ENOENT", new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder cannot be made/],
-  ["EACCES", new Deno.errors.PermissionDenied("Verweigert (os error 5)"), /may not write there/],
+  [
+    "EACCES",
+    new Deno.errors.PermissionDenied("Verweigert (os error 5)"),
+    /permission to write there/,
+  ],
   ["ENOSPC", new Error("Nicht genug Speicherplatz. (os error 112)"), /the disk is full/],
-  ["ENOENT", new Error("Die Syntax ist falsch. (os error 123)"), /Windows allows no such name/],
+  [
+    "ENOENT",
+    new Error("Die Syntax ist falsch. (os error 123)"),
+    /Windows does not allow this name/,
+  ],
 ];
 for (const [code, error, why] of diskErrors) {
   Deno.test(`why a file cannot be saved is told in whatever language: ${why.source}`, () =>

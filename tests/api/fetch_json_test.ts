@@ -216,9 +216,9 @@ Deno.test("Retry-After is waited for, and told where it is too long", async () =
   assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
   const { error, sent } = await outcome([answer(429, {}, { "retry-after": "120" })]);
   assertEquals([sent, error?.retryAfterSeconds], [1, 120]);
-  assertMatch(error?.message ?? "", /wait 120 seconds, as it asks, then try again/);
+  assertMatch(error?.message ?? "", /wait 120 seconds, as the API asks, then try again/);
   const short = await outcome([answer(429, {}, { "retry-after": "1" })], { retries: 0 });
-  assertMatch(short.error?.message ?? "", /wait 1 second, as it asks, then try again/);
+  assertMatch(short.error?.message ?? "", /wait 1 second, as the API asks, then try again/);
 });
 
 Deno.test("an instant in Retry-After is read by the API's clock, and not by this computer's", async () => {

@@ -343,7 +343,10 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     );
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals(forbidden.code, 1);
-    assertMatch(forbidden.stderr, /answered 403 .*; your account may not do this.*API_STATUS\)\n$/);
+    assertMatch(
+      forbidden.stderr,
+      /answered 403 .*; your account does not have this permission.*API_STATUS\)\n$/,
+    );
     assertEquals(filesIn(folder), []);
     sandbox.expireAccessTokens();
     sandbox.revokeRefreshTokens();

@@ -186,7 +186,7 @@ const REFUSED: [options: unknown, message: string][] = [
   [{ marks, x: null }, 'plot() takes an object as "x", such as x: { axis: null }'],
   [
     { marks: ((Plot) => Plot.dot(Promise.resolve(ROWS) as never)) satisfies PlotOptions["marks"] },
-    "those of one mark are a promise: await it first",
+    "the rows of one mark are a promise: await it first",
   ],
 ];
 

@@ -235,7 +235,7 @@ export class CheckedCall {
 
   /**
    * Returns a whole body.
-   * @throws {Stalled} If no more data arrives.
+   * @throws {Stalled} If the API stops sending data.
    */
   async text({ body }: Response): Promise<string> {
     const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));

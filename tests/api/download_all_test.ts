@@ -192,7 +192,9 @@ Deno.test("a folder that cannot be made fails its files, and nothing is sent for
       ["/x", `${world.folder}/x`],
     ]);
     assertEquals([saved.length, failed.length, world.asked], [1, 2, ["/x"]]);
-    for (const { error } of failed) assertMatch(error.message, /its folder cannot be made; name/);
+    for (const { error } of failed) {
+      assertMatch(error.message, /its folder cannot be created; name/);
+    }
     assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
   }));
 

@@ -228,7 +228,10 @@ Deno.test("two downloads of one file at once: one saves it, or each has a part o
     const ends = await Promise.allSettled([get(), get()]);
     const refused = ends.filter((each) => each.status === "rejected");
     assertEquals(refused.length, 1);
-    assertMatch(`${refused[0]?.reason}`, /another download is saving it; wait until it ends/);
+    assertMatch(
+      `${refused[0]?.reason}`,
+      /another download is saving it; wait until that download ends/,
+    );
     assertEquals(server.asked.length, 1);
     await Promise.all([1, 2, 3].map(() => get({ ifExists: "replace" })));
     assertWhole(world);
@@ -552,7 +555,11 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
     await Deno.writeTextFile(`${folder}/file`, "");
     const loose = session.download as (...values: unknown[]) => Promise<Download>;
     const failures: [unknown[], string, RegExp][] = [
-      [["/x", `${folder}/file/x`], "ConfigError", /its folder cannot be made; name another one/],
+      [
+        ["/x", `${folder}/file/x`],
+        "ConfigError",
+        /its folder cannot be created; name another folder/,
+      ],
       [
         ["/x", file, { ifExists: "no" }],
         "TypeError",
@@ -596,7 +603,11 @@ Deno.test("a folder that is missing is made", () =>
   }));
 
 const diskErrors: [code: string, error: Error, why: RegExp][] = [
-  ["ENOENT", new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"), /its folder cannot be made/],
+  [
+    "ENOENT",
+    new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"),
+    /its folder cannot be created/,
+  ],
   [
     "EACCES",
     new Deno.errors.PermissionDenied("Verweigert (os error 5)"),

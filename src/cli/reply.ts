@@ -1,12 +1,11 @@
-import { ACCOUNT_SETTINGS, type AccountSetting, problemOf } from "./account_settings.ts";
+import { ACCOUNT_SETTINGS, problemOf } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
-import { Secret } from "../platform/secret.ts";
 import { parseEnvText } from "../settings/env_parser.ts";
 
 /** The settings in a reply, by the names of their variables. */
 export interface Reply {
   /** An empty secret: the client has none. */
-  readonly values: ReadonlyMap<string, Secret>;
+  readonly values: ReadonlyMap<string, string>;
   /** Why the value of a setting cannot be used, without the value. */
   readonly rejected: ReadonlyMap<string, string>;
 }
@@ -27,28 +26,28 @@ export function readReply(reply: string): Reply {
   const json = withoutJson(env.rest);
   const pairs = [...json.pairs, ...linesOf(json.rest)];
   const findings = [...env.findings, ...pairs.flatMap(findingOf)];
-  const values = new Map<string, Secret>();
+  const values = new Map<string, string>();
   const rejected = new Map<string, string>();
   for (const [name, all] of Map.groupBy(findings, ({ name }) => name)) {
     const usable = all.filter(({ problem }) => problem === undefined).map(({ value }) => value);
     const [value, ...others] = new Set(usable);
     if (value === undefined) rejected.set(name, all[0]?.problem ?? "");
     else if (others.length > 0) rejected.set(name, "it has more than one value");
-    else values.set(name, new Secret(value));
+    else values.set(name, value);
   }
   return { values, rejected };
 }
 
-/** A text with its label, or with several: the whole label comes first. */
 interface Pair {
-  readonly labels: readonly string[];
+  readonly label: string;
   readonly text: string;
   /** The text may belong to something else. */
   readonly isGuess?: boolean;
 }
 
-function findingOf({ labels, text, isGuess = false }: Pair): Finding[] {
-  const setting = settingCalled(labels);
+function findingOf({ label, text, isGuess = false }: Pair): Finding[] {
+  const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^a-z]/g, "");
+  const setting = ACCOUNT_SETTINGS.find((it) => it.label.test(plain));
   if (setting === undefined) return [];
   const { name, shape, expected } = setting;
   const word = bare(text.replace(/ \([^()]*\)$/, ""));
@@ -59,16 +58,6 @@ function findingOf({ labels, text, isGuess = false }: Pair): Finding[] {
   }
   const value = name.endsWith("_URL") ? addressOf(word) : word;
   return [{ name, value, problem: problemOf(name, value) }];
-}
-
-function settingCalled(labels: readonly string[]): AccountSetting | undefined {
-  for (const label of labels) {
-    const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^a-z]/g, "");
-    const exact = /\(([A-Z_]+)\)/.exec(label)?.[1] ?? bare(label);
-    const setting = ACCOUNT_SETTINGS.find((it) => it.name === exact || it.label.test(plain));
-    if (setting) return setting;
-  }
-  return undefined;
 }
 
 function addressOf(value: string): string {
@@ -110,7 +99,7 @@ function withoutJson(text: string): { pairs: Pair[]; rest: string } {
 /** A member may be named by its own key, or together with those around it, as in `{ client: { id } }`. */
 function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
   if (typeof value === "string") {
-    return [{ labels: keys.map((_, at) => keys.slice(at).join("")), text: value }];
+    return keys.map((_, at) => ({ label: keys.slice(at).join(""), text: value }));
   }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => jsonPairs(member, [...keys, key]));
@@ -122,9 +111,8 @@ function linesOf(text: string): Pair[] {
   return lines.flatMap((line, at): Pair[] => {
     const [, label = "", rest = ""] = /^([^:=|]+)[:=](.*)$/.exec(line) ?? [];
     if (label === "") return [];
-    return rest.trim() === ""
-      ? [{ labels: [label], text: lines[at + 1] ?? "", isGuess: true }]
-      : [{ labels: [label], text: rest }];
+    const isGuess = rest.trim() === "";
+    return [{ label, text: isGuess ? lines[at + 1] ?? "" : rest, isGuess }];
   });
 }
 

@@ -1,7 +1,7 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { logsInUnasked, type SessionStatus } from "../session/status.ts";
+import { logsInUnasked } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
@@ -13,20 +13,14 @@ import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
-  if (!logsInUnasked(found)) return;
-  if (!needsLogin(found) && !await isOver()) return;
+  if (!logsInUnasked(found) || !await isOver()) return;
   const isNamed = Boolean(envFile ?? environment(ENV_FILE_VARIABLE));
   const inFile = found.settings[VARIABLES.password] === "file";
   if (!isNamed && !inFile) configure({ envFile: false });
   await login({ strategy: "environment" });
 }
 
-/** Whether only a login helps. */
-export function needsLogin({ canRefresh, state }: SessionStatus): boolean {
-  return !canRefresh && ["none", "expired", "rejected"].includes(state);
-}
-
-/** Whether the provider refuses a refresh that is due. */
+/** Whether only a login helps, because the provider refuses a refresh that is due. */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

@@ -20,7 +20,7 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
 /** The configured dialect, else the one that fits the host; `undefined` for an unknown name. */
 export function dialectOf(
   options: SessionOptions,
-  settings: Settings,
+  settings: Pick<Settings, "text">,
 ): ProviderDialect | undefined {
   if (typeof options.provider === "object") return options.provider;
   const name = settings.text("provider");
@@ -40,7 +40,10 @@ export function isAwsHost(host: string): boolean {
 }
 
 /** The configured token endpoint, unchecked, to show and to compare. */
-export function endpointText(options: SessionOptions, settings: Settings): string | undefined {
+export function endpointText(
+  options: SessionOptions,
+  settings: Pick<Settings, "text">,
+): string | undefined {
   const whole = settings.text("authUrl");
   if (whole !== undefined) return whole;
   const dialect = dialectOf(options, settings);

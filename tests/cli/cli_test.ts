@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { freePort } from "../support/free_port.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
-import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { runQuietly, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
@@ -21,12 +21,6 @@ function assertHides({ stdout, stderr }: ChildResult, { variables, envFile }: Cl
   assertEquals(repeatedPart(stdout + stderr, secrets), undefined);
 }
 
-/** Takes the user out of the `.env`. */
-async function withoutUser({ folder, variables }: CliWorld): Promise<void> {
-  const { USERNAME: _, PASSWORD: __, ...others } = variables;
-  await writeEnv(folder, others);
-}
-
 Deno.test("login, status, refresh and logout do what they say, and show no secret", () =>
   inCliWorld(async (world) => {
     const { run, envFile, sandbox } = world;
@@ -38,6 +32,7 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
       assertEquals(result.stderr, "");
       return result;
     };
+    const jsonOf = async (...args: string[]) => JSON.parse((await step(...args, "--json")).stdout);
     assertEquals((await step("status")).code, 3);
     const login = await step("login");
     assertMatch(
@@ -46,6 +41,8 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     );
     const first = linesOf(envFile).ACCESS_TOKEN;
     assertMatch((await step("status")).stdout, /kept in \.env/);
+    const { state, warnings, ...status } = await jsonOf("status");
+    assertEquals([state, status.envFile, warnings], ["valid", envFile, []]);
     assertEquals((await step("login")).code, 0);
     assertEquals(sandbox.requests.length, 1);
     await step("login", "--force");
@@ -53,12 +50,13 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
       "USER_PASSWORD_AUTH",
       "USER_PASSWORD_AUTH",
     ]);
-    await step("refresh");
+    assertEquals((await jsonOf("refresh")).state, "valid");
     assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
     assert(linesOf(envFile).ACCESS_TOKEN !== first);
+    assertEquals((await jsonOf("doctor")).ok, true);
     assertMatch((await step("logout")).stdout, /^○ Not signed in.*; also at the provider$/ms);
     assertEquals(linesOf(envFile), world.variables);
-    assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0]);
+    assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0, 0, 0]);
   }));
 
 Deno.test("logout tells the provider what its options say", () =>
@@ -76,23 +74,6 @@ Deno.test("logout tells the provider what its options say", () =>
       assertMatch(stdout, note);
       assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), wanted);
     }
-  }));
-
-Deno.test("--json prints the status as JSON, without colors and secrets", () =>
-  inCliWorld(async (world) => {
-    for (const command of ["login", "status", "refresh", "logout"]) {
-      const result = await world.run([command, "--json"]);
-      const { state, envFile, warnings } = JSON.parse(result.stdout);
-      assertEquals([result.code, state, envFile, warnings], [
-        0,
-        command === "logout" ? "none" : "valid",
-        world.envFile,
-        [],
-      ]);
-      assertHides(result, world);
-    }
-    const { checks, ok } = JSON.parse((await world.run(["doctor", "--json"])).stdout);
-    assertEquals([ok, checks.length > 5], [true, true]);
   }));
 
 Deno.test("token prints the token and nothing else, or JSON for a token command, refreshed", () =>
@@ -149,7 +130,6 @@ Deno.test("what the user should know goes to standard error, beside the token or
 
 Deno.test("the password comes from standard input, its first line verbatim", () =>
   inCliWorld(async (world) => {
-    await withoutUser(world);
     const password = ` p"$w #${crypto.randomUUID()} `;
     world.sandbox.addUser({ username: "ada", password });
     const login = ["login", "--username", "ada", "--stdin"];
@@ -214,10 +194,9 @@ Deno.test("a session that cannot be saved is a failure: no other command finds i
     ];
     for (const { args, env, seen } of cases) {
       const { code, stdout, stderr } = await run(["login", ...args], { env, flags: ["-A"] });
-      assertEquals(code, 1, stderr);
+      assertEquals([code, stderr], [1, ""]);
       assertMatch(stdout, /^◐ Signed in as student/);
       assertMatch(stdout, seen);
-      assertMatch(stderr, /is not saved, so no other command finds it/);
     }
   }));
 
@@ -240,28 +219,6 @@ Deno.test("without a session the exit status is 3, and the error says what to do
       "run platform-auth login first",
     ]);
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
-  }));
-
-Deno.test("status names the session in the home folder if there is none here", () =>
-  inCliWorld(async ({ run, folder, variables }) => {
-    const home = `${folder}/home`;
-    await Deno.mkdir(home);
-    const status = async (env: Record<string, string> = {}) =>
-      await run(["status"], { env: { HOME: home, ...env }, flags: ["-A"] });
-    await writeEnv(home, variables);
-    assertEquals((await status()).stdout.includes("home folder"), false);
-    await writeEnv(home, { ...variables, REFRESH_TOKEN: "a-token" });
-    const { code, stdout } = await status();
-    assertEquals(code, 3);
-    assertMatch(
-      stdout,
-      /\n! home folder: home\/\.env has a session\n {2}→ .*AUTH_ENV_FILE=(\/|[A-Z]:\\).*\n$/,
-    );
-    const named = await status({ AUTH_ENV_FILE: `${folder}/.env` });
-    assertEquals(named.stdout.includes("home folder"), false);
-    // Without the permission to read there, nothing is asked or said.
-    const { stdout: without } = await run(["status"], { env: { HOME: "/" } });
-    assertEquals(without.includes("home folder"), false);
   }));
 
 Deno.test("without a prompt, login lists everything that is missing at once", () =>
@@ -287,60 +244,25 @@ testNeeding(
   lack,
   "output that cannot be written is one sentence",
   () =>
-    inCliWorld(async ({ commandLine, folder, signIn }) => {
+    inCliWorld(async ({ run, signIn }) => {
       await signIn();
       for (const args of [["status"], ["status", "--json"], ["fetch", "/v1/stations"]]) {
-        const script = `exec "$@" > ${FULL}`;
-        const { code, stderr } = await new Deno.Command("sh", {
-          args: ["-c", script, "sh", ...commandLine(args)],
-          cwd: folder,
-          clearEnv: true,
-          env: childEnvironment(),
-        }).output();
-        const told = new TextDecoder().decode(stderr);
-        assertEquals(code, 1, `${args.join(" ")}: ${told}`);
-        assertMatch(told, /^[^\n]*Cannot write to standard output: No space [^\n]*\n$/);
+        const { code, stderr } = await run(args, { shell: `exec "$@" > ${FULL}` });
+        assertEquals(code, 1, `${args.join(" ")}: ${stderr}`);
+        assertMatch(stderr, /^[^\n]*Cannot write to standard output: No space [^\n]*\n$/);
       }
     }),
 );
 
 Deno.test("a reader that went away ends a command quietly", () =>
-  inCliWorld(async ({ commandLine, folder, signIn }) => {
+  inCliWorld(async ({ start, signIn }) => {
     await signIn();
     for (const args of [["status"], ["fetch", "/v1/stations"]]) {
-      const [program = "", ...words] = commandLine(args);
-      await using child = new Deno.Command(program, {
-        args: words,
-        cwd: folder,
-        clearEnv: true,
-        stdout: "piped",
-        stderr: "piped",
-        env: childEnvironment(),
-      }).spawn();
+      await using child = start(args);
       await child.stdout.cancel();
       const stderr = await new Response(child.stderr).text();
       assertEquals([(await child.status).code, stderr], [0, ""], args.join(" "));
     }
-  }));
-
-Deno.test("sandbox runs until it is ended, with settings that work", () =>
-  inCliWorld(async ({ commandLine, folder, run }) => {
-    const [program = "", ...args] = commandLine(["sandbox", "--port", "0"]);
-    await using child = new Deno.Command(program, { args, cwd: folder, stdout: "piped" }).spawn();
-    let text = "";
-    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      if (text.includes("Ctrl+C")) break;
-    }
-    const lines = text.split("\n").filter((line) => /^[A-Z_]+=/.test(line));
-    await Deno.writeTextFile(`${folder}/.env`, `${lines.join("\n")}\n`);
-    const flags = ["--allow-read=.", "--allow-write=.", "--allow-net=127.0.0.1", "--allow-env"];
-    assertEquals((await run(["login"], { flags })).code, 0);
-    const { stdout } = await run(["fetch", "/v1/whoami"], { flags });
-    assertEquals(JSON.parse(stdout).username, "student");
-    child.kill("SIGTERM");
-    // On Windows a process can only be ended, not asked to end.
-    assertEquals((await child.status).code, Deno.build.os === "windows" ? 1 : 0);
   }));
 
 Deno.test("deno install makes a command that runs from any folder", () =>

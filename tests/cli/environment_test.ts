@@ -1,9 +1,7 @@
 /** CI, cron and containers: nobody is there to log in, and the settings have all that it needs. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
 
 /** A world whose settings are variables, with no `.env`. */
 function inBareFolder(
@@ -105,17 +103,6 @@ Deno.test("status says what fetch and token do without a session", () =>
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
   }));
 
-Deno.test("login says that a session in memory ends with the command", () =>
-  inBareFolder(async ({ run, env, envFile, variables }) => {
-    const bare = await run(["login"], { env: { ...env, AUTH_ENV_FILE: "false" } });
-    assertEquals(bare.code, 0);
-    assertMatch(bare.stderr, /is not saved, so no other command finds it; name a file with --env/);
-    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-    await Deno.writeTextFile(envFile, lines.join("\n"));
-    const kept = await run(["login"]);
-    assertEquals([kept.code, kept.stderr], [0, ""]);
-  }));
-
 Deno.test("a password without a name is told to be half of a pair", () =>
   inBareFolder(async ({ run, env }) => {
     const { USERNAME: _, ...half } = env;
@@ -127,26 +114,6 @@ Deno.test("a password without a name is told to be half of a pair", () =>
     const whole = await run(["status"], { env: { ...half, USERNAME: "student" } });
     assert(!whole.stdout.includes("pair"), whole.stdout);
   }));
-
-testNeeding(
-  NOT_ON_WINDOWS,
-  "a failure to save comes before the green mark",
-  () =>
-    inCliWorld(async ({ commandLine, folder, variables }) => {
-      const args = ["login", "--env-file", "missing/.env"];
-      const { code, stdout } = await new Deno.Command("sh", {
-        args: ["-c", 'exec "$@" 2>&1', "sh", ...commandLine(args, ["-A"])],
-        cwd: folder,
-        clearEnv: true,
-        env: childEnvironment(variables),
-      }).output();
-      assertEquals(code, 1);
-      assertMatch(
-        new TextDecoder().decode(stdout),
-        /^platform-auth: The session is not saved.*\n◐ /,
-      );
-    }),
-);
 
 Deno.test("the help shows a call with nothing but a token", () =>
   inBareFolder(async ({ run, sandbox, env: { API_BASE_URL = "" } }) => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES } from "../../src/errors/errors.ts";
 import { NOTICES } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
@@ -18,16 +18,6 @@ Deno.test("explain prints the section of a code, in either case, without any per
     }
   }));
 
-Deno.test("explain has the HTTP statuses that people meet", async () => {
-  const { text = "" } = await answerOf("explain");
-  const [, statuses = ""] = /HTTP statuses of the API:\n +(.*)/.exec(text) ?? [];
-  for (const status of ["400", "401", "403", "404", "429", "500", "503"]) {
-    assertStringIncludes(statuses, status);
-    const { text = "" } = await answerOf("explain", status);
-    assertMatch(text, new RegExp(`^${status}\\n\\n[A-Z][^]*- Fix\\. `));
-  }
-});
-
 Deno.test("explain without a code lists all of them, and explains each", async () => {
   const { text = "", value } = await answerOf("explain");
   const { meanings, notices } = value as {
@@ -35,7 +25,10 @@ Deno.test("explain without a code lists all of them, and explains each", async (
     notices: Record<string, string>;
   };
   const codes = Object.keys(meanings);
-  assertEquals(codes, Object.keys(CODES));
+  assertEquals(codes.filter((code) => !/^\d/.test(code)), Object.keys(CODES));
+  for (const status of ["400", "401", "403", "404", "429", "500", "503"]) {
+    assert(codes.includes(status), status);
+  }
   assertEquals(Object.keys(notices).sort(), Object.keys(NOTICES).sort());
   for (const code of codes) assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
   for (const code of [...codes, ...Object.keys(notices)]) {

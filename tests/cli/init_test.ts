@@ -4,7 +4,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, ON_WINDOWS, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { repliesWith } from "./replies.ts";
 
@@ -31,6 +31,10 @@ function assertHides({ stdout, stderr }: ChildResult): void {
   assertEquals(repeatedPart(stdout + stderr, [SECRET]), undefined);
 }
 
+function asLines(settings: Record<string, string>): string {
+  return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join("");
+}
+
 /** What the `.env` says, as the runtime reads it. */
 function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
   return parseEnv(Deno.readTextFileSync(envFile));
@@ -38,12 +42,14 @@ function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
 
 Deno.test("init --from - makes the .env out of a reply, and a login takes it", () =>
   atDesk(async (desk) => {
-    const init = await desk.run(["init", "--from", "-"], { stdin: desk.replies.lines ?? "" });
+    // Settings that must not come from someone else's text are not taken.
+    const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
+      "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve\n";
+    const stdin = `${planted}${desk.replies.lines}`;
+    const init = await desk.run(["init", "--from", "-"], { stdin });
     assertEquals(init.code, 0, init.stdout);
     assertHides(init);
     assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
-    const host = URL.parse(desk.settings.AUTH_URL ?? "")?.host;
-    assertMatch(init.stderr, new RegExp(`: The password will be sent to ${host}: check that`));
     assertMatch(init.stdout, /✓ settings: from the \.env: AUTH_URL/);
     assertEquals(settingsIn(desk), desk.settings);
     const text = await Deno.readTextFile(desk.envFile);
@@ -54,8 +60,7 @@ Deno.test("init --from - makes the .env out of a reply, and a login takes it", (
 
 Deno.test("init --from says which values cannot be right, and why, and fails", () =>
   atDesk(async (desk) => {
-    const lines = Object.entries(desk.settings).map(([name, value]) => `${name}=${value}\n`);
-    await Deno.writeTextFile(desk.envFile, lines.join(""));
+    await Deno.writeTextFile(desk.envFile, asLines(desk.settings));
     const before = await Deno.readTextFile(desk.envFile);
     const stdin =
       `Client secret: ${SECRET} or so\nAUTH_URL=http://provider.example\nUser pool: ?\n` +
@@ -72,6 +77,10 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
     ]);
     const json = await desk.run(["init", "--from", "-", "--json"], { stdin });
     assertEquals([json.code, Object.keys(JSON.parse(json.stdout).rejected).length], [1, 4]);
+    // Not even a complete .env makes a success of a reply without a setting.
+    const none = await desk.run(["init", "--from", "-"], { stdin: "Dear Ada,\nwe will call.\n" });
+    assertEquals([none.code, none.stdout], [1, ""]);
+    assertMatch(none.stderr, /Cannot find a setting in the reply; write each on a line of its own/);
     assertEquals(await Deno.readTextFile(desk.envFile), before);
     await Deno.remove(desk.envFile);
     const missing = await desk.run(["init", "--from", "-"], { stdin });
@@ -137,8 +146,6 @@ Deno.test("init names every host that gets the password or the token before it w
       AUTH_REGION: "eu-1",
       API_ALLOWED_ORIGINS: "https://one.localhost,https://two.localhost:8443",
     };
-    const asLines = (lines: Record<string, string>) =>
-      Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join("");
     const init = await desk.run(["init", "--from", "-"], { stdin: asLines(settings) });
     const hosts = [...init.stderr.matchAll(/The (\w+) will be sent to (\S+): check that this is/g)]
       .map(([, what, host]) => `${what} ${host}`);
@@ -148,26 +155,12 @@ Deno.test("init names every host that gets the password or the token before it w
       ...[`token ${api}`, "token one.localhost", "token two.localhost:8443"],
     ]);
     assertEquals(settingsIn(desk), settings);
-    // Each time one of them changes, and only then.
-    await Deno.writeTextFile(
-      desk.envFile,
-      asLines({ ...settings, AUTH_REGION: "", API_BASE_URL: "" }),
-    );
     const again = await desk.run(["init", "--from", "-", "--json"], {
-      stdin: `AUTH_REGION=us-2\nAPI_BASE_URL=https://three.localhost`,
+      stdin: "API_ALLOWED_ORIGINS=https://one.localhost,https://two.localhost:8443",
     });
     const { passwordHosts, tokenHosts } = JSON.parse(again.stdout);
-    assertEquals([passwordHosts, tokenHosts], [["idp.us-2.localhost:9"], ["three.localhost"]]);
-    assertMatch(again.stderr, /: The password will be sent to idp\.us-2\.localhost:9: check/);
-  }));
-
-Deno.test("init takes only settings from a reply that belong in a .env", () =>
-  atDesk(async (desk) => {
-    const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
-      "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve-eve-eve\n";
-    const stdin = `${planted}${desk.replies["lines"]}`;
-    const init = await desk.run(["init", "--from", "-"], { stdin });
-    assertEquals([init.code, settingsIn(desk)], [0, desk.settings]);
+    assertEquals([...passwordHosts, ...tokenHosts], hosts.map((line) => line.split(" ")[1]));
+    assertEquals(again.stderr, "", "nothing is written");
   }));
 
 Deno.test("init quotes neither a reply nor an address that is given as its file", () =>
@@ -212,57 +205,29 @@ function type(desk: Desk, dialog: [string, string][]): Promise<Seen> {
   });
 }
 
-for (const [how, before, after] of [["marked", PASTE_BEGINS, PASTE_ENDS], ["plain", "", ""]]) {
+const pastes: [how: string, reply: string, before: string, after: string][] = [
+  ["plain", "lines", "", ""],
+  ["marked", "one without the secret", PASTE_BEGINS, PASTE_ENDS],
+];
+for (const [how, form, before, after] of pastes) {
   terminalTest(
-    `init takes a reply that is pasted (${how}), and shows nothing of it`,
+    `init takes a pasted reply (${how}), prompts for the rest, and shows nothing`,
     () =>
       atDesk(async (desk) => {
         // Terminals send a carriage return for each end of a line.
-        const reply = (desk.replies.lines ?? "").replaceAll(/\r?\n/g, "\r");
-        const seen = await type(desk, [[PASTE, `${before}${reply}${after}`], ["*", "\r\r"]]);
+        const reply = (desk.replies[form] ?? "").replaceAll(/\r?\n/g, "\r");
+        const dialog: [string, string][] = [[PASTE, `${before}${reply}${after}`], ["*", "\r\r"]];
+        if (how === "marked") dialog.push(["App client secret (hidden", `${SECRET}\r`]);
+        const seen = await type(desk, dialog);
         assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
         const { clientId, userPoolId } = desk.sandbox.settings;
         const [head = ""] = seen.screen.split("Wrote .env");
-        const question = head.slice(0, head.indexOf(PASTE) + PASTE.length).split("\r\n");
-        assertEquals(question.filter((line) => line.length > 60), []);
         assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
         assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
         assertEquals(settingsIn(desk), desk.settings);
       }),
   );
 }
-
-if (!ON_WINDOWS) {
-  terminalTest(
-    "init does not prompt if standard output is a file",
-    () =>
-      atDesk(async (desk) => {
-        const command = desk.commandLine(["init", "--from", "-", "--json"]);
-        const seen = await inTerminal(["sh", "-c", '"$@" > out.json', "sh", ...command], [], {
-          cwd: desk.folder,
-          env: childEnvironment({ USERNAME: "", PASSWORD: "" }),
-        });
-        assertEquals(seen.code, 2, seen.screen);
-        assertMatch(seen.screen, /cannot prompt: standard output is not a terminal/);
-        assertEquals(await Deno.readTextFile(`${desk.folder}/out.json`), "");
-      }),
-  );
-}
-
-terminalTest(
-  "init prompts for the secret that the reply lacks, hidden",
-  () =>
-    atDesk(async (desk) => {
-      const reply = desk.replies["one without the secret"] ?? "";
-      const seen = await type(desk, [
-        [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}\r\r`],
-        ["App client secret (hidden", `${SECRET}\r`],
-      ]);
-      assertEquals([seen.code, seen.left], [0, 0], seen.screen);
-      assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
-      assertEquals(settingsIn(desk), desk.settings);
-    }),
-);
 
 terminalTest(
   "init prompts for each setting, and again for one that cannot be used",

@@ -37,18 +37,6 @@ const places: [where: string, here: string, module: string, toolkit: string][] =
     "https://code.example/v1/mod.js",
     "https://code.example/v1/notebook.js",
   ],
-  [
-    "the npm package in Deno's cache",
-    "file:///home/ada/.cache/deno/npm/registry.example/@platform-auth/platform-auth/0.1.0/cli.js",
-    "npm:@platform-auth/platform-auth@^0.1.0",
-    "npm:@platform-auth/platform-auth@^0.1.0/notebook",
-  ],
-  [
-    "the npm package in a project",
-    "file:///home/ada/work/node_modules/@platform-auth/platform-auth/cli.js",
-    "npm:@platform-auth/platform-auth",
-    "npm:@platform-auth/platform-auth/notebook",
-  ],
 ];
 for (const [where, here, module, toolkit] of places) {
   Deno.test(`a notebook imports the module and the toolkit of ${where}`, () => {

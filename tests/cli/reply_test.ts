@@ -28,9 +28,7 @@ const VENDOR: AccountSettings = {
 };
 
 function valuesIn(reply: string): Record<string, string> {
-  return Object.fromEntries(
-    [...readReply(reply).values].map(([name, value]) => [name, value.reveal()]),
-  );
+  return Object.fromEntries(readReply(reply).values);
 }
 
 function variables(

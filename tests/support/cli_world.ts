@@ -24,6 +24,8 @@ export interface CommandOptions {
   cli?: string;
   /** What it reads from standard input. Default: nothing. */
   stdin?: string;
+  /** A script of `sh` that runs the command as `"$@"`. */
+  shell?: string;
 }
 
 /** A sandbox, a folder with a `.env` for it, and commands that run there. */
@@ -36,6 +38,7 @@ export interface CliWorld {
   flagsOf(command: string): string[];
   /** The program and its arguments, for those who start it themselves. */
   commandLine(args: string[], flags?: readonly string[]): string[];
+  start(args: string[], options?: CommandOptions): Deno.ChildProcess;
   run(args: string[], options?: CommandOptions): Promise<ChildResult>;
   /** Logs the user of the sandbox in, without a process. */
   signIn(): Promise<void>;
@@ -60,9 +63,11 @@ export async function inCliWorld(
       ...[Deno.execPath(), "run", "--quiet", "--no-prompt", "--no-lock"],
       ...[...flags, cli, ...args],
     ];
-    const run = async (args: string[], given: CommandOptions = {}): Promise<ChildResult> => {
-      const [program = "", ...words] = commandLine(args, given.flags, given.cli);
-      const child = new Deno.Command(program, {
+    const start = (args: string[], given: CommandOptions = {}): Deno.ChildProcess => {
+      const script = given.shell === undefined ? [] : ["sh", "-c", given.shell, "sh"];
+      const line = [...script, ...commandLine(args, given.flags, given.cli)];
+      const [program = "", ...words] = line;
+      return new Deno.Command(program, {
         args: words,
         cwd: folder,
         clearEnv: true,
@@ -71,6 +76,9 @@ export async function inCliWorld(
         stdout: "piped",
         stderr: "piped",
       }).spawn();
+    };
+    const run = async (args: string[], given: CommandOptions = {}): Promise<ChildResult> => {
+      const child = start(args, given);
       if (given.stdin !== undefined) {
         const writer = child.stdin.getWriter();
         await writer.write(new TextEncoder().encode(given.stdin));
@@ -84,6 +92,6 @@ export async function inCliWorld(
     const signIn = async () => {
       await createSession({ ...sandbox.settings, envFile }).login();
     };
-    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, run, signIn });
+    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, start, run, signIn });
   });
 }

@@ -25,19 +25,11 @@ export async function run({ word }: Given): Promise<Answer> {
 }
 
 function listOf(sections: ReadonlyMap<string, string>): Answer {
-  const isStatus = (name: string) => /^\d/.test(name);
   // The first line of a section is a phrase.
-  const meanings = [...sections].filter(([name]) => !isStatus(name))
-    .map(([name, text]) => [name, text.split("\n")[0] ?? ""] as const);
-  const text = [
-    ...columns(meanings, 1),
-    ...["", "  HTTP statuses of the API:", `  ${[...sections.keys()].filter(isStatus).join(", ")}`],
-    ...["", "  Notices:", `  ${[...MEANINGS.keys()].join(", ")}`],
-  ].join("\n");
-  return {
-    value: { meanings: Object.fromEntries(meanings), notices: Object.fromEntries(MEANINGS) },
-    text,
-  };
+  const meanings = [...sections].map(([code, text]) => [code, text.split("\n")[0] ?? ""] as const);
+  const text = [...columns(meanings, 1), "", "  Notices:", `  ${[...MEANINGS.keys()].join(", ")}`];
+  const value = { meanings: Object.fromEntries(meanings), notices: Object.fromEntries(MEANINGS) };
+  return { value, text: text.join("\n") };
 }
 
 /** The sections whose heading is a code or an HTTP status, as plain text with a line per paragraph. */

@@ -88,15 +88,13 @@ async function show(target: string, init: RequestInit, json: boolean): Promise<A
 async function printBody({ body }: Response, endsLine: boolean): Promise<void> {
   const lineBreak = "\n".charCodeAt(0);
   let last: number | undefined = lineBreak;
-  let isWhole = false;
   try {
     for await (const piece of body ?? []) {
       if (!await writeOut(piece)) return;
       last = piece.at(-1) ?? last;
     }
-    isWhole = true;
   } finally {
-    if (last !== lineBreak && (endsLine || !isWhole)) await print("");
+    if (endsLine && last !== lineBreak) await print("");
   }
 }
 

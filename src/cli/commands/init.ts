@@ -6,34 +6,16 @@ import { readReply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
 import { doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
-import { environment } from "../../platform/environment.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
-import { Secret } from "../../platform/secret.ts";
 import { endpointText } from "../../provider/endpoint.ts";
 import { missingWritePermission } from "../../settings/env_file.ts";
-import { SETTING_NAMES, VARIABLES } from "../../settings/options.ts";
-import { resolveSettings, Settings } from "../../settings/settings.ts";
+import { VARIABLES } from "../../settings/options.ts";
+import { resolveSettings } from "../../settings/settings.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel\n" +
   "and end it with an empty line. It is not shown. Or press\n" +
   "Enter to be prompted for each setting:";
-
-/** The result for the settings. Names only: a value may be a secret in the wrong place. */
-interface Outcome {
-  readonly file: string;
-  readonly written: readonly string[];
-  /** Those for which the reply has another value. */
-  readonly kept: readonly string[];
-  readonly missing: readonly string[];
-  /** Why a value of the reply was not used. */
-  readonly rejected: Readonly<Record<string, string>>;
-  /** The lines that were added to `.gitignore`. */
-  readonly ignored: readonly string[];
-  /** The hosts that will receive the password or the token, if they are new. */
-  readonly passwordHosts: readonly string[];
-  readonly tokenHosts: readonly string[];
-}
 
 export async function run(
   { options: { from }, envFile, json }: Given<{ from: string }>,
@@ -54,14 +36,15 @@ export async function run(
  *
  * @param envFile The `.env`. Default: the one that a login uses.
  * @param from The file of the reply; `-`: standard input. Default: in a terminal it is pasted.
- * @throws {ConfigError} `MISSING_SETTINGS` if something is missing and a prompt is not possible: nothing
- *   is written.
+ * @returns Names only, because a value may be a secret in the wrong place.
+ * @throws {ConfigError} `MISSING_SETTINGS` if the reply has none, or if something is missing and a prompt
+ *   is not possible: nothing is written.
  */
 async function writeSettings(
   envFile: string | undefined,
   from: string | undefined,
   mayPrompt: boolean,
-): Promise<Outcome> {
+) {
   const options = envFile === undefined ? {} : { envFile };
   const { envFile: file, file: found } = resolveSettings(options, true);
   if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
@@ -69,12 +52,18 @@ async function writeSettings(
   if (problem) throw problem;
 
   const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
-  const text = await replyText(from, prompts && missingIn(found.values).length > 0);
-  const reply = readReply(text);
+  const isComplete = missingIn(found.values).length === 0;
+  const reply = readReply(await replyText(from, prompts, isComplete));
+  if (from !== undefined && reply.values.size + reply.rejected.size === 0) {
+    throw new ConfigError(
+      "MISSING_SETTINGS",
+      "Cannot find a setting in the reply",
+      "write each on a line of its own, such as APP_CLIENT_ID=…, or run platform-auth init without --from",
+    );
+  }
   const changes = new Map<string, string>();
   const kept: string[] = [];
-  for (const [name, secret] of reply.values) {
-    const value = secret.reveal();
+  for (const [name, value] of reply.values) {
     const before = found.values.get(name) ?? "";
     if (before === value && found.values.has(name)) continue;
     const replaces = before === "" ||
@@ -91,17 +80,14 @@ async function writeSettings(
       missing.push(name);
       continue;
     }
-    changes.set(name, value.reveal());
+    changes.set(name, value);
     rejected.delete(name);
   }
   if (!prompts) refuseWithout(missing, rejected, file);
-  const before = receivers(found.values);
-  const after = receivers(new Map([...found.values, ...changes]));
-  const passwordHosts = after.password.filter((host) => !before.password.includes(host));
-  const tokenHosts = after.token.filter((host) => !before.token.includes(host));
+  const hosts = receivers(new Map([...found.values, ...changes]));
   // Before anything is written: the writer of the reply chose these hosts.
-  for (const [what, hosts] of [["password", passwordHosts], ["token", tokenHosts]] as const) {
-    for (const host of hosts) {
+  for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
+    for (const host of names) {
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
     }
   }
@@ -109,44 +95,29 @@ async function writeSettings(
   return {
     file,
     written: [...changes.keys()],
+    /** Those for which the reply has another value. */
     kept,
     missing,
     rejected: Object.fromEntries(rejected),
+    /** The lines that were added to `.gitignore`. */
     ignored,
-    passwordHosts,
-    tokenHosts,
+    passwordHosts: hosts.password,
+    tokenHosts: hosts.token,
   };
 }
 
 /** The hosts that receive the password and the token with these lines of a `.env`. */
 function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
-  const endpoints = [settingsIn(lines), settingsIn(lines, environment)]
-    .map((settings) => endpointText({}, settings));
-  const origins = [
-    lines.get("API_BASE_URL"),
-    ...(lines.get("API_ALLOWED_ORIGINS") ?? "").split(","),
-  ];
-  const hosts = (addresses: readonly (string | undefined)[]) => [
-    ...new Set(addresses.flatMap((each) => URL.parse(each?.trim() ?? "")?.host || [])),
-  ];
-  return { password: hosts(endpoints), token: hosts(origins) };
+  const endpoint = endpointText({}, {
+    text: (name) => lines.get(VARIABLES[name])?.trim() || undefined,
+  });
+  const origins = ["API_BASE_URL", "API_ALLOWED_ORIGINS"]
+    .flatMap((name) => lines.get(name)?.split(",") ?? []);
+  const hostOf = (address: string) => URL.parse(address.trim())?.host || [];
+  return { password: [endpoint ?? ""].flatMap(hostOf), token: origins.flatMap(hostOf) };
 }
 
-/** The settings of these lines alone, or together with those that only the environment has. */
-function settingsIn(
-  lines: ReadonlyMap<string, string>,
-  further: (name: string) => string | undefined = () => undefined,
-): Settings {
-  const found = SETTING_NAMES.flatMap((name) => {
-    const text = lines.get(VARIABLES[name])?.trim() || further(VARIABLES[name])?.trim();
-    return text ? [[name, { text: new Secret(text), origin: "file" }] as const] : [];
-  });
-  return new Settings(
-    { path: undefined, foreign: [], isNamed: false },
-    { exists: false, values: lines },
-    new Map(found),
-  );
-}
+type Outcome = Awaited<ReturnType<typeof writeSettings>>;
 
 function outcomeText({ file, written, kept, missing, rejected, ignored }: Outcome): string {
   const path = displayPath(file);
@@ -162,17 +133,13 @@ function outcomeText({ file, written, kept, missing, rejected, ignored }: Outcom
   ].join("\n");
 }
 
-async function replyText(from: string | undefined, mayPaste: boolean): Promise<string> {
-  const isTyped = from === "-" && Deno.stdin.isTerminal();
-  if (isTyped && !Deno.stdout.isTerminal()) {
-    throw new UsageError(
-      "init --from - cannot prompt: standard output is not a terminal",
-      "name a file",
-    );
-  }
-  if (isTyped || (from === undefined && mayPaste)) {
-    return await readMasked(PASTE, { lines: true }) ?? "";
-  }
+async function replyText(
+  from: string | undefined,
+  mayPrompt: boolean,
+  isComplete: boolean,
+): Promise<string> {
+  const isPasted = from === undefined ? !isComplete : from === "-" && Deno.stdin.isTerminal();
+  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) ?? "" : "";
   return from === undefined ? "" : await readInputText("--from", from);
 }
 
@@ -196,15 +163,15 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
 async function promptFor(
   { name, question }: AccountSetting,
   problem: string | undefined,
-): Promise<Secret | undefined> {
+): Promise<string | undefined> {
   const isSecret = name === "APP_CLIENT_SECRET";
   for (let wrong = problem;;) {
     const text = wrong === undefined ? question : `This cannot be used: ${wrong}. ${question}`;
     const value = (isSecret ? await readMasked(text) : prompt(text))?.trim() ?? "";
     if (value === "") return undefined;
-    if (isSecret && value.toLowerCase() === "none") return new Secret("");
+    if (isSecret && value.toLowerCase() === "none") return "";
     wrong = problemOf(name, value);
-    if (wrong === undefined) return new Secret(value);
+    if (wrong === undefined) return value;
   }
 }
 
@@ -213,18 +180,13 @@ function refuseWithout(
   rejected: ReadonlyMap<string, string>,
   file: string,
 ): void {
-  const needed = missing.filter((name) =>
-    ACCOUNT_SETTINGS.some((it) => it.name === name && !it.optional)
-  );
+  const optional = ACCOUNT_SETTINGS.filter((it) => it.optional).map(({ name }) => name);
+  const needed = missing.filter((name) => !optional.includes(name));
   if (needed.length === 0) return;
   const unused = [...rejected].map(([name, why]) => `; ${name} in the reply is not used: ${why}`);
+  const problem = `Cannot write ${displayPath(file)}: missing ${needed.join(", ")}, ` +
+    `and a prompt is not possible${unused.join("")}`;
   const lines = needed.map((name) => `${name}=…`).join(", ");
-  throw new ConfigError(
-    "MISSING_SETTINGS",
-    `Cannot write ${displayPath(file)}: missing ${
-      needed.join(", ")
-    }, and a prompt is not possible` +
-      unused.join(""),
-    `run platform-auth init in a terminal, or add ${lines} to the reply, one per line`,
-  );
+  const fix = `run platform-auth init in a terminal, or add ${lines} to the reply, one per line`;
+  throw new ConfigError("MISSING_SETTINGS", problem, fix);
 }

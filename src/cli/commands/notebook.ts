@@ -64,13 +64,6 @@ export function moduleSpecifier(
   const isSource = here.endsWith("/src/cli/commands/notebook.ts");
   const module = new URL(isSource ? SOURCES[entry] : `./${entry}.js`, here);
   if (module.protocol !== "file:") return module.href;
-  // Deno's cache has the version in the path, a node_modules folder does not.
-  const [, name, version] =
-    /\/(?:node_modules|npm\/[^/]+)\/(@[^/]+\/[^/]+)\/(?:(\d[^/]*)\/)?\w+\.js$/.exec(module.href) ??
-      [];
-  if (name !== undefined) {
-    return `npm:${name}${version ? `@^${version}` : ""}${entry === "mod" ? "" : `/${entry}`}`;
-  }
   const path = relative(folder, filePath(module)).replaceAll("\\", "/");
   // On Windows, no relative path can lead to another drive.
   if (/^[A-Za-z]:/.test(path)) return module.href;

@@ -1,16 +1,11 @@
 /** The commands that correspond to one call of the session. */
 import type { Answer, Given } from "../command.ts";
-import { FAILED, LOGIN_NEEDED, say, UsageError } from "../output.ts";
-import { needsLogin } from "../unasked_login.ts";
+import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
-import { environment } from "../../platform/environment.ts";
-import { displayPath, filePath, fileUrl } from "../../platform/paths.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
 import type { SessionStatus } from "../../session/status.ts";
-import { readEnvFile } from "../../settings/env_file.ts";
-import { ENV_FILE_VARIABLE } from "../../settings/options.ts";
 
 interface LoginFlags {
   readonly portal: boolean;
@@ -60,10 +55,7 @@ export async function runDoctor({ options }: Given<{ login: boolean }>): Promise
 
 export async function runStatus(): Promise<Answer> {
   if (status().store !== undefined) await askStore();
-  const found = status();
-  const answer = statusAnswer(found);
-  const elsewhere = needsLogin(found) && sessionOfHome(found.envFile);
-  return elsewhere ? { ...answer, text: `${answer.text}\n${elsewhere}` } : answer;
+  return statusAnswer(status());
 }
 
 /** Asks the store, as a call does: otherwise its contents are unknown. */
@@ -76,21 +68,11 @@ async function askStore(): Promise<void> {
   }
 }
 
-/** How to use the session in the home folder, if it has one that is not in use. */
-function sessionOfHome(envFile: string | undefined): string | undefined {
-  const home = environment("HOME") ?? environment("USERPROFILE");
-  if (!home || environment(ENV_FILE_VARIABLE)) return undefined;
-  const path = filePath(fileUrl(`${home}/.env`));
-  if (path === envFile) return undefined;
-  const { values } = readEnvFile(path);
-  if (!values.get("ACCESS_TOKEN") && !values.get("REFRESH_TOKEN")) return undefined;
-  return `! home folder: ${displayPath(path)} has a session
-  → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
-}
-
-/** A status, with its exit status. */
+/** A status, with its exit status: whether only a login helps. */
 function statusAnswer(found: SessionStatus): Answer {
-  const status = needsLogin(found) ? LOGIN_NEEDED : 0;
+  const { canRefresh, state } = found;
+  const isOver = !canRefresh && ["none", "expired", "rejected"].includes(state);
+  const status = isOver ? LOGIN_NEEDED : 0;
   return { value: found, text: Deno.inspect(found), status };
 }
 
@@ -100,11 +82,6 @@ const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 /** The status of a session that other commands must find: this process's memory ends with it. */
 function savedAnswer(found: SessionStatus): Answer {
   const answer = statusAnswer(found);
-  const { envFile, store, source, notices } = found;
-  const isLost = notices.some(({ code }) => NOT_KEPT.includes(code));
-  const isKept = envFile !== undefined || store !== undefined || source === "command";
-  if (!isLost && isKept) return answer;
-  // Before the green mark of a successful login.
-  say("The session is not saved, so no other command finds it; name a file with --env-file");
+  const isLost = found.notices.some(({ code }) => NOT_KEPT.includes(code));
   return isLost ? { ...answer, status: FAILED } : answer;
 }

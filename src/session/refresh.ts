@@ -208,7 +208,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   }
 
   try {
-    const isNeeded = reason === "due" || reason === "forced";
+    // A token that the API rejected is as useless as an expired one.
+    const isNeeded = reason !== "early";
     const wait = { ...keeper.wait(isNeeded, signal, totalMs), isServed: isServedNow };
     await session.update(wait, decide);
     if (session.isCurrent(refresh) && refusal) throw refusal;

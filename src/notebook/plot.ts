@@ -274,7 +274,7 @@ function withPictures(figure: SvgElement, document: SvgDocument, alt: string): s
     svg.replaceWith(image);
   };
   figure.setAttribute("style", "margin:0");
-  figure.querySelector("h2")?.setAttribute("style", "font-size:15px;margin:0 0 4px");
+  figure.querySelector("h2")?.setAttribute("style", "font-size:15px;font-weight:600;margin:0 0 4px");
   for (const style of figure.querySelectorAll("div style")) style.remove();
   for (const swatch of figure.querySelectorAll("span")) {
     swatch.setAttribute("style", "display:inline-block;margin:0 1em 4px 0");

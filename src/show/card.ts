@@ -95,7 +95,7 @@ function frame(
 }
 
 /** Each property that front ends set on tables is set here. */
-const ROW = "display:block;border:0;padding:0;background:none";
+const ROW = "display:block;border:0;padding:0;background:none;text-align:left";
 const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
   "vertical-align:top;font-weight:normal;line-height:inherit;max-width:100%;white-space:normal";
 const NAME = `${CELL};width:120px;padding:4px 8px 0 0`;

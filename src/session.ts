@@ -250,6 +250,7 @@ export function makeSession(
         };
         const { configuration, notices: { clockOffsetMs } } = account;
         const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+          refusal: (username) => account.store.refusal?.(username),
           keyDisplay: () => import("./show/key_display.ts"),
           inLaterCall: (work) =>
             cancellable("respond()", undefined, async (signal, onApplied) => {

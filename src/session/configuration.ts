@@ -9,7 +9,6 @@ import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
-import { hostAndPort } from "../settings/permissions.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
 
@@ -65,7 +64,7 @@ export class Configuration {
    * store.
    */
   get envFile(): string | undefined {
-    return this.isByCommand || this.isInStore ? undefined : this.settings.envFile;
+    return this.settings.tokenFile;
   }
 
   /** Which tokens are mirrored to the process environment. */
@@ -76,18 +75,6 @@ export class Configuration {
   /** Whether a command provides the tokens: then the session is in memory only. */
   get isByCommand(): boolean {
     return this.settings.text("tokenCommand") !== undefined;
-  }
-
-  /** Whether a store shares the session with other machines. */
-  get isInStore(): boolean {
-    return !this.isByCommand && this.settings.text("store") !== undefined;
-  }
-
-  /** Host and port of the store: its address may contain a password. */
-  get storeHost(): string | undefined {
-    if (!this.isInStore) return undefined;
-    const url = URL.parse(this.settings.text("store") ?? "");
-    return url === null ? "an unknown address" : hostAndPort(url);
   }
 
   /**
@@ -114,7 +101,8 @@ export class Configuration {
   }
 }
 
-function identityOf({ settings, options, isInStore }: Configuration): string {
+function identityOf({ settings, options }: Configuration): string {
+  const isInStore = settings.text("store") !== undefined;
   const texts = SETTING_NAMES.map((name) => {
     const { identity } = SETTINGS[name];
     const isPart = identity === "yes" || (identity === "in a store" && isInStore);

@@ -10,15 +10,13 @@ import { ConfigError, ProviderError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
-import type { Configuration } from "./configuration.ts";
-import type { Notices } from "./notices.ts";
 import {
   type Decide,
   type Lock,
   MAX_ROUNDS,
   NOTHING,
-  type Place,
   type Stored,
+  type StoredSession,
   type TokenStore,
   type Updated,
   type Wait,
@@ -28,10 +26,6 @@ import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_token
 
 /** Stores a session in a `.env`, for other processes. */
 export class EnvStore implements TokenStore {
-  readonly place: Place;
-  readonly #path: string;
-  readonly #configuration: () => Configuration;
-  readonly #notices: Notices;
   /**
    * The snapshot of the settings that this store used last, or that is older than what it read since. A
    * newer one spares reading the file again.
@@ -42,25 +36,24 @@ export class EnvStore implements TokenStore {
   /** The token lines of that content. */
   #lines = new Secret("");
 
-  constructor(path: string, configuration: () => Configuration, notices: Notices) {
-    this.place = { envFile: path };
-    this.#path = path;
-    this.#configuration = configuration;
-    this.#notices = notices;
+  constructor(private readonly path: string, private readonly session: StoredSession) {}
+
+  get place() {
+    return { envFile: this.path };
   }
 
   peek(): Stored {
-    const { file } = this.#configuration().settings;
-    return this.#take(file === this.#used ? readEnvFile(this.#path) : file);
+    const { file } = this.session.configuration.settings;
+    return this.#take(file === this.#used ? readEnvFile(this.path) : file);
   }
 
   async update(wait: Wait, decide: Decide): Promise<Updated> {
-    const { world } = this.#configuration();
-    const { file, lock } = await lockEnvFile(this.#path, wait.ms, world, wait.signal);
+    const { world } = this.session.configuration;
+    const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal);
     let isSaved = false;
     try {
       for (let round = 1;; round++) {
-        const now = this.#take(readEnvFile(this.#path));
+        const now = this.#take(readEnvFile(this.path));
         const write = await decide(now, lockOf(lock.state));
         if (write === undefined) return { stored: now };
         const isLast = round === MAX_ROUNDS;
@@ -102,13 +95,13 @@ export class EnvStore implements TokenStore {
       }
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      this.#notices.clear("FILE_UNREADABLE");
+      this.session.notices.clear("FILE_UNREADABLE");
       const { problem, fix } = error;
       const inMemory = `the session is kept in memory only: ${problem}`;
-      if (tokens !== undefined) this.#notices.set("NOT_SAVED", inMemory, fix);
+      if (tokens !== undefined) this.session.notices.set("NOT_SAVED", inMemory, fix);
       return { stored: found, problem: error };
     }
-    this.#notices.clear("FILE_UNREADABLE", "NOT_SAVED");
+    this.session.notices.clear("FILE_UNREADABLE", "NOT_SAVED");
     this.#lines = tokenLines(lines);
     return { stored: this.#last = { tokens } };
   }
@@ -117,13 +110,13 @@ export class EnvStore implements TokenStore {
   #take({ exists, problem, values }: EnvSnapshot): Stored {
     this.#overtakeSettings();
     if (this.#last !== undefined && (!exists || problem)) return this.#last;
-    if (problem) this.#notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
+    if (problem) this.session.notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
     return this.#storedIn(values);
   }
 
   /** From now on, the settings' snapshot of the file is outdated. */
   #overtakeSettings(): void {
-    this.#used = this.#configuration().settings.file;
+    this.#used = this.session.configuration.settings.file;
   }
 
   /** The same object while the token lines are the same. */
@@ -136,11 +129,11 @@ export class EnvStore implements TokenStore {
   }
 
   #tokensIn(values: ReadonlyMap<string, string>): Tokens | undefined {
-    const { settings, world } = this.#configuration();
+    const { settings, world } = this.session.configuration;
     if (isOtherPrograms(values, settings)) {
-      this.#notices.set(
+      this.session.notices.set(
         "STORED_IGNORED",
-        `ACCESS_TOKEN in ${this.#path} seems to belong to another program and is ignored`,
+        `ACCESS_TOKEN in ${this.path} seems to belong to another program and is ignored`,
         "name another file in AUTH_ENV_FILE (envFile), because a login would overwrite it",
       );
       return undefined;
@@ -150,33 +143,33 @@ export class EnvStore implements TokenStore {
       "file",
       settings.text("clientId"),
     );
-    this.#notices.replace({ STORED_IGNORED: note });
+    this.session.notices.replace({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
   }
 
   #containsNone(): boolean {
-    const { problem, values } = readEnvFile(this.#path);
+    const { problem, values } = readEnvFile(this.path);
     return problem === undefined &&
-      (isOtherPrograms(values, this.#configuration().settings) ||
+      (isOtherPrograms(values, this.session.configuration.settings) ||
         !TOKEN_KEYS.some((key) => values.has(key)));
   }
 
   #reportMode(mode: number | undefined): void {
-    if (!grantsOthers(mode)) return this.#notices.clear("FILE_WAS_OPEN");
-    this.#notices.set(
+    if (!grantsOthers(mode)) return this.session.notices.clear("FILE_WAS_OPEN");
+    this.session.notices.set(
       "FILE_WAS_OPEN",
-      `${this.#path} could be read by other users of this computer`,
+      `${this.path} could be read by other users of this computer`,
       "it is private now",
     );
   }
 
   async #reportGit(): Promise<void> {
     const { ignoreAdvice, isTrackedAtSave, untrackCommand } = await import("../platform/git.ts");
-    if (!await isTrackedAtSave(this.#path)) return this.#notices.clear("FILE_IN_GIT");
-    this.#notices.set(
+    if (!await isTrackedAtSave(this.path)) return this.session.notices.clear("FILE_IN_GIT");
+    this.session.notices.set(
       "FILE_IN_GIT",
-      `git tracks ${this.#path}, so the next commit would publish your tokens`,
-      `run: ${untrackCommand(this.#path)}; and ${ignoreAdvice(this.#path)}`,
+      `git tracks ${this.path}, so the next commit would publish your tokens`,
+      `run: ${untrackCommand(this.path)}; and ${ignoreAdvice(this.path)}`,
     );
   }
 }

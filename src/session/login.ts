@@ -185,7 +185,8 @@ async function loginByPassword(
   const provider = await resolveProvider("log in", options, settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
-  await refuseOtherName(configuration, username);
+  const refusal = support?.refusal(username);
+  if (refusal) throw refusal;
   const login = { provider, world, settings, username, support };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings)].map(printable).join("\n")}:`;
@@ -205,27 +206,6 @@ async function loginByPassword(
     const hints = isRejected ? [originsOf(settings), ...failures.hints] : failures.hints;
     throw refusalError("login", result, {}, hints);
   }
-}
-
-/**
- * @throws {ConfigError} `INVALID_SETTING` if the login would replace another account's session in
- * the store; nothing was sent.
- */
-async function refuseOtherName(configuration: Configuration, username: string): Promise<void> {
-  if (!configuration.isInStore) return;
-  const { storeAccount } = await import("./redis/store_address.ts");
-  const { name, isAfterHash } = storeAccount(configuration.settings);
-  if (name === undefined || name === username) return;
-  throw new ConfigError(
-    "INVALID_SETTING",
-    `Cannot log in: the store of AUTH_STORE keeps the session of ${name}, not of the user name of this login`,
-    [
-      isAfterHash
-        ? "write this user name after the # of AUTH_STORE (store)"
-        : "set USERNAME (username) to this user name",
-      { inProgram: ", or make a session for it with createSession()" },
-    ],
-  );
 }
 
 /** Names the sources of rejected credentials, because the cause is often a forgotten variable. */

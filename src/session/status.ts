@@ -4,7 +4,7 @@ import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type Ending, type SessionState, tokensOf } from "./state.ts";
 import type { TokenStore } from "./store.ts";
-import { SETTING_NAMES, VARIABLES } from "../settings/options.ts";
+import { INSTEAD_OF_FILE, SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
@@ -131,8 +131,7 @@ export function statusOf(
  * project.
  */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
-  const isElsewhere = [VARIABLES.store, VARIABLES.tokenCommand]
-    .some((name) => settings[name] !== undefined);
+  const isElsewhere = INSTEAD_OF_FILE.some((name) => settings[VARIABLES[name]] !== undefined);
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
   if (isElsewhere || needed.some((name) => settings[name] === undefined)) return false;
   return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");

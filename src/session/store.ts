@@ -1,5 +1,14 @@
 import type { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Notices } from "./notices.ts";
+
+/** A session as its store knows it. */
+export interface StoredSession {
+  /** Replaced when the settings change. */
+  readonly configuration: Configuration;
+  readonly notices: Notices;
+}
 
 /** The content of a store: the same object until it changes. */
 export interface Stored {
@@ -73,8 +82,12 @@ export interface TokenStore {
    * without the lock, `decide` is called again, so it must be repeatable.
    */
   update(wait: Wait, decide: Decide): Promise<Updated>;
-  /** Why this store cannot keep the tokens of a login: it belongs to another account. */
-  refusal?(tokens: Tokens): ConfigError | undefined;
+  /**
+   * Why this store cannot keep the tokens of a login: it belongs to another account.
+   *
+   * @param login Its user name before a password is sent, or the tokens that it brought.
+   */
+  refusal?(login: string | Tokens): ConfigError | undefined;
   /** Tests everything that a session depends on, and leaves nothing behind. @throws {AuthError} */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }

@@ -1,26 +1,50 @@
-import type { Configuration } from "./configuration.ts";
+import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
-import type { Notices } from "./notices.ts";
-import { MEMORY_ONLY, type TokenStore } from "./store.ts";
-import { StoreOnDemand } from "./store_on_demand.ts";
-
-/** A session as its store knows it. */
-export interface StoredSession {
-  /** Replaced when the settings change. */
-  readonly configuration: Configuration;
-  readonly notices: Notices;
-}
+import { MEMORY_ONLY, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
 
 /** Opens the store that the settings name. A new kind of store is added here. */
 export function openStore(session: StoredSession): TokenStore {
-  const { configuration: { envFile, isByCommand, storeHost }, notices } = session;
-  const configuration = () => session.configuration;
+  const { envFile, isByCommand, settings } = session.configuration;
+  const address = settings.text("store");
   if (isByCommand) return MEMORY_ONLY;
-  if (storeHost !== undefined) {
-    return new StoreOnDemand(storeHost, notices, async () => {
+  if (address !== undefined) {
+    const url = URL.parse(address);
+    return onDemand(url ? hostAndPort(url) : "an unknown address", session, async () => {
       const { RedisStore } = await import("./redis/redis_store.ts");
-      return await RedisStore.open(configuration, notices);
+      return await RedisStore.open(session);
     });
   }
-  return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, configuration, notices);
+  return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, session);
+}
+
+/** A store on a server: its code is loaded, and its address checked, by the first call that needs it. */
+function onDemand(
+  host: string,
+  { notices }: StoredSession,
+  open: () => Promise<TokenStore>,
+): TokenStore {
+  let store: TokenStore | undefined;
+  let opening: Promise<TokenStore> | undefined;
+  async function opened(): Promise<TokenStore> {
+    opening ??= open();
+    try {
+      return store = await opening;
+    } catch (error) {
+      // The next call tries again.
+      opening = undefined;
+      throw error;
+    }
+  }
+  notices.set(
+    "STORE_UNREAD",
+    "the store of AUTH_STORE has not been read yet: the first call reads it",
+  );
+  return {
+    place: { store: host },
+    peek: () => store?.peek() ?? NOTHING,
+    look: async (wait) => await (await opened()).look?.(wait),
+    update: async (wait, decide) => await (await opened()).update(wait, decide),
+    refusal: (login) => store?.refusal?.(login),
+    probe: async (signal) => await (await opened()).probe?.(signal),
+  };
 }

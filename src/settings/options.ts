@@ -381,6 +381,12 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
+/** The settings that keep or provide the tokens instead of the `.env`. */
+export const INSTEAD_OF_FILE = ["tokenCommand", "store"] as const satisfies readonly SettingName[];
+
+/** The port of a store (`redis:`, `rediss:`) whose address names none. */
+export const STORE_PORT = "6379";
+
 /** The variable of each setting. */
 export const VARIABLES = Object.fromEntries(
   SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),

@@ -1,7 +1,7 @@
 import { foldersOf } from "./env_file.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { workingFolder } from "../platform/paths.ts";
-import { ENV_FILE_VARIABLE, splitCommand, VARIABLES } from "./options.ts";
+import { ENV_FILE_VARIABLE, splitCommand, STORE_PORT, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /** A permission that a script needs, as the flag that grants it. */
@@ -24,11 +24,11 @@ export function neededPermissions(
   const store = settings.text("store");
   const needed: NeededPermission[] = [];
 
-  const folders = settings.envFile === undefined ? [] : foldersOf(settings.envFile);
-  for (const name of ["read", "write"] as const) {
-    if (folders.length === 0) continue;
-    // With a command or a store, nothing is written.
-    if (name === "write" && (command ?? store) !== undefined) continue;
+  for (
+    const [name, file] of [["read", settings.envFile], ["write", settings.tokenFile]] as const
+  ) {
+    if (file === undefined) continue;
+    const folders = foldersOf(file);
     needed.push({
       flag: `--allow-${name}=${folders.map(shortPath).join()}`,
       granted: folders.every((path) => isGranted({ name, path })),
@@ -82,7 +82,7 @@ export function mayReach(url: URL): boolean {
 
 /** Host and port of an address, even if it has the default port. */
 export function hostAndPort({ hostname, port, protocol }: URL): string {
-  const usual = protocol === "http:" ? "80" : protocol.startsWith("redis") ? "6379" : "443";
+  const usual = protocol === "http:" ? "80" : protocol === "https:" ? "443" : STORE_PORT;
   return `${hostname}:${port || usual}`;
 }
 

@@ -10,6 +10,7 @@ import { ConfigError } from "../errors/errors.ts";
 import {
   DEFAULT_TIMEOUT_MS,
   ENV_FILE_VARIABLE,
+  INSTEAD_OF_FILE,
   parseTimeout,
   portalAddress,
   type SecretName,
@@ -66,6 +67,12 @@ export class Settings {
   /** The value of a setting that must not be shown. */
   secret(name: SecretName): Secret | undefined {
     return this.#found.get(name)?.text;
+  }
+
+  /** Absolute path of the `.env` that stores the tokens; `undefined`: nothing is written to one. */
+  get tokenFile(): string | undefined {
+    const isElsewhere = INSTEAD_OF_FILE.some((name) => this.#found.has(name));
+    return isElsewhere ? undefined : this.envFile;
   }
 
   /** The deadline of one login or refresh in milliseconds; the default where what is set cannot be used. */

@@ -1,7 +1,7 @@
 /** Sessions of many machines: tokens from a command, and a store that all of them reach. */
 import type { createSession, SessionOptions } from "../../mod.ts";
 import type { SandboxOptions } from "../../src/sandbox/mod.ts";
-import { newStoreKey } from "../../src/session/redis/sealing.ts";
+import { newStoreKey } from "../../src/session/sealing.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { type Portless, portless, statusOf, type TestOptions } from "../support/portless.ts";
 import { type RedisServer, startRedis } from "../support/redis_server.ts";

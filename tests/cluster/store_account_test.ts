@@ -36,7 +36,7 @@ for (const [what, settings, options] of others) {
         assertEquals(error.code, "INVALID_SETTING", error.message);
         assertMatch(
           error.message,
-          /the store of AUTH_STORE keeps the session of \w+, and this is a different name; write it after the # of AUTH_STORE \(store\), or make a session for it/,
+          /keeps the session of \w+, and this login is that of another account; name that account after the # of AUTH_STORE \(store\), or make a session for it/,
         );
         assertEquals(world.logins(), 1, "nothing was sent");
         const worker = unnamed(cluster, `#${username}`);
@@ -58,7 +58,7 @@ testNeeding(
       assertEquals(error.code, "INVALID_SETTING", error.message);
       assertMatch(
         error.message,
-        /the store of AUTH_STORE keeps the session of student, and this portal string belongs to another account; run logout\(\) first, or name another entry after the # of AUTH_STORE/,
+        /keeps the session of student, and this login is that of another account; name that account/,
       );
       assertEquals([one.status().canRefresh, await one.accessToken()], [
         true,

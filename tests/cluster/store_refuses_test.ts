@@ -24,7 +24,7 @@ testNeeding(
       const [[level, message, fix] = []] = await found();
       assertEquals(level, "fail");
       assertMatch(message ?? "", /it accepts no writes at the moment$/);
-      assertMatch(fix ?? "", /^free memory there/);
+      assertMatch(fix ?? "", /^see in its log/);
       // What it holds is read, and tried at the API.
       const token = (await session().doctor()).checks.find(({ name }) => name === "token");
       assertEquals([token?.level, world.refreshes()], ["ok", 0]);
@@ -92,7 +92,7 @@ testNeeding(
         );
         assertMatch(
           message,
-          new RegExp(`\\(${how}; the store at \\S+ still contains the tokens\\); free memory`),
+          new RegExp(`\\(${how}; the store at \\S+ still contains the tokens\\); see in its log`),
         );
         assertMatch(message, / and try again/);
         assertEquals(each.status().warnings.join().includes("tokens in memory"), false);
@@ -149,8 +149,11 @@ testNeeding(
           const error = await rejection(use());
           assertEquals(error.code, "STORE_UNREACHABLE");
           assertMatch(error.message, /; correct the user and the password in AUTH_STORE/);
+          assertEquals(Deno.inspect(error).includes("Wrong-Word"), false);
         }
       }
       assertEquals(world.pauses, []);
+      const right = world.another({ store: server.url.replace("//", "//:Right-Word-1@") });
+      assertEquals(JSON.stringify(await right.login()).includes("Right-Word-1"), false);
     }),
 );

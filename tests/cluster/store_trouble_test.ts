@@ -1,7 +1,7 @@
 /** Processes that go on calling while their store is in trouble again and again: `deno task soak`. */
 import { assert, assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { newStoreKey } from "../../src/session/redis/sealing.ts";
+import { newStoreKey } from "../../src/session/sealing.ts";
 import { startClient } from "../processes/client_process.ts";
 import { startWorldProcess } from "../processes/world_process.ts";
 import { inFolder } from "../support/child_deno.ts";

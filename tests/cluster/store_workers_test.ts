@@ -1,5 +1,5 @@
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { newStoreKey } from "../../src/session/redis/sealing.ts";
+import { newStoreKey } from "../../src/session/sealing.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { subject } from "../support/needs.ts";
 import { rounds, SOAK } from "../support/property.ts";

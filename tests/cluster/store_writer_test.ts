@@ -84,34 +84,6 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "an entry of an earlier version, which was bound to its name only, is ended by a sentence",
-  () =>
-    inCluster(async ({ server, session, store: { storeKey = "" } }) => {
-      await session().login();
-      const { number, id } = await entryIn(server);
-      const name = await inStore(server, "return entry");
-      const bytes = Uint8Array.fromBase64(storeKey, { alphabet: "base64url" });
-      const key = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt"]);
-      const iv = crypto.getRandomValues(new Uint8Array(12));
-      const text = (given: unknown) => new TextEncoder().encode(`${given}`);
-      const sealed = await crypto.subtle.encrypt(
-        { name: "AES-GCM", iv, additionalData: text(name) },
-        key,
-        text(JSON.stringify({ ACCESS_TOKEN: "a".repeat(30) })),
-      );
-      const parts = [iv, new Uint8Array(sealed)].map((each) =>
-        each.toBase64({ alphabet: "base64url", omitPadding: true })
-      );
-      await put(server, { number, id, data: parts.join(".") });
-      const { message } = await rejection(call(session()));
-      assertMatch(message, /saved with another AUTH_STORE_KEY or an earlier version, or changed/);
-      assertEquals((await session().login()).state, "valid");
-      assertEquals(await call(session()), 200);
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
   "a number that is raised while a refresh is under way ends no refresh, and its tokens are kept",
   () =>
     inCluster(async ({ server, session, world }) => {

@@ -7,7 +7,7 @@
  * By default 10,000 workers and days of 24 hours; `pattern`: only plans whose name matches.
  */
 import { setImmediate } from "node:timers";
-import { Connection, type Listening, Unreachable } from "../../src/session/redis/connection.ts";
+import { Connection, Unreachable } from "../../src/session/redis/connection.ts";
 import "../../src/session/redis/redis_store.ts";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import { jwt } from "../support/answers.ts";
@@ -203,7 +203,6 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
 
   // The store.
   const script = new RedisScript();
-  const listeners = new Set<() => void>();
   let asked = { second: 0, count: 0 };
   const connection = {
     async run(_: string, __: string[], words: string[], limitMs: number): Promise<unknown> {
@@ -216,21 +215,7 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
         throw new Unreachable("it did not respond in time");
       }
       await time.sleep(STORE_MS);
-      const { answer, hasFreed } = script.run(words as unknown as Words, Math.floor(time.now));
-      if (hasFreed) { for (const tell of [...listeners]) time.at(time.now + STORE_MS, tell); }
-      return answer;
-    },
-    async listen(): Promise<Listening> {
-      figures.questions++;
-      await time.sleep(STORE_MS);
-      if (isDuring(plan.storeAway)) throw new Unreachable("it did not respond in time");
-      let heard = Promise.withResolvers<void>();
-      const tell = () => {
-        heard.resolve();
-        heard = Promise.withResolvers();
-      };
-      listeners.add(tell);
-      return { next: () => heard.promise, [Symbol.dispose]: () => listeners.delete(tell) };
+      return script.run(words as unknown as Words, Math.floor(time.now)).answer;
     },
   };
   Object.assign(Connection, { to: () => Promise.resolve(connection) });

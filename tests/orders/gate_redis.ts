@@ -1,4 +1,4 @@
-import { Connection, type Listening } from "../../src/session/redis/connection.ts";
+import { Connection } from "../../src/session/redis/connection.ts";
 // Loaded here so that a session that needs it takes no turns for that.
 import "../../src/session/redis/redis_store.ts";
 import { type EventKind, nameOf } from "./gates.ts";
@@ -10,7 +10,6 @@ import { RedisScript, type Words } from "./redis_script.ts";
 export class GateRedis {
   readonly #place: SharedPlace;
   readonly #script = new RedisScript();
-  readonly #unheard = new Set<{ count: number }>();
   /** All questions that were answered, the first one first. */
   #answered = "";
 
@@ -32,7 +31,7 @@ export class GateRedis {
 
   /** Its answers tell the time: only who asked the same in the same order was told the same. */
   get contents(): unknown {
-    return [this.#answered, ...[...this.#unheard].map(({ count }) => count)];
+    return this.#answered;
   }
 
   static addressOf(session: number): string {
@@ -43,7 +42,6 @@ export class GateRedis {
     return {
       run: (_: string, __: string[], words: string[], ___: number, signal?: AbortSignal) =>
         this.#run(session, words as unknown as Words, signal),
-      listen: (_: string, __: number, signal?: AbortSignal) => this.#listen(session, signal),
     };
   }
 
@@ -84,37 +82,7 @@ export class GateRedis {
     if (done.isHolder) this.#place.holder = session;
     // The holder before may be at work still.
     if (done.isAfterLateHolder) provider.faults.add("busy");
-    if (done.hasFreed) {
-      this.#place.holder = undefined;
-      for (const unheard of this.#unheard) unheard.count++;
-    }
+    if (done.hasFreed) this.#place.holder = undefined;
     return done.answer;
-  }
-
-  async #listen(session: number, signal: AbortSignal | undefined): Promise<Listening> {
-    await this.#pass(session, "listens");
-    signal?.throwIfAborted();
-    const { gates, provider } = this.#place;
-    const unheard = { count: 0 };
-    const end = new AbortController();
-    this.#unheard.add(unheard);
-    let heard: Promise<void> | undefined;
-    return {
-      next: () =>
-        heard ??= gates.wait(
-          session,
-          "hears that the lock is free",
-          () => unheard.count > 0 ? [""] : [],
-          end.signal,
-        ).then(() => {
-          unheard.count = 0;
-          heard = undefined;
-          // Nobody else is left to let it happen.
-        }, () => provider.isOpen ? undefined : new Promise(() => {})),
-      [Symbol.dispose]: () => {
-        this.#unheard.delete(unheard);
-        end.abort();
-      },
-    };
   }
 }

@@ -40,10 +40,9 @@ export class RedisScript {
       this.#lock = { owner, endsAt: now + Number(lockMs) };
       this.#given = next;
     }
-    const endsInMs = this.#lock ? Math.floor(this.#lock.endsAt - now) : -2;
     const { kept } = this;
     return {
-      answer: [`${kept.number}`, kept.id, kept.data, `${next}`, isHolder ? 1 : 0, endsInMs],
+      answer: [`${kept.number}`, kept.id, kept.data, `${next}`, isHolder ? 1 : 0],
       hasWritten,
       hasFreed,
       isHolder,

@@ -1,6 +1,7 @@
 import type { ProviderSettings } from "../../provider/protocol.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
+import type { ConfigError } from "../../errors/errors.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { displayPath } from "../../platform/paths.ts";
 import type { World } from "../../platform/world.ts";
@@ -28,8 +29,10 @@ export interface PasswordLogin {
   readonly support: StepSupport | undefined;
 }
 
-/** What a session offers to a login with further steps. */
+/** What a session offers to a login by password. */
 export interface StepSupport {
+  /** Why its store cannot keep the session of this user. */
+  refusal(username: string): ConfigError | undefined;
   /** Loads the display of a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;
   /**

@@ -13,7 +13,6 @@ const CLIENT = "npm:@redis/client@5.12.1";
 interface Client {
   connect(): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  subscribe(channel: string, listener: () => void): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
   destroy(): void;
 }
@@ -48,28 +47,16 @@ export class Unreachable extends Error {
   }
 }
 
-const TOO_LATE = "it did not respond in time";
-
-/** A subscription to a channel. */
-export interface Listening extends Disposable {
-  /** Resolves at the next message, or when the connection is lost. */
-  next(): Promise<void>;
-}
-
 /**
  * Connects to a store for each request and disconnects after it: an open connection could fail between
  * calls, or keep a script from ending.
  */
 export class Connection {
-  readonly #url: URL;
-  readonly #package: Package;
-  readonly #timeout: World["timeout"];
-
-  private constructor(url: URL, found: Package, timeout: World["timeout"]) {
-    this.#url = url;
-    this.#package = found;
-    this.#timeout = timeout;
-  }
+  private constructor(
+    private readonly url: URL,
+    private readonly client: Package,
+    private readonly timeout: World["timeout"],
+  ) {}
 
   /**
    * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be
@@ -79,8 +66,7 @@ export class Connection {
     url: URL,
     timeout: World["timeout"] = AbortSignal.timeout,
   ): Promise<Connection> {
-    const found: Package = await loadPackage("use AUTH_STORE", CLIENT);
-    return new Connection(url, found, timeout);
+    return new Connection(url, await loadPackage("use AUTH_STORE", CLIENT), timeout);
   }
 
   /**
@@ -89,71 +75,30 @@ export class Connection {
    * @param limitMs Time limit, including the connection.
    * @throws {Unreachable} If there was no response in time.
    */
-  async run(
-    script: string,
-    keys: string[],
-    words: string[],
-    limitMs: number,
-  ): Promise<unknown> {
-    return await this.#use(limitMs, undefined, async (client) => {
-      const reply = await client.eval(script, { keys, arguments: words });
-      client.destroy();
-      return reply;
-    });
-  }
-
-  /** Listens on a channel until it is disposed. @throws {Unreachable} */
-  async listen(channel: string, limitMs: number, signal?: AbortSignal): Promise<Listening> {
-    let heard = Promise.withResolvers<void>();
-    const hear = () => {
-      heard.resolve();
-      heard = Promise.withResolvers();
-    };
-    return await this.#use(limitMs, signal, async (client) => {
-      client.on("error", hear);
-      await client.subscribe(channel, hear);
-      return { next: () => heard.promise, [Symbol.dispose]: () => end(client) };
-    });
-  }
-
-  async #use<T>(
-    limitMs: number,
-    signal: AbortSignal | undefined,
-    work: (client: Client) => Promise<T>,
-  ): Promise<T> {
+  async run(script: string, keys: string[], words: string[], limitMs: number): Promise<unknown> {
     const ms = Math.max(1, Math.ceil(limitMs));
+    const { createClient, ConnectionTimeoutError } = this.client;
     // A connection that is being established cannot be ended: it needs a timeout of its own.
     const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
-    const { createClient, ConnectionTimeoutError } = this.#package;
-    const client = createClient({ url: this.#url.href, socket });
-    const explained = (error: unknown) =>
-      error instanceof ConnectionTimeoutError ? new Unreachable(TOO_LATE) : unreachable(error);
+    const client = createClient({ url: this.url.href, socket });
     const failed = Promise.withResolvers<never>();
     // Without a listener, an error ends the process.
-    client.on("error", (error) => failed.reject(explained(error)));
-    const late = () => failed.reject(new Unreachable(TOO_LATE));
-    const stopTimer = onAbort(this.#timeout(ms), late);
-    const stopListening = onAbort(signal, () => failed.reject(signal?.reason));
+    client.on("error", failed.reject);
+    const tooLate = () => new Unreachable("it did not respond in time");
+    const stopTimer = onAbort(this.timeout(ms), () => failed.reject(tooLate()));
+    const reply = client.connect().then(() => client.eval(script, { keys, arguments: words }));
     try {
-      const done = client.connect().then(() => work(client)).catch((error) => {
-        throw explained(error);
-      });
-      return await Promise.race([done, failed.promise]);
+      return await Promise.race([reply, failed.promise]);
     } catch (error) {
-      end(client);
-      throw error;
+      throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error);
     } finally {
       stopTimer();
-      stopListening();
+      try {
+        client.destroy();
+      } catch {
+        // It was closed already.
+      }
     }
-  }
-}
-
-function end(client: Client): void {
-  try {
-    client.destroy();
-  } catch {
-    // It was closed already.
   }
 }
 
@@ -193,24 +138,14 @@ const KNOWN: readonly KnownError[] = [
     isPermanent: true,
   },
   {
-    pattern: /OOM/,
-    problem: NO_WRITES,
-    fix: "free memory there, or raise its maxmemory, and try again",
-  },
-  {
     pattern: /READONLY|MASTERDOWN/,
     problem: NO_WRITES,
     fix: "name the primary in AUTH_STORE, not a replica, and try again",
   },
   {
-    pattern: /MISCONF/,
+    pattern: /OOM|MISCONF|LOADING/,
     problem: NO_WRITES,
-    fix: "check in its log why it cannot save its data, such as a full disk, and try again",
-  },
-  {
-    pattern: /LOADING/,
-    problem: NO_WRITES,
-    fix: "wait until it has loaded its data, and try again",
+    fix: "see in its log whether it is starting, or lacks memory or disk space, and try again",
   },
 ];
 

@@ -9,45 +9,34 @@ import {
   sameAccess,
   type Tokens,
 } from "../../provider/tokens.ts";
-import type { Configuration } from "../configuration.ts";
-import type { Notices } from "../notices.ts";
+import { Seal } from "../sealing.ts";
 import {
   type Decide,
   type Lock,
   MAX_ROUNDS,
   NOTHING,
-  type Place,
   type Stored,
+  type StoredSession,
   type TokenStore,
   type Updated,
   type Wait,
   type Write,
 } from "../store.ts";
-import { Connection, type Listening, Unreachable } from "./connection.ts";
-import {
-  type Answer,
-  channelOf,
-  exchange,
-  type Kept,
-  type Known,
-  type Request,
-} from "./store_script.ts";
-import { Seal } from "./sealing.ts";
+import { Connection, Unreachable } from "./connection.ts";
+import { type Answer, exchange, type Kept, type Known, type Request } from "./store_script.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
 /** Time limit of one response: a new connection may find another server. */
 const ANSWER_MS = 2_000;
 /** Time limit of a call with a valid token, and the shortest time that is worth another attempt. */
 const BRIEF_MS = 250;
-/** Longest pause between two looks at the lock: the message that it is free can get lost. */
-const LOOK_MS = 2_000;
+/** The pauses between two requests while the store is unreachable, or its lock is busy. */
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 500;
-
+const LONGEST_PAUSE_MS = 1_000;
+/** Lifetime of an entry after it was written: about that of a refresh token. */
+const KEEP_MS = REFRESH_DAYS * 86_400_000;
 /** The share of the time limit of a call that a probe has. */
 const PROBE_SHARE = 0.25;
-/** Lifetime of the lock of a probe, in case its process ends before it releases it. */
-const PROBE_LOCK_MS = 1_000;
 
 const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
 
@@ -70,35 +59,22 @@ interface NumberedLock extends Lock {
  * be saved are saved later.
  */
 export class RedisStore implements TokenStore {
-  readonly place: Place;
-  readonly #address: StoreAddress;
-  readonly #connection: Connection;
-  readonly #seal: Seal | undefined;
-  readonly #configuration: () => Configuration;
-  readonly #notices: Notices;
   #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
   /** The id of the entry in the last response. */
   #storedId = "";
   #looking: Promise<Answer> | undefined;
 
   private constructor(
-    address: StoreAddress,
-    connection: Connection,
-    seal: Seal | undefined,
-    configuration: () => Configuration,
-    notices: Notices,
-  ) {
-    this.place = { store: address.host };
-    this.#address = address;
-    this.#connection = connection;
-    this.#seal = seal;
-    this.#configuration = configuration;
-    this.#notices = notices;
-  }
+    private readonly session: StoredSession,
+    private readonly address: StoreAddress,
+    private readonly connection: Connection,
+    private readonly seal: Seal | undefined,
+  ) {}
 
   /** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent. */
-  static async open(configuration: () => Configuration, notices: Notices): Promise<RedisStore> {
-    const address = storeAddress(configuration());
+  static async open(session: StoredSession): Promise<RedisStore> {
+    const { configuration, notices } = session;
+    const address = storeAddress(configuration);
     const seal = address.key && await Seal.with(address.key);
     if (address.isOpen) {
       notices.set(
@@ -107,8 +83,12 @@ export class RedisStore implements TokenStore {
         "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
       );
     } else notices.clear("STORE_NOT_ENCRYPTED");
-    const connection = await Connection.to(address.url, configuration().world.timeout);
-    return new RedisStore(address, connection, seal, configuration, notices);
+    const connection = await Connection.to(address.url, configuration.world.timeout);
+    return new RedisStore(session, address, connection, seal);
+  }
+
+  get place() {
+    return { store: this.address.host };
   }
 
   peek(): Stored {
@@ -140,34 +120,37 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** A portal string may belong to another account. User names may be aliases; `sub` is not. */
-  refusal({ claims: { sub }, source }: Tokens): ConfigError | undefined {
-    const held = this.peek().tokens?.claims;
-    const isOther = sub !== undefined && held?.sub !== undefined && sub !== held.sub;
-    if (source !== "portal" || !isOther) return undefined;
+  /** User names may be aliases, `sub` is not; a portal string may belong to any account. */
+  refusal(login: string | Tokens): ConfigError | undefined {
+    const { account } = this.address;
+    const claims = this.peek().tokens?.claims;
+    const isByName = typeof login === "string";
+    const isOther = isByName
+      ? account !== undefined && account !== login
+      : login.source === "portal" && claims?.sub !== undefined &&
+        login.claims.sub !== undefined && login.claims.sub !== claims.sub;
+    if (!isOther) return undefined;
+    const kept = isByName ? account : accountOf(claims ?? {});
     return new ConfigError(
       "INVALID_SETTING",
-      `Cannot log in: the store of AUTH_STORE keeps the session of ${accountOf(held)}, and this ` +
-        "portal string belongs to another account",
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is that of ` +
+        "another account",
       [
-        "run ",
-        { call: "logout" },
-        " first, or name another entry after the # of AUTH_STORE (store)",
+        "name that account after the # of AUTH_STORE (store)",
+        { inProgram: ", or make a session for it with createSession()" },
       ],
     );
   }
 
-  /** Reads, then takes and releases a lock of its own: a store that accepts no writes can still be read. */
+  /** Reads, then takes a lock of its own: a store that accepts no writes can still be read. */
   async probe(signal: AbortSignal | undefined): Promise<void> {
-    const ms = this.#configuration().settings.timeoutMs * PROBE_SHARE;
+    const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     await this.look({ ms, isNeeded: true, signal });
-    const name = `${this.#address.name}:probe`;
-    const request = { known: NOTHING_KNOWN, keepMs: PROBE_LOCK_MS, owner: crypto.randomUUID() };
-    const lockAndRelease = async (limitMs: number) => {
-      await exchange(this.#connection, name, { ...request, lockMs: PROBE_LOCK_MS }, limitMs);
-      return await exchange(this.#connection, name, { ...request, lockMs: 0 }, limitMs);
-    };
-    const answer = await this.#untilReached(lockAndRelease, ms, signal);
+    const name = `${this.address.name}:probe`;
+    // Lock and entry expire at once, so that nothing remains there.
+    const moment = { owner: crypto.randomUUID(), lockMs: 1, keepMs: 1, known: NOTHING_KNOWN };
+    const take = (limitMs: number) => exchange(this.connection, name, moment, limitMs);
+    const answer = await this.#untilReached(take, ms, signal);
     if (answer instanceof ConfigError) throw answer;
   }
 
@@ -191,7 +174,7 @@ export class RedisStore implements TokenStore {
     if (this.#known.number > replacesUpTo) return { stored: this.peek() };
     this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
     // Once the lock has expired, the next holder uses the refresh token that was replaced.
-    const lockMs = lock.endsAt - this.#configuration().world.monotonic();
+    const lockMs = lock.endsAt - this.session.configuration.world.monotonic();
     const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(lockMs, ANSWER_MS));
     const stored = this.peek();
     return answer instanceof ConfigError ? { stored, problem: answer } : { stored };
@@ -200,74 +183,47 @@ export class RedisStore implements TokenStore {
   /** A number that is higher than all known ones. */
   #nextNumber({ number }: NumberedLock): number {
     // If the store did not issue one, the time. The store accepts only whole numbers.
-    const given = number || Math.ceil(this.#configuration().world.now() * 1_000);
+    const given = number || Math.ceil(this.session.configuration.world.now() * 1_000);
     return Math.max(given, this.#known.number + 1);
   }
 
   async #acquire(
-    owner: Pick<Request, "owner" | "lockMs">,
+    owner: Required<Pick<Request, "owner" | "lockMs">>,
     { ms: waitMs, isNeeded, signal, isServed }: Wait,
   ): Promise<NumberedLock> {
-    const { settings, world } = this.#configuration();
+    const { settings, world } = this.session.configuration;
     const started = world.monotonic();
     const leftMs = () => waitMs - (world.monotonic() - started);
     const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
-    let listening: Listening | undefined;
-    try {
-      for (;;) {
-        // Subscribed before the request, so that no message is missed.
-        const heard = listening?.next();
-        // The last request needs time for its response: otherwise a busy lock looks like an unreachable
-        // store. The signal does not end a request: a lock granted in its response would stay.
-        const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
-        const ask = (ms: number) => this.#ask(owner, ms);
-        const answer = await this.#untilReached(ask, limitMs, signal);
-        const mayHold = answer instanceof ConfigError || answer.isHolder;
-        if (mayHold && signal?.aborted) await this.#release(owner);
-        signal?.throwIfAborted();
-        if (answer instanceof ConfigError) {
-          return { isHeld: false, problem: answer, number: 0, endsAt: 0 };
-        }
-        const { number } = answer;
-        if (answer.isHolder) {
-          return { isHeld: true, number, endsAt: world.monotonic() + (owner.lockMs ?? 0) };
-        }
-        if (leftMs() <= 0 || isServed?.()) {
-          return { isHeld: false, problem: lockBusy(), number, endsAt: 0 };
-        }
-        if (heard === undefined) {
-          // Without a pause: it may have been released before this process subscribed.
-          listening = await this.#listen(signal);
-        } else {
-          await this.#pause(heard, Math.min(LOOK_MS, answer.freeInMs + 1, leftMs()), signal);
-        }
+    const ask = (limitMs: number) => this.#ask(owner, limitMs);
+    for (let attempt = 1;; attempt++) {
+      // The last request needs time for its response: otherwise a busy lock looks like an unreachable
+      // store. The signal does not end a request: a lock granted in its response would stay.
+      const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
+      const answer = await this.#untilReached(ask, limitMs, signal);
+      const mayHold = answer instanceof ConfigError || answer.isHolder;
+      if (mayHold && signal?.aborted) await this.#release(owner);
+      signal?.throwIfAborted();
+      if (answer instanceof ConfigError) {
+        return { isHeld: false, problem: answer, number: 0, endsAt: 0 };
       }
-    } finally {
-      listening?.[Symbol.dispose]();
+      const { isHolder, number } = answer;
+      if (isHolder) return { isHeld: true, number, endsAt: world.monotonic() + owner.lockMs };
+      if (leftMs() <= 0 || isServed?.()) {
+        return { isHeld: false, problem: lockBusy(), number, endsAt: 0 };
+      }
+      await world.sleep(Math.min(this.#pauseMs(attempt), leftMs()), signal);
     }
+  }
+
+  #pauseMs(attempt: number): number {
+    const { random } = this.session.configuration.world;
+    return backoffMs(attempt, FIRST_PAUSE_MS, random, LONGEST_PAUSE_MS);
   }
 
   /** If this fails, the lock expires by itself. */
   async #release(owner: Pick<Request, "owner">): Promise<void> {
     await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
-  }
-
-  async #listen(signal: AbortSignal | undefined): Promise<Listening> {
-    const channel = channelOf(this.#address.name);
-    try {
-      return await this.#connection.listen(channel, ANSWER_MS, signal);
-    } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-      // Without messages, this process waits until the lock expires.
-      return { next: () => new Promise(() => {}), [Symbol.dispose]() {} };
-    }
-  }
-
-  async #pause(heard: Promise<void>, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const awake = new AbortController();
-    const either = signal ? AbortSignal.any([signal, awake.signal]) : awake.signal;
-    await Promise.race([heard, this.#configuration().world.sleep(ms, either)]);
-    awake.abort();
   }
 
   /**
@@ -282,7 +238,7 @@ export class RedisStore implements TokenStore {
     limitMs: number,
     signal?: AbortSignal,
   ): Promise<Answer | ConfigError> {
-    const { world } = this.#configuration();
+    const { world } = this.session.configuration;
     const started = world.monotonic();
     for (let attempt = 1;; attempt++) {
       const leftMs = limitMs - (world.monotonic() - started);
@@ -291,9 +247,9 @@ export class RedisStore implements TokenStore {
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
         const problem = this.#setAway(error);
-        const pause = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
-        if (error.isPermanent || leftMs - pause < BRIEF_MS) return problem;
-        await world.sleep(pause, signal);
+        const pauseMs = this.#pauseMs(attempt);
+        if (error.isPermanent || leftMs - pauseMs < BRIEF_MS) return problem;
+        await world.sleep(pauseMs, signal);
         if (signal?.aborted) return problem;
       }
     }
@@ -304,10 +260,8 @@ export class RedisStore implements TokenStore {
     limitMs: number,
   ): Promise<Answer> {
     const known = this.#known;
-    const { name } = this.#address;
-    const keepMs = keepMsOf(known.stored.tokens, this.#configuration().world.now());
-    const all = { ...request, known, keepMs };
-    const answer = await exchange(this.#connection, name, all, limitMs);
+    const all = { ...request, known, keepMs: KEEP_MS };
+    const answer = await exchange(this.connection, this.address.name, all, limitMs);
     const { kept } = answer;
     this.#storedId = kept.id;
     const isNews = () => {
@@ -327,11 +281,11 @@ export class RedisStore implements TokenStore {
         };
       }
     }
-    this.#notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
+    this.session.notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
     if (this.#known.id === "") {
-      const { account, host } = this.#address;
+      const { account, host } = this.address;
       const whose = account === undefined ? "without an account name" : `of ${account}`;
-      this.#notices.set("STORE_EMPTY", `the store at ${host} contains no session ${whose}`);
+      this.session.notices.set("STORE_EMPTY", `the store at ${host} contains no session ${whose}`);
     }
     return answer;
   }
@@ -339,17 +293,17 @@ export class RedisStore implements TokenStore {
   #setAway(unreachable: Unreachable): ConfigError {
     const error = new ConfigError(
       "STORE_UNREACHABLE",
-      `Cannot use the session in the store at ${this.#address.host}: ${unreachable.message}`,
+      `Cannot use the session in the store at ${this.address.host}: ${unreachable.message}`,
       unreachable.fix ?? "start it, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
     const { problem, fix } = error;
-    this.#notices.clear("STORE_UNREAD", "STORE_EMPTY");
+    this.session.notices.clear("STORE_UNREAD", "STORE_EMPTY");
     const { id, stored: { tokens } } = this.#known;
     const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory are used`;
     const isUnsaved = tokens !== undefined && id !== this.#storedId;
     const inMemory = `the session is kept in memory only: ${problem}`;
-    this.#notices.replace({
+    this.session.notices.replace({
       NOT_SAVED: isUnsaved ? { problem: inMemory, fix: next } : undefined,
       STORE_AWAY: isUnsaved ? undefined : { problem, fix: next },
     });
@@ -364,22 +318,22 @@ export class RedisStore implements TokenStore {
     const stored: Stored = { tokens };
     if (tokens === undefined) return { number, id, data: "", stored };
     const text = textOf(tokens);
-    const place = { name: this.#address.name, number, id };
-    const data = await this.#seal?.close(text, place) ?? text.reveal();
+    const place = { name: this.address.name, number, id };
+    const data = await this.seal?.close(text, place) ?? text.reveal();
     return { number, id, data, stored };
   }
 
   async #opened({ number, id, data }: Kept): Promise<Tokens | undefined> {
-    this.#notices.clear("STORED_IGNORED");
+    this.session.notices.clear("STORED_IGNORED");
     if (data === "") return undefined;
-    const { settings, world } = this.#configuration();
-    const place = { name: this.#address.name, number, id };
-    const text = this.#seal ? await this.#seal.open(data, place) : new Secret(data);
+    const { settings, world } = this.session.configuration;
+    const place = { name: this.address.name, number, id };
+    const text = this.seal ? await this.seal.open(data, place) : new Secret(data);
     const lines = linesIn(text?.reveal() ?? "");
     if (lines === undefined) {
-      this.#notices.set(
+      this.session.notices.set(
         "STORED_IGNORED",
-        `the session in the store at ${this.#address.host} was saved with another AUTH_STORE_KEY ` +
+        `the session in the store at ${this.address.host} was saved with another AUTH_STORE_KEY ` +
           "or an earlier version, or changed since, and is ignored",
         [
           "set the same key on all machines, or run ",
@@ -391,7 +345,7 @@ export class RedisStore implements TokenStore {
     }
     const clientId = settings.text("clientId");
     const { parts, note } = readStored((key) => lines[key], "store", clientId);
-    if (note) this.#notices.set("STORED_IGNORED", note.problem, note.fix);
+    if (note) this.session.notices.set("STORED_IGNORED", note.problem, note.fix);
     return parts && makeTokens(parts, world);
   }
 }
@@ -413,21 +367,9 @@ function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
   return sameAccess(a, b) && a.refreshToken?.reveal() === b.refreshToken?.reveal();
 }
 
-const DAY_MS = 86_400_000;
-const DAYS_MS = REFRESH_DAYS * DAY_MS;
-
 /** The lines of a `.env`, as JSON. */
 function textOf(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
-}
-
-/** Lifetime of an entry: about that of the refresh token, or else that of the access token. */
-function keepMsOf(tokens: Tokens | undefined, now: number): number {
-  const { authenticatedAt = now, expiresAt, refreshToken } = tokens ?? {};
-  const leftMs = (refreshToken ? authenticatedAt + DAYS_MS : expiresAt ?? Infinity) - now;
-  // The 30 days are an estimate: only the provider knows when a session is over.
-  const isKept = leftMs === Infinity || (refreshToken && leftMs < DAY_MS);
-  return Math.ceil(isKept ? DAYS_MS : Math.max(leftMs, 60_000));
 }
 
 /** Reads the lines; `undefined` if the text is something else. */

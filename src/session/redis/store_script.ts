@@ -35,8 +35,6 @@ export interface Answer {
   /** The next number; with the lock, the one for its holder's first write. */
   readonly number: number;
   readonly isHolder: boolean;
-  /** When the lock of another holder expires. */
-  readonly freeInMs: number;
 }
 
 /**
@@ -70,20 +68,14 @@ end
 local next = math.max(count('given') + 1000, number + 1000, now)
 local owner, holder, held = ARGV[5], redis.call('GET', KEYS[2]), 0
 if owner ~= '' and ARGV[6] == '0' then
-  if holder == owner then redis.call('DEL', KEYS[2]) redis.call('PUBLISH', KEYS[3], 'free') end
+  if holder == owner then redis.call('DEL', KEYS[2]) end
 elseif owner ~= '' and (not holder or holder == owner) then
   redis.call('SET', KEYS[2], owner, 'PX', ARGV[6])
   redis.call('HSET', KEYS[1], 'given', string.format('%.0f', next))
   if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
   held = 1
 end
-return { string.format('%.0f', number), text('id'), text('data'), string.format('%.0f', next), held,
-  redis.call('PTTL', KEYS[2]) }`;
-
-/** The channel of the message that the lock is free. */
-export function channelOf(name: string): string {
-  return `${name}:free`;
-}
+return { string.format('%.0f', number), text('id'), text('data'), string.format('%.0f', next), held }`;
 
 /** Exchanges the latest entry with the store. @throws {Unreachable} */
 export async function exchange(
@@ -94,10 +86,9 @@ export async function exchange(
 ): Promise<Answer> {
   const { number: ours, replacesUpTo } = known;
   const words = [ours, known.id, known.data, keepMs, owner, lockMs, replacesUpTo].map(String);
-  const keys = [name, `${name}:lock`, channelOf(name)];
-  const reply = await connection.run(SCRIPT, keys, words, limitMs);
-  const [number, id, data, next, held, freeIn] = Array.isArray(reply) ? reply : [];
-  if (![number, next, held, freeIn].every((each) => Number.isSafeInteger(Number(each)))) {
+  const reply = await connection.run(SCRIPT, [name, `${name}:lock`], words, limitMs);
+  const [number, id, data, next, held] = Array.isArray(reply) ? reply : [];
+  if (![number, next, held].every((each) => Number.isSafeInteger(Number(each)))) {
     throw new Unreachable("the server at this address is not a Redis server", {
       fix: CHECK_SERVER,
     });
@@ -106,6 +97,5 @@ export async function exchange(
     kept: { number: Number(number), id: `${id}`, data: `${data}` },
     number: Number(next),
     isHolder: held === 1,
-    freeInMs: Math.max(0, Number(freeIn)),
   };
 }

@@ -1,5 +1,5 @@
-import { ConfigError } from "../../errors/errors.ts";
-import { Secret } from "../../platform/secret.ts";
+import { ConfigError } from "../errors/errors.ts";
+import { Secret } from "../platform/secret.ts";
 
 const KEY_BYTES = 32;
 const IV_BYTES = 12;

@@ -57,6 +57,12 @@ const STOPPED_MS = 1_000;
 /** Longest time for which a Retry-After delays later calls. */
 const MAX_HOLD_MS = 900_000;
 
+/**
+ * Deno 2.7 to 2.9.5 silently sends a text again when any connection drops, but not a Blob. Other
+ * versions send a text faster.
+ */
+const RESENDS_TEXT = /^2\.([78]\.|9\.[0-5]$)/.test(Deno.version.deno);
+
 /** When each endpoint takes requests again, for each monotonic clock: tests have their own. */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
@@ -164,8 +170,7 @@ async function sendOnce(
       (world.fetch ?? fetch)(request.url, {
         method: "POST",
         headers: request.headers,
-        // A Blob, because Deno 2.7 to 2.9.5 silently send a text again when any connection drops.
-        body: world.fetch === undefined ? new Blob([body]) : body,
+        body: RESENDS_TEXT && world.fetch === undefined ? new Blob([body]) : body,
         redirect: "manual",
         signal: controller.signal,
         ...(client && { client }),

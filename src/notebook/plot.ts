@@ -2,7 +2,7 @@
 import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
-import { printable } from "../errors/escape.ts";
+import { escapeHtml, printable } from "../errors/escape.ts";
 import { loadPackage } from "../platform/packages.ts";
 import { isIterable, isRecord, noColumn } from "./rows.ts";
 import { type Bundle, display } from "./show.ts";
@@ -67,37 +67,34 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
     legend: ["object", "boolean", "false"],
     caption: ["string"],
   });
-  const noAxis = (["x", "y", "fx", "fy"] as const).find((name) => rest[name] === null);
-  if (noAxis) {
-    throw typeError(`plot() takes an object as "${noAxis}", such as ${noAxis}: { axis: null }`);
-  }
   const { Plot, document } = await drawing();
   const marks = [typeof given === "function" ? given(Plot) : given].flat(Infinity);
   if (!marks.every(isMark)) throw noMarks(", and one of these is not a mark");
   const figure = Plot.plot({
     ...DEFAULTS,
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, withDates(value)])),
-    color: { legend: legend === true, ...Object(withDates(rest.color)) },
+    color: { legend: legend === true, ...COLOR_BAR, ...Object(withDates(rest.color)) },
     title,
     caption: caption?.replaceAll("\n", "; "),
     marks: marks.map(prepared),
     document,
     figure: true,
-  });
-  if (typeof legend === "object") {
-    const color = {
-      type: "categorical",
-      domain: Object.keys(legend),
-      range: Object.values(legend),
-    };
-    figure.querySelector("svg")?.before(Plot.legend({ color, document }));
-  }
-  const alt = title ?? caption ?? "A plot";
+  }).outerHTML;
+  const ownLegend = typeof legend === "object"
+    ? Plot.legend({ color: namedColors(legend), document }).outerHTML
+    : "";
   const text = [title, caption].filter((each) => each !== undefined).join("\n");
   return {
     "text/plain": text || "A plot, shown where pictures are",
-    "text/html": withPictures(figure, document, alt),
+    "text/html": withPictures(
+      figure.replace("<svg", () => `${ownLegend}<svg`),
+      escapeHtml(title ?? caption ?? "A plot"),
+    ),
   };
+}
+
+function namedColors(legend: Readonly<Record<string, string>>) {
+  return { type: "categorical", domain: Object.keys(legend), range: Object.values(legend) };
 }
 
 /**
@@ -187,25 +184,12 @@ function timeIn(value: unknown): Date | undefined {
   return new Date(value.replace(" ", "T") + (hasTime && offset === undefined ? "Z" : ""));
 }
 
-/** The members of a document and its elements that this file uses. */
-interface SvgDocument {
-  createElement(tag: string): SvgElement;
-}
-
-interface SvgElement {
-  readonly outerHTML: string;
-  getAttribute(name: string): string | null;
-  setAttribute(name: string, value: string): void;
-  before(other: SvgElement): void;
-  replaceWith(other: SvgElement): void;
-  remove(): void;
-  querySelector(selector: string): SvgElement | null;
-  querySelectorAll(selector: string): Iterable<SvgElement>;
-}
-
+/** The members of the packages that this file uses. */
 interface Drawing {
-  readonly Plot: typeof Plot & Record<"plot" | "legend", (options: object) => SvgElement>;
-  readonly document: SvgDocument;
+  readonly Plot:
+    & typeof Plot
+    & Record<"plot" | "legend", (options: object) => { readonly outerHTML: string }>;
+  readonly document: object;
 }
 
 async function drawing(): Promise<Drawing> {
@@ -256,6 +240,9 @@ const DEFAULTS = {
   marginBottom: 36,
 };
 
+/** The outer labels extend beyond both ends of the bar. */
+const COLOR_BAR = { width: 272, marginLeft: 16, marginRight: 16, style: COLORS };
+
 /**
  * The letters of a narrower plot would be unreadable, so a plot next to a side bar scrolls instead.
  */
@@ -264,37 +251,26 @@ const READABLE_WIDTH = 420;
 /**
  * Returns Observable Plot's figure as HTML without style sheets, with each drawing as a picture.
  */
-function withPictures(figure: SvgElement, document: SvgDocument, alt: string): string {
-  const replace = (svg: SvgElement, style: string, alt: string) => {
-    svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const image = document.createElement("img");
-    image.setAttribute("style", style);
-    image.setAttribute("alt", alt);
-    image.setAttribute("src", dataUrl(svg.outerHTML));
-    svg.replaceWith(image);
-  };
-  figure.setAttribute("style", "margin:0");
-  figure.querySelector("h2")?.setAttribute("style", "font-size:15px;font-weight:600;margin:0 0 4px");
-  for (const style of figure.querySelectorAll("div style")) style.remove();
-  for (const swatch of figure.querySelectorAll("span")) {
-    swatch.setAttribute("style", "display:inline-block;margin:0 1em 4px 0");
-    for (const svg of swatch.querySelectorAll("svg")) {
-      // Classic Jupyter displays images as blocks by default.
-      replace(svg, "display:inline-block;margin:0 0.5em 0 0;vertical-align:middle", "");
-    }
-  }
-  for (const ramp of figure.querySelectorAll("svg[class$=-ramp]")) {
-    // The outer labels extend beyond both ends of the bar.
-    ramp.setAttribute("viewBox", "-16 0 272 50");
-    ramp.setAttribute("width", "272");
-    ramp.setAttribute("style", `background:${COLORS.background};color:${COLORS.color}`);
-    replace(ramp, "display:block", "color scale");
-  }
-  for (const svg of figure.querySelectorAll("svg")) {
-    const least = Math.min(Number(svg.getAttribute("width")), READABLE_WIDTH);
-    replace(svg, `display:block;max-width:100%;min-width:${least}px`, alt);
-  }
-  return printable(figure.outerHTML);
+function withPictures(figure: string, alt: string): string {
+  const html = figure.replace(/<svg [^]*?<\/svg>/g, (svg) => pictureOf(svg, alt))
+    .replace(/<style>[^]*?<\/style>/g, "")
+    .replace(/<figure [^>]*>/, '<figure style="margin:0">')
+    .replace("<h2>", '<h2 style="font-size:15px;margin:0 0 4px">')
+    .replace(/<div [^>]*>/g, "<div>")
+    .replace(/<span [^>]*>/g, '<span style="display:inline-block;margin:0 1em 4px 0">');
+  return printable(html);
+}
+
+function pictureOf(svg: string, alt: string): string {
+  const [, width] = / width="([\d.]+)"/.exec(svg) ?? [];
+  const isSwatch = !svg.includes(" viewBox=");
+  const style = isSwatch
+    // Classic Jupyter displays images as blocks by default.
+    ? "display:inline-block;margin:0 0.5em 0 0;vertical-align:middle"
+    : `display:block;max-width:100%;min-width:${Math.min(Number(width), READABLE_WIDTH)}px`;
+  const words = isSwatch ? "" : /^[^>]*-ramp"/.test(svg) ? "color scale" : alt;
+  const picture = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ');
+  return `<img style="${style}" alt="${words}" src="${dataUrl(picture)}">`;
 }
 
 /**

@@ -11,24 +11,6 @@ export interface Rows {
   readonly columnCount: number;
 }
 
-/** The members of an Arquero table that this file uses. */
-interface ArqueroTable {
-  numRows(): number;
-  columnNames(): string[];
-  objects(options: { limit: number }): Record<string, unknown>[];
-}
-
-/**
- * The members of a nodejs-polars frame that this file uses. Columns are properties of a frame, so a
- * column named "height" hides the property `height`.
- */
-interface PolarsFrame {
-  readonly columns: string[];
-  readonly shape: { readonly height: number };
-  head(length: number): PolarsFrame;
-  toRecords(): Record<string, unknown>[];
-}
-
 /** Maximum number of columns shown. The rows of a matrix, for example, may have thousands. */
 const MOST_COLUMNS = 100;
 /** Maximum number of columns that an error lists. */
@@ -45,32 +27,12 @@ const VALUE = "value";
  * @throws {TypeError} If these are not rows, or a column does not exist.
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
-  if (isArquero(given)) {
-    return ofRecords(given.objects({ limit }), given.columnNames(), given.numRows(), wanted);
-  }
-  if (isPolars(given)) {
-    const { columns, shape: { height } } = given;
-    return ofRecords(given.head(Math.min(limit, height)).toRecords(), columns, height, wanted);
-  }
-  if (isIterable(given)) return ofIterable(given, limit, wanted);
-  if (typeof given === "object" && given !== null && isColumns(given)) {
-    const columns = Object.values(given);
-    const length = columns.reduce((most, { length }) => Math.max(most, length), 0);
-    const cells = Array.from(
-      { length: Math.min(limit, length) },
-      (_, at) => columns.map((column) => column[at]),
-    );
-    return selected({ names: Object.keys(given), cells, rowCount: length }, wanted);
-  }
-  throw noRows(given);
-}
-
-function ofIterable(
-  given: Iterable<unknown>,
-  limit: number,
-  wanted: readonly string[] | undefined,
-): Rows {
-  const rows = Array.from(given);
+  // A frame of nodejs-polars iterates over its columns, an Arquero table over its rows.
+  const rows = isFrame(given)
+    ? given.toRecords()
+    : isIterable(given)
+    ? Array.from(given)
+    : rowsOfColumns(given);
   if (rows.length > 0 && rows.every(isList)) {
     const width = rows.reduce((most, { length }) => Math.max(most, length), wanted?.length ?? 0);
     const columns = wanted ??
@@ -78,60 +40,38 @@ function ofIterable(
     const cells = rows.slice(0, limit).map((row) => columns.map((_, at) => row[at]));
     return { columns, cells, rowCount: rows.length, columnCount: width };
   }
-  const records = rows.slice(0, limit).map((row) => isRecord(row) ? row : { [VALUE]: row });
   const names = new Set<string>();
   for (const row of rows) {
-    if (!isRecord(row)) names.add(VALUE);
-    else for (const name of Object.keys(row)) names.add(name);
+    for (const name of isRecord(row) ? Object.keys(row) : [VALUE]) names.add(name);
   }
-  return ofRecords(records, [...names], rows.length, wanted);
-}
-
-function ofRecords(
-  records: readonly Record<string, unknown>[],
-  names: readonly string[],
-  rowCount: number,
-  wanted: readonly string[] | undefined,
-): Rows {
-  const cells = records.map((row) => names.map((name) => row[name]));
-  return selected({ names, cells, rowCount }, wanted);
-}
-
-/** Selects columns; default: the first ones. */
-function selected(
-  { names, cells, rowCount }: {
-    names: readonly string[];
-    cells: readonly (readonly unknown[])[];
-    rowCount: number;
-  },
-  wanted: readonly string[] = names.slice(0, MOST_COLUMNS),
-): Rows {
-  const places = wanted.map((name) => {
-    const place = names.indexOf(name);
-    // An empty list has no columns to compare with.
-    if (place < 0 && names.length > 0) throw noColumn("table()", name, names);
-    return place;
+  const columns = wanted ?? [...names].slice(0, MOST_COLUMNS);
+  const missing = columns.find((name) => !names.has(name));
+  // An empty list has no columns to compare with.
+  if (missing !== undefined && names.size > 0) throw noColumn("table()", missing, [...names]);
+  const cells = rows.slice(0, limit).map((row) => {
+    const record = isRecord(row) ? row : { [VALUE]: row };
+    return columns.map((name) => record[name]);
   });
-  return {
-    columns: wanted,
-    cells: cells.map((row) => places.map((place) => row[place])),
-    rowCount,
-    columnCount: Math.max(names.length, wanted.length),
-  };
+  const columnCount = Math.max(names.size, columns.length);
+  return { columns, cells, rowCount: rows.length, columnCount };
 }
 
-function isArquero(given: unknown): given is ArqueroTable {
-  return hasMethods(given, "numRows", "columnNames", "objects");
+/** Reads an object with a list of values for each column, the format of some APIs. */
+function rowsOfColumns(given: unknown): Record<string, unknown>[] {
+  const columns = Object.entries(Object(given));
+  const isColumns = columns.length > 0 &&
+    columns.every(([, values]) => isList(values) && !holdsRows(values));
+  if (!isColumns) throw noRows(given);
+  const lists = columns as [string, ArrayLike<unknown>][];
+  const length = lists.reduce((most, [, { length }]) => Math.max(most, length), 0);
+  return Array.from(
+    { length },
+    (_, at) => Object.fromEntries(lists.map(([name, list]) => [name, list[at]])),
+  );
 }
 
-function isPolars(given: unknown): given is PolarsFrame {
-  return hasMethods(given, "head", "toRecords") &&
-    Array.isArray(Reflect.get(Object(given), "columns"));
-}
-
-function hasMethods(given: unknown, ...names: string[]): boolean {
-  return typeof given === "object" && given !== null &&
-    names.every((name) => typeof Reflect.get(given, name) === "function");
+function isFrame(given: unknown): given is { toRecords(): Record<string, unknown>[] } {
+  return typeof Object(given).toRecords === "function";
 }
 
 export function isIterable(given: unknown): given is Iterable<unknown> {
@@ -146,12 +86,6 @@ function isList(given: unknown): given is ArrayLike<unknown> {
 export function isRecord(row: unknown): row is Record<string, unknown> {
   if (typeof row !== "object" || row === null) return false;
   return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;
-}
-
-/** Whether an object has a list of values for each column, as in some APIs. */
-function isColumns(given: object): given is Record<string, ArrayLike<unknown>> {
-  const columns = Object.values(given);
-  return columns.length > 0 && columns.every((column) => isList(column) && !holdsRows(column));
 }
 
 function holdsRows(given: unknown): boolean {
@@ -174,8 +108,8 @@ function noRows(given: unknown): TypeError {
 /** The error for a column that no row has. */
 export function noColumn(caller: string, name: string, names: readonly string[]): TypeError {
   const meant = closest(name, names);
-  const further = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : "";
+  const hint = meant === undefined ? "" : ` (did you mean "${meant}"?)`;
+  const further = names.length > MOST_NAMED ? ", …" : "";
   const list = names.slice(0, MOST_NAMED).join(", ") + further;
-  const others = meant === undefined ? `it has ${list}` : `did you mean "${meant}"? It has ${list}`;
-  return typeError(`${caller} finds no column "${name}"; ${others}`);
+  return typeError(`${caller} finds no column "${name}"${hint}; it has ${list}`);
 }

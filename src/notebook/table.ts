@@ -104,23 +104,13 @@ function decimalsOf(column: readonly unknown[]): number | undefined {
 }
 
 /**
- * Returns a value as text. If the conversion throws, the cell says so, and the other cells stay
- * readable.
+ * Returns a value as text: `undefined` as an empty cell, `null` as "null".
  *
  * @param decimals Number of decimals, if the value is a number.
  */
 function cellText(value: unknown, decimals: number | undefined): string {
   const isFinite = typeof value === "number" && Number.isFinite(value);
   if (isFinite && decimals !== undefined) return value.toFixed(decimals);
-  try {
-    return textOf(value);
-  } catch (error) {
-    return `(cannot be shown${error instanceof Error ? `: ${error.message}` : ""})`;
-  }
-}
-
-/** `undefined` is shown as an empty cell, `null` as "null". */
-function textOf(value: unknown): string {
   if (value === undefined) return "";
   if (value instanceof Date) {
     return Number.isNaN(value.getTime())

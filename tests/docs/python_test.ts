@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { jwt } from "../support/answers.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { documentText } from "../support/documented_flags.ts";
@@ -80,6 +81,15 @@ elsewhere = requests.Request("GET", API.replace("127.0.0.1", "localhost"), auth=
 print("Authorization" in elsewhere.prepare().headers)
 `;
 
+/** Prints the header that the class gives with these options. */
+const headers = (...options: string[]) =>
+  `from platform_auth import PlatformAuth
+print(PlatformAuth("https://api.example.com", *${
+    JSON.stringify(options)
+  }).headers()["Authorization"])`;
+
+const python = await pythonWith("json");
+const noPython = python === undefined ? notInstalled("no python3 found on PATH") : undefined;
 const requests = await pythonWith("requests");
 
 const noRequests = requests === undefined ? notInstalled("python3 has no requests") : undefined;
@@ -110,19 +120,27 @@ subject(NO_SHELL, "the Python page", (test) => {
   });
 
   test({
-    ...needing(
-      noRequests,
-      "without a session, the exception says what to do",
-    ),
+    ...needing(noPython, "without a session, the exception says what to do, in a sentence"),
+    fn: () =>
+      inPlace(async ({ run }) => {
+        const { code, stderr } = await run(python ?? "", "-c", headers("--env-file", "empty.env"));
+        assertEquals(code, 1);
+        assertMatch(
+          stderr,
+          /\nRuntimeError: There is no session; run platform-auth login first\n$/,
+        );
+      }),
+  });
+
+  test({
+    ...needing(noPython, "a token that does not say when it expires is used"),
     fn: () =>
       inPlace(async ({ sandbox, run }) => {
-        const script = codeFor(sandbox, "requests").replace(
-          "PlatformAuth(API)",
-          'PlatformAuth(API, "--env-file", "empty.env")',
-        );
-        const { code, stderr } = await run(requests ?? "", "-c", script);
-        assertEquals(code, 1);
-        assertMatch(stderr, /RuntimeError: .*platform-auth/s);
+        const ACCESS_TOKEN = jwt({ client_id: sandbox.settings.clientId });
+        const script = `import os\nos.environ["ACCESS_TOKEN"] = "${ACCESS_TOKEN}"\n${headers()}`;
+        const { stdout, stderr } = await run(python ?? "", "-c", script);
+        assertEquals(stderr, "");
+        assert(stdout === `bearer ${ACCESS_TOKEN}\n`);
       }),
   });
 

@@ -39,13 +39,12 @@ export async function saveSettings(
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
-    if (file instanceof ConfigError) throw file;
     // The tokens that the holder is about to save belong to another account than these settings.
     if (lock.state === "busy") {
       const problem = `Cannot write ${path}: another process is about to save a session in it`;
       throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
     }
-    await updateEnvFile(file, changes, lock.state === "held", undefined, template);
+    await updateEnvFile(file, changes, lock.state === "held", { template });
   } finally {
     lock.release();
   }

@@ -15,7 +15,7 @@ import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { Notices } from "../session/notices.ts";
 import type { TokenStore } from "../session/store.ts";
-import { grantsOthers, missingWritePermission } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
@@ -31,7 +31,7 @@ export const STORAGE_CHECKS: Checks = {
     if (source !== undefined) return undefined;
     if (envFile === undefined) return ok("none: the session is in memory only");
     const place = displayPath(envFile);
-    const problem = settings.file.problem ?? missingWritePermission(envFile);
+    const problem = settings.file.problem ?? missingFilePermission(envFile);
     if (problem) return failed(problem);
     const why = whyUnwritable(folderOf(realPath(envFile)));
     if (why !== undefined) {

@@ -64,6 +64,12 @@ export function workingFolder(): string | undefined {
   }
 }
 
+/** A path for the flag of a permission: `.` in the working folder. */
+export function shortPath(path: string): string {
+  const here = workingFolder();
+  return here !== undefined && path.startsWith(here) ? "." : path.replace(/(?<=.)[\\/]$/, "");
+}
+
 /** The path of a `.env` for display, without the names of the folders above the project. */
 export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";

@@ -53,11 +53,12 @@ export class EnvStore implements TokenStore {
     let isSaved = false;
     try {
       for (let round = 1;; round++) {
-        const now = this.#take(readEnvFile(this.path));
+        const before = readEnvFile(this.path);
+        const now = this.#take(before);
         const write = await decide(now, lockOf(lock.state));
         if (write === undefined) return { stored: now };
         const isLast = round === MAX_ROUNDS;
-        const updated = await this.#write(file, now, write, lock.state === "held", isLast);
+        const updated = await this.#write(file, before, now, write, lock.state === "held", isLast);
         if (updated) {
           isSaved = write.tokens !== undefined && updated.problem === undefined;
           return updated;
@@ -73,7 +74,8 @@ export class EnvStore implements TokenStore {
 
   /** @returns `undefined` if another process wrote since `now` was read: nothing was changed. */
   async #write(
-    file: EnvFile | ConfigError,
+    file: EnvFile,
+    before: EnvSnapshot,
     now: Stored,
     { tokens, by }: Write,
     locked: boolean,
@@ -83,13 +85,13 @@ export class EnvStore implements TokenStore {
     let found = now;
     try {
       // A file that contains no tokens does not have to be writable.
-      if (tokens !== undefined || !this.#containsNone()) {
-        if (file instanceof ConfigError) throw file;
+      if (tokens !== undefined || !this.#containsNone(before)) {
         const isReplaced = by === "user" || isLast;
-        const mode = await updateEnvFile(file, lines, locked, (values) => {
+        const accept = (values: EnvSnapshot["values"]) => {
           found = this.#storedIn(values);
           return isReplaced || found === now;
-        });
+        };
+        const mode = await updateEnvFile(file, lines, locked, { before, accept });
         if (!isReplaced && found !== now) return undefined;
         this.#reportMode(mode);
       }
@@ -147,8 +149,7 @@ export class EnvStore implements TokenStore {
     return parts && makeTokens(parts, world);
   }
 
-  #containsNone(): boolean {
-    const { problem, values } = readEnvFile(this.path);
+  #containsNone({ problem, values }: EnvSnapshot): boolean {
     return problem === undefined &&
       (isOtherPrograms(values, this.session.configuration.settings) ||
         !TOKEN_KEYS.some((key) => values.has(key)));

@@ -1,5 +1,5 @@
 import { makeTokens, readClaims } from "../provider/tokens.ts";
-import { missingWritePermission } from "../settings/env_file.ts";
+import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { countFailures } from "../provider/failed_logins.ts";
@@ -89,7 +89,8 @@ export async function obtainTokens(
   if (envFile !== undefined) {
     const { options: own, settings } = configuration;
     const command = () => scriptCommand(settings, endpointText(own, settings));
-    const missing = missingWritePermission(envFile, command);
+    const isReadable = settings.file.problem?.code !== "PERMISSION";
+    const missing = missingFilePermission(envFile, command, isReadable);
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;

@@ -1,7 +1,7 @@
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
-import { folderOf, workingFolder } from "../platform/paths.ts";
+import { folderOf, shortPath } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
@@ -12,6 +12,7 @@ export interface EnvSnapshot {
   readonly values: ReadonlyMap<string, string>;
   /** The whole text; `undefined`: it could not be read. */
   readonly text?: string;
+  readonly mode?: number | undefined;
   readonly problem?: ConfigError;
 }
 
@@ -20,38 +21,28 @@ const NOTHING: ReadonlyMap<string, string> = new Map();
 /** Repetitions of an edit, each because an editor saved the file in the meantime. */
 const MAX_ROUNDS = 5;
 
-interface Current {
-  readonly text: string;
-  readonly info: Deno.FileInfo | undefined;
-}
-
 /** Reads a `.env`. A missing file is empty. A file that cannot be read is a `problem`, not an exception. */
 export function readEnvFile(path: string): EnvSnapshot {
   try {
-    const { text, info } = readCurrent(path);
-    return { exists: info !== undefined, values: parseEnvText(text), text };
+    return readCurrent(path);
   } catch (error) {
     const problem = asConfigError("read", path, error);
     return { exists: problem.code !== "PERMISSION", values: NOTHING, problem };
   }
 }
 
-/** A `.env` that can be written, as far as a look at it tells. */
+/** A `.env` to be written. */
 export interface EnvFile {
   /** As it was named. */
   readonly path: string;
-  /** The file behind any links. */
-  readonly target: string;
+  /** The file behind any links; `undefined`: not known yet. */
+  readonly target?: string;
 }
 
-/** @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. */
-function writableEnvFile(path: string): EnvFile {
-  try {
-    regularFile(path);
-    return { path, target: realPath(path) };
-  } catch (error) {
-    throw asConfigError("write", path, error);
-  }
+/** @throws If it cannot be written, as far as a look at it tells. */
+function targetOf(path: string): string {
+  regularFile(path);
+  return realPath(path);
 }
 
 /**
@@ -63,62 +54,67 @@ function writableEnvFile(path: string): EnvFile {
  *
  * @param waitMs How long to wait for another holder, in milliseconds.
  * @param signal Ends the wait; its reason is thrown.
- * @returns The file, or why it cannot be written: then there is no lock either.
+ * @returns The file and the lock. There is none for a file that cannot be written.
  */
 export async function lockEnvFile(
   path: string,
   waitMs: number,
   world: LockWorld,
   signal?: AbortSignal,
-): Promise<{ readonly file: EnvFile | ConfigError; readonly lock: FileLock }> {
-  let file: EnvFile;
+): Promise<{ readonly file: EnvFile; readonly lock: FileLock }> {
+  let target: string;
   try {
-    file = writableEnvFile(path);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return { file: error, lock: { state: "none", release() {} } };
+    target = targetOf(path);
+  } catch {
+    return { file: { path }, lock: { state: "none", release() {} } };
   }
-  const lock = await lockBeside(file.target, waitMs, world, signal);
-  if (lock.state === "held") remove(`${file.target}.tmp`);
-  return { file, lock };
+  const lock = await lockBeside(target, waitMs, world, signal);
+  if (lock.state === "held") remove(`${target}.tmp`);
+  return { file: { path, target }, lock };
+}
+
+interface UpdateOptions {
+  readonly before?: EnvSnapshot;
+  readonly accept?: (values: ReadonlyMap<string, string>) => boolean;
+  readonly template?: string;
 }
 
 /**
  * Sets or removes (`undefined`) keys in a `.env` atomically: every reader, even after a crash, sees the
  * old or the new file as a whole. The file is 0600 afterwards.
  *
- * @param file The path, or the result of `lockEnvFile()`.
+ * @param file The result of `lockEnvFile()`.
  * @param locked Whether the caller holds the lock. Without it the temporary file has a random name.
- * @param accept Receives the current values of an existing file right before it is replaced; `false`
- *   leaves it as it is.
- * @param template The text of a new or empty file before the edit.
+ * @param options.before What the caller read last. Default: the file is read first.
+ * @param options.accept Receives the values that an editor or another process saved since then; `false`
+ *   leaves the file as it is.
+ * @param options.template The text of a new or empty file before the edit.
  * @returns The permission bits that the file had before; `undefined` if there was none.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
  */
 export async function updateEnvFile(
-  file: EnvFile | string,
+  { path, target }: EnvFile,
   changes: ReadonlyMap<string, string | undefined>,
   locked: boolean,
-  accept?: (values: ReadonlyMap<string, string>) => boolean,
-  template = "",
+  { before, accept, template = "" }: UpdateOptions = {},
 ): Promise<number | undefined> {
-  const { path, target } = typeof file === "string" ? writableEnvFile(file) : file;
   try {
+    const real = target ?? targetOf(path);
+    let now = before === undefined || before.problem ? readCurrent(real) : before;
     for (let round = 1;; round++) {
-      const { text, info } = readCurrent(target);
-      const mode = info?.mode ?? undefined;
-      if (info !== undefined && accept?.(parseEnvText(text)) === false) return mode;
+      const { text = "", mode } = now;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
       if (edited === text) {
-        if (grantsOthers(mode)) Deno.chmodSync(target, 0o600);
+        if (grantsOthers(mode)) Deno.chmodSync(real, 0o600);
         return mode;
       }
       // An editor does not take the lock: what it saved meanwhile is edited again, not overwritten.
-      const isWanted = () => round === MAX_ROUNDS || readCurrent(target).text === text;
-      if (await replaceFile(target, edited, locked, isWanted)) return mode;
+      const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real)).text === text;
+      if (await replaceFile(real, edited, locked, isWanted)) return mode;
+      if (now.exists && accept?.(now.values) === false) return now.mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);
@@ -134,42 +130,32 @@ export function grantsOthers(mode: number | null | undefined): boolean {
 
 /** The folders that must be readable and writable for a file: two if it is a link to another one. */
 export function foldersOf(path: string): string[] {
-  return [...new Set([folderOf(path), folderBehind(path)])];
+  const folder = folderOf(path);
+  try {
+    return [...new Set([folder, folderOf(realPath(path))])];
+  } catch {
+    return [folder];
+  }
 }
 
 /**
- * The error for a missing permission to write a file; `undefined` if Deno grants it. Deno may prompt, so
- * that a password is not sent for a session that cannot be saved.
+ * The error for a missing permission to read or write a file; `undefined` if Deno grants both. Deno may
+ * prompt, so that a password is not sent for a session that cannot be saved.
  *
- * @param command The command that grants all permissions. Default: the missing flag is named.
+ * @param command The command that grants all permissions. Default: the flag for writing is named.
+ * @param isReadable Whether the permission to read the file was granted.
  */
-export function missingWritePermission(
+export function missingFilePermission(
   path: string,
   command?: () => string,
+  isReadable = true,
 ): ConfigError | undefined {
-  const missing = (name: "read" | "write", folder: string) => {
-    const run = command ? `run: ${command()}` : `run with --allow-${name}=${flagPath(folder)}`;
-    const otherwise = "or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
-    return missingPermission(`keep the session in ${path}`, `${run}; ${otherwise}`);
-  };
-  let folder: string;
-  try {
-    folder = folderOf(realPath(path));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return missing("read", folderOf(path));
-    folder = folderOf(path);
-  }
+  const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
-  return state === "granted" ? undefined : missing("write", folder);
-}
-
-/** The folder in which a file is written; if the file is a link, not the folder of the link. */
-function folderBehind(path: string): string {
-  try {
-    return folderOf(realPath(path));
-  } catch {
-    return folderOf(path);
-  }
+  if (isReadable && state === "granted") return undefined;
+  const run = command ? `run: ${command()}` : `run with --allow-write=${shortPath(folder)}`;
+  const otherwise = "or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
+  return missingPermission(`keep the session in ${path}`, `${run}; ${otherwise}`);
 }
 
 /** Size limit of a `.env` in bytes. Each start reads the whole file; no person writes such a long one. */
@@ -202,16 +188,13 @@ function unusable(path: string, why: string): ConfigError {
   );
 }
 
-function readCurrent(path: string): Current {
+function readCurrent(path: string): EnvSnapshot {
   const info = regularFile(path);
-  if (info === undefined) return { text: "", info };
-  try {
-    return { text: decode(path, Deno.readFileSync(path)), info };
-  } catch (error) {
-    // It was removed after the look.
-    if (error instanceof Deno.errors.NotFound) return { text: "", info: undefined };
-    throw error;
-  }
+  // It may be removed after the look.
+  const bytes = info && unlessMissing(() => Deno.readFileSync(path));
+  if (bytes === undefined) return { exists: false, values: NOTHING, text: "" };
+  const text = decode(path, bytes);
+  return { exists: true, values: parseEnvText(text), text, mode: info?.mode ?? undefined };
 }
 
 function decode(path: string, bytes: Uint8Array): string {
@@ -229,10 +212,10 @@ function decode(path: string, bytes: Uint8Array): string {
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const folder = flagPath(folderOf(path));
+    const folder = shortPath(folderOf(path));
     // A write reads the file first.
     const flags = verb === "read"
-      ? `--allow-read=${flagPath(path)}`
+      ? `--allow-read=${shortPath(path)}`
       : `--allow-read=${folder} --allow-write=${folder}`;
     return missingPermission(`${verb} ${path}`, `run with ${flags}`);
   }
@@ -259,9 +242,4 @@ function systemFault(error: unknown): { reason: string; fix: string } {
     ? "the system denies access"
     : /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refused it";
   return { reason, fix: "check the path and its owner, or name another file in AUTH_ENV_FILE" };
-}
-
-function flagPath(path: string): string {
-  const here = workingFolder();
-  return here !== undefined && path.startsWith(here) ? "." : path;
 }

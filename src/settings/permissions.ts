@@ -1,6 +1,6 @@
 import { foldersOf } from "./env_file.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import { workingFolder } from "../platform/paths.ts";
+import { shortPath } from "../platform/paths.ts";
 import { ENV_FILE_VARIABLE, splitCommand, STORE_PORT, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
@@ -84,8 +84,4 @@ export function mayReach(url: URL): boolean {
 export function hostAndPort({ hostname, port, protocol }: URL): string {
   const usual = protocol === "http:" ? "80" : protocol === "https:" ? "443" : STORE_PORT;
   return `${hostname}:${port || usual}`;
-}
-
-function shortPath(folder: string): string {
-  return folder === workingFolder() ? "." : folder.replace(/(?<=.)[\\/]$/, "");
 }

@@ -16,7 +16,7 @@ function modeOf(path: string): number {
 }
 
 async function refusal(path: string): Promise<ConfigError> {
-  const error = await assertRejects(() => updateEnvFile(path, CHANGES, true), ConfigError);
+  const error = await assertRejects(() => updateEnvFile({ path }, CHANGES, true), ConfigError);
   assertEquals(error.code, "ENV_FILE");
   assert(error.message.includes(path));
   return error;
@@ -25,7 +25,7 @@ async function refusal(path: string): Promise<ConfigError> {
 Deno.test("updateEnvFile() makes a file that only its owner can read, and nothing else", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
-    assertEquals(await updateEnvFile(path, CHANGES, true), undefined);
+    assertEquals(await updateEnvFile({ path }, CHANGES, true), undefined);
     assertEquals(await Deno.readTextFile(path), "ACCESS_TOKEN=new-token\n");
     assertEquals(names(folder), [".env"]);
     if (Deno.build.os !== "windows") assertEquals(modeOf(path), 0o600);
@@ -41,7 +41,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
         for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
           await Deno.writeTextFile(path, text);
           await Deno.chmod(path, 0o644);
-          assertEquals((await updateEnvFile(path, CHANGES, false) ?? 0) & 0o777, 0o644);
+          assertEquals((await updateEnvFile({ path }, CHANGES, false) ?? 0) & 0o777, 0o644);
           assertEquals(modeOf(path), 0o600);
           assertEquals(names(folder), [".env"]);
         }
@@ -59,7 +59,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
         await Deno.writeTextFile(real, "A=1\n");
         await Deno.symlink("../shared/real.env", `${folder}/project/second`);
         await Deno.symlink("second", `${folder}/project/.env`);
-        await updateEnvFile(`${folder}/project/.env`, CHANGES, true);
+        await updateEnvFile({ path: `${folder}/project/.env` }, CHANGES, true);
         assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
         assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
         assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
@@ -78,7 +78,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
           await Deno.mkdir(`${folder}/shared`);
           await Deno.symlink(target, `${folder}/.env`);
           assertEquals(readEnvFile(`${folder}/.env`).exists, false);
-          await updateEnvFile(`${folder}/.env`, CHANGES, true);
+          await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
           assertEquals(await Deno.readLink(`${folder}/.env`), target);
           assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
           assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
@@ -91,7 +91,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
     await inFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/victim`, "precious");
       await Deno.symlink("victim", `${folder}/.env.tmp`);
-      await updateEnvFile(`${folder}/.env`, CHANGES, true);
+      await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
       assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
       assertEquals(names(folder), [".env", "victim"]);
     });
@@ -101,7 +101,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
 Deno.test("updateEnvFile() clears away what a crash left", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half-a-tok");
-    await updateEnvFile(`${folder}/.env`, CHANGES, true);
+    await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
     assertEquals(names(folder), [".env"]);
   });
 });
@@ -131,7 +131,7 @@ Deno.test("writers without a lock keep out of each other's temporary files", asy
     const work = Array.from(
       { length: 20 },
       (_, at) =>
-        updateEnvFile(path, new Map([["ACCESS_TOKEN", `token-${at}`.repeat(at + 1)]]), false),
+        updateEnvFile({ path }, new Map([["ACCESS_TOKEN", `token-${at}`.repeat(at + 1)]]), false),
     );
     await Promise.all(work);
     assertMatch(await Deno.readTextFile(path), /^ACCESS_TOKEN=(token-(\d+))(\1)*\n$/);

@@ -20,7 +20,7 @@ const COUNT = `
     if (lock.state !== "held") throw new Error(lock.state);
     const { values } = readEnvFile(path);
     const next = (name) => [name, String(Number(values.get(name) ?? 0) + 1)];
-    await updateEnvFile(path, new Map([next(key), next("TOTAL")]), true);
+    await updateEnvFile({ path }, new Map([next(key), next("TOTAL")]), true);
     lock.release();
   }`;
 
@@ -118,7 +118,7 @@ subject(NOT_ON_WINDOWS, "a lock file that cannot be opened", (test) => {
 Deno.test("a save without the lock leaves the temporary file of the holder alone", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half");
-    await updateEnvFile(`${folder}/.env`, new Map([["ACCESS_TOKEN", "newer"]]), false);
+    await updateEnvFile({ path: `${folder}/.env` }, new Map([["ACCESS_TOKEN", "newer"]]), false);
     assertEquals(namesIn(folder), [".env", ".env.tmp"]);
   });
 });

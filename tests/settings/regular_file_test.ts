@@ -17,7 +17,7 @@ function names(folder: string): string[] {
 async function assertRefused(path: string, why: RegExp): Promise<void> {
   const { exists, values, problem } = readEnvFile(path);
   assertEquals([exists, values.size, problem?.code], [true, 0, "ENV_FILE"]);
-  const error = await assertRejects(() => updateEnvFile(path, CHANGES, false), ConfigError);
+  const error = await assertRejects(() => updateEnvFile({ path }, CHANGES, false), ConfigError);
   for (const message of [problem?.message ?? "", error.message]) {
     assert(message.startsWith(`Cannot use ${path}: `), message);
     assertMatch(message, why);

@@ -9,7 +9,7 @@ import { ConfigError } from "../../errors/errors.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { endpointText } from "../../provider/endpoint.ts";
-import { missingWritePermission } from "../../settings/env_file.ts";
+import { missingFilePermission } from "../../settings/env_file.ts";
 import { VARIABLES } from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
 
@@ -48,7 +48,7 @@ async function writeSettings(
   const options = envFile === undefined ? {} : { envFile };
   const { envFile: file, file: found } = resolveSettings(options, true);
   if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
-  const problem = found.problem ?? missingWritePermission(file);
+  const problem = found.problem ?? missingFilePermission(file);
   if (problem) throw problem;
 
   const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();

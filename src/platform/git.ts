@@ -1,5 +1,5 @@
 import { environment } from "./environment.ts";
-import { filePath, fileUrl, folderOf } from "./paths.ts";
+import { folderOf, foldersUp } from "./paths.ts";
 import { infoAt, realPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
@@ -91,10 +91,7 @@ async function runGit(
 
 /** Whether a folder on the way up has a `.git`: starting git takes longer than looking. */
 function isInWorkTree(path: string): boolean {
-  for (let folder = fileUrl(folderOf(secretFiles(path)[0]));; folder = new URL("..", folder)) {
-    if (infoAt(filePath(new URL(".git", folder)))) return true;
-    if (new URL("..", folder).href === folder.href) return false;
-  }
+  return foldersUp(folderOf(secretFiles(path)[0])).some((folder) => infoAt(`${folder}.git`));
 }
 
 /** What to do so that git ignores a `.env` and the temporary file next to it. */

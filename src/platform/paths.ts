@@ -55,6 +55,15 @@ export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
+/** A folder and those above it, each with a separator at its end. */
+export function* foldersUp(folder: string): Generator<string> {
+  for (let here = folder, above = "";; here = above) {
+    yield here;
+    above = filePath(new URL("..", fileUrl(here)));
+    if (above === here) return;
+  }
+}
+
 /** The working folder, with a separator at its end; `undefined` if it was removed. */
 export function workingFolder(): string | undefined {
   try {

@@ -41,19 +41,6 @@ export async function replaceFile(
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
-/** The system calls of a rename; replaced in tests. */
-export interface RenameSystem {
-  readonly windows: boolean;
-  rename(from: string, to: string): void;
-  sleep(ms: number): Promise<void>;
-}
-
-const SYSTEM: RenameSystem = {
-  windows: Deno.build.os === "windows",
-  rename: Deno.renameSync,
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-};
-
 /**
  * Renames a file over another. Windows refuses while another program has that one open, as editors,
  * virus scanners and backups do for a moment, so it is tried again there.
@@ -65,26 +52,27 @@ export async function renameOver(
   from: string,
   to: string,
   isWanted: () => boolean,
-  system: RenameSystem = SYSTEM,
 ): Promise<boolean> {
   for (let attempt = 1;; attempt++) {
     try {
       if (!isWanted()) return false;
-      system.rename(from, to);
+      Deno.renameSync(from, to);
       return true;
     } catch (error) {
-      if (!isInUse(error, system.windows) || attempt === RENAME_ATTEMPTS) throw error;
-      await system.sleep(RENAME_PAUSE_MS);
+      if (!isInUse(error) || attempt === RENAME_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RENAME_PAUSE_MS));
     }
   }
 }
 
 /**
- * Whether Windows may have refused because another program has the file open: "access denied", or a
- * sharing violation. It says the same of a file that is marked as read-only.
+ * Whether Windows may have refused because another program has the file open: "access denied" (5, which
+ * is no such error elsewhere), or a sharing violation. It says the same of a read-only file.
  */
-export function isInUse(error: unknown, windows: boolean = SYSTEM.windows): boolean {
-  return windows && error instanceof Error && /\(os error (5|32|33)\)/.test(error.message);
+export function isInUse(error: unknown): boolean {
+  const isDenied = error instanceof Deno.errors.PermissionDenied;
+  return error instanceof Error &&
+    (isDenied ? /\(os error 5\)/ : /\(os error 3[23]\)/).test(error.message);
 }
 
 /** Removes a file, if possible. */

@@ -13,28 +13,68 @@ import type {
 } from "./protocol.ts";
 import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
-import {
-  type CheckedSettings,
-  type Schemas,
-  SETTING_NAMES,
-  type SettingName,
-  SETTINGS,
-} from "../settings/options.ts";
+import { parseTimeout, portalAddress, type SettingName } from "../settings/options.ts";
+import { isSafeTransport } from "../platform/transport.ts";
 
-const SCHEMAS: Schemas = {
-  enum: z.enum,
-  instanceof: z.instanceof,
-  number: z.number,
-  object: z.object,
-  pipe: z.pipe,
-  refine: z.refine,
-  regex: z.regex,
-  string: z.string,
-  transform: z.transform,
+/** The checks of settings before a request. The other settings are checked where they are used. */
+const SETTING_CHECKS = {
+  // Never quotes the address, which may contain a password.
+  authUrl: () =>
+    z.pipe(
+      z.transform((text: string) => URL.parse(text)),
+      z.instanceof(URL, { error: "must be a URL, such as https://login.example.com" })
+        .check(
+          z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
+          z.refine(
+            (url) => url.username + url.password === "",
+            "must not contain a user name or password",
+          ),
+          z.refine(
+            (url) => url.search + url.hash === "",
+            "must not contain a query or a fragment",
+          ),
+        ),
+    ),
+  provider: () =>
+    z.object({
+      targetHeader: z.string().check(
+        z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name"),
+      ),
+      service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
+      contentType: z.string().check(
+        z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
+      ),
+    }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
+  clientId: visibleWord,
+  userPoolId: visibleWord,
+  refreshSecretHash: () => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
+  // Never quotes the address, which may contain a password.
+  portalUrl: () =>
+    z.string().check(
+      z.refine(
+        (text) => portalAddress(text) !== undefined,
+        "must be an https: address (http: only on this machine's loopback) without a user " +
+          "name and password, such as https://portal.example.com",
+      ),
+    ),
+  timeoutMs: () =>
+    z.pipe(
+      z.transform(parseTimeout),
+      z.number("must be a whole number of milliseconds, from 1 to one hour"),
+    ),
+} satisfies Partial<Record<SettingName, () => z.ZodMiniType>>;
+
+type Checked = {
+  readonly [Name in keyof typeof SETTING_CHECKS]: z.output<
+    ReturnType<typeof SETTING_CHECKS[Name]>
+  >;
 };
 
+/** The values of the settings that are set; a request needs the first three. */
+type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Partial<Checked>;
+
 /**
- * Checks each setting that has a value against its entry in the table.
+ * Checks each setting that has a value and a check.
  *
  * @param valueOf The text of a setting, or what was built from several; `undefined`: not set.
  * @returns The checked values, and what is wrong with the others.
@@ -44,13 +84,13 @@ export function checkSettings(
 ): { readonly values: CheckedSettings; readonly problems: ReadonlyMap<SettingName, string> } {
   const values: Partial<Record<SettingName, unknown>> = {};
   const problems = new Map<SettingName, string>();
-  for (const name of SETTING_NAMES) {
+  for (const [key, check] of Object.entries(SETTING_CHECKS)) {
+    const name = key as keyof Checked;
     const value = valueOf(name);
-    const schema = value === undefined ? undefined : SETTINGS[name].check?.(SCHEMAS);
-    if (schema === undefined) continue;
-    const checked = z.safeParse(schema, value);
-    if (checked.success) values[name] = checked.data;
-    else problems.set(name, checked.error.issues[0]?.message ?? "cannot be used");
+    if (value === undefined) continue;
+    const { data, error } = z.safeParse<z.ZodMiniType>(check(), value);
+    if (error) problems.set(name, error.issues[0]?.message ?? "cannot be used");
+    else values[name] = data;
   }
   return { values: values as CheckedSettings, problems };
 }
@@ -89,6 +129,10 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
   // The operations that set up an authenticator app give neither.
   if (fields && sent.flow === "challenge") return done;
   return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
+}
+
+function visibleWord() {
+  return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
 }
 
 function token() {

@@ -1,6 +1,13 @@
 import { ConfigError } from "../errors/errors.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
-import { filePath, fileUrl, isUrl, pathOfUrl, workingFolder } from "../platform/paths.ts";
+import {
+  filePath,
+  fileUrl,
+  foldersUp,
+  isUrl,
+  pathOfUrl,
+  workingFolder,
+} from "../platform/paths.ts";
 
 /** Which `.env` is used: the one that is named, or else the nearest. */
 export interface EnvLocation {
@@ -90,14 +97,13 @@ export function nearestEnvFile(): EnvLocation {
 function* foldersUpToRoot(here: string): Generator<string> {
   yield here;
   const above: string[] = [];
-  for (let folder = here;;) {
+  for (const folder of foldersUp(here)) {
+    if (folder !== here) above.push(folder);
+    // Here Deno would prompt for each name in each folder.
+    if (!mayRead(folder)) return;
     if ([".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name))) {
       return yield* above;
     }
-    const next = filePath(new URL("..", fileUrl(folder)));
-    // Here Deno would prompt for each name in each folder.
-    if (next === folder || !mayRead(next)) return;
-    above.push(folder = next);
   }
 }
 

@@ -1,7 +1,5 @@
-import type * as zod from "npm:zod@^4/mini";
 import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
-import { VISIBLE_ASCII } from "../platform/secret.ts";
 
 /**
  * The header names and the content type of requests to a provider, which differ between deployments
@@ -128,23 +126,6 @@ type TypeName<Value> = Value extends string ? "string"
   : Value extends (...args: never) => unknown ? "function"
   : "object";
 
-/**
- * The parts of zod that the checks use. They are listed here so that a released file contains only
- * these.
- */
-export type Schemas = Pick<
-  typeof zod,
-  | "enum"
-  | "instanceof"
-  | "number"
-  | "object"
-  | "pipe"
-  | "refine"
-  | "regex"
-  | "string"
-  | "transform"
->;
-
 /** The rules of one setting. */
 export interface Setting<Type extends string = string> {
   readonly variable: string;
@@ -175,37 +156,15 @@ export interface Setting<Type extends string = string> {
   readonly listText?: (list: readonly string[]) => string;
   /** Every request to the provider needs the setting. */
   readonly required?: true;
-  /**
-   * Checks the value before a request to the provider. Called on demand, so that zod is not loaded
-   * at startup. Settings without this check are checked by the code that uses them.
-   */
-  readonly check?: (z: Schemas) => zod.ZodMiniType;
 }
 
-/** All settings, in display order, with the rules for reading, comparing and checking them. */
+/** All settings, in display order, with the rules for reading and comparing them. */
 const TABLE = {
   authUrl: {
     variable: "AUTH_URL",
     types: ["string"],
     readFrom: "environment and file",
     identity: "endpoint",
-    // Never quotes the address, which may contain a password.
-    check: (z) =>
-      z.pipe(
-        z.transform((text: string) => URL.parse(text)),
-        z.instanceof(URL, { error: "must be a URL, such as https://login.example.com" })
-          .check(
-            z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
-            z.refine(
-              (url) => url.username + url.password === "",
-              "must not contain a user name or password",
-            ),
-            z.refine(
-              (url) => url.search + url.hash === "",
-              "must not contain a query or a fragment",
-            ),
-          ),
-      ),
   },
   region: {
     variable: "AUTH_REGION",
@@ -230,16 +189,6 @@ const TABLE = {
     types: ["string", "object"],
     readFrom: "environment and file",
     identity: "endpoint",
-    check: (z) =>
-      z.object({
-        targetHeader: z.string().check(
-          z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name"),
-        ),
-        service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
-        contentType: z.string().check(
-          z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
-        ),
-      }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
   },
   clientId: {
     variable: "APP_CLIENT_ID",
@@ -247,7 +196,6 @@ const TABLE = {
     readFrom: "environment and file",
     identity: "yes",
     required: true,
-    check: visibleWord,
   },
   clientSecret: {
     variable: "APP_CLIENT_SECRET",
@@ -265,7 +213,6 @@ const TABLE = {
     readFrom: "environment and file",
     identity: "yes",
     required: true,
-    check: visibleWord,
   },
   username: {
     variable: "USERNAME",
@@ -287,7 +234,6 @@ const TABLE = {
     types: ["string"],
     readFrom: "environment and file",
     identity: "no",
-    check: (z) => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
   },
   apiBaseUrl: {
     variable: "API_BASE_URL",
@@ -308,26 +254,12 @@ const TABLE = {
     types: ["string", "URL"],
     readFrom: "environment and file",
     identity: "no",
-    // Never quotes the address, which may contain a password.
-    check: (z) =>
-      z.string().check(
-        z.refine(
-          (text) => portalAddress(text) !== undefined,
-          "must be an https: address (http: only on this machine's loopback) without a user " +
-            "name and password, such as https://portal.example.com",
-        ),
-      ),
   },
   timeoutMs: {
     variable: "AUTH_TIMEOUT_MS",
     types: ["number"],
     readFrom: "environment and file",
     identity: "no",
-    check: (z) =>
-      z.pipe(
-        z.transform(parseTimeout),
-        z.number("must be a whole number of milliseconds, from 1 to one hour"),
-      ),
   },
   tokenCommand: {
     variable: "AUTH_TOKEN_COMMAND",
@@ -365,15 +297,6 @@ type NamesWith<Rule extends keyof Setting> = {
 
 /** Name of a setting that must not be shown. */
 export type SecretName = NamesWith<"secret">;
-
-/** The checked values of the settings that are set. Every request needs the first three. */
-export type CheckedSettings =
-  & Pick<CheckedTable, "authUrl" | "clientId" | "userPoolId">
-  & Partial<CheckedTable>;
-
-type CheckedTable = {
-  readonly [Name in NamesWith<"check">]: zod.output<ReturnType<Table[Name]["check"]>>;
-};
 
 /** The rules of each setting, by name. */
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
@@ -415,10 +338,6 @@ export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[name].types])),
   ...OTHER_OPTIONS,
 };
-
-function visibleWord(z: Schemas) {
-  return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
-}
 
 /** The address of a portal for a link; `undefined` if the text cannot be used as one. */
 export function portalAddress(text: string): string | undefined {

@@ -6,7 +6,7 @@ import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
-import { filePath, fileUrl, workingFolder } from "../platform/paths.ts";
+import { foldersUp, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
 import { isOfAnotherUser } from "./env_location.ts";
 import {
@@ -144,13 +144,13 @@ function hasSettings({ values }: EnvSnapshot): boolean {
 }
 
 /** The `.env` files in the folders above the working folder, including those above the project root. */
-function* envFilesAbove(): Generator<string> {
-  for (let folder = workingFolder(); folder !== undefined;) {
-    const above: string = filePath(new URL("..", fileUrl(folder)));
-    // A suggestion is not worth a permission prompt.
-    if (above === folder || !mayRead(above)) return;
-    folder = above;
-    const info = infoAt(`${folder}.env`);
-    if (info?.isFile && !isOfAnotherUser(info)) yield `${folder}.env`;
-  }
+function envFilesAbove(): string[] {
+  const here = workingFolder();
+  if (here === undefined) return [];
+  // A suggestion is not worth a permission prompt.
+  const readable = foldersUp(here).drop(1).filter(mayRead).map((folder) => `${folder}.env`);
+  return [...readable].filter((path) => {
+    const info = infoAt(path);
+    return info?.isFile === true && !isOfAnotherUser(info);
+  });
 }

@@ -48,16 +48,13 @@ testNeeding(
       await Deno.writeTextFile(from, "A=new\n");
       await Deno.writeTextFile(to, "A=old\n");
       const open = openElsewhere(to);
-      let refused = 0;
-      await renameOver(from, to, () => true, {
-        windows: true,
-        rename: Deno.renameSync,
-        sleep() {
-          if (++refused === 2) open[Symbol.dispose]();
-          return Promise.resolve();
-        },
-      });
-      assertEquals([refused, await Deno.readTextFile(to)], [2, "A=new\n"]);
+      let asked = 0;
+      const isWanted = () => {
+        if (++asked === 3) open[Symbol.dispose]();
+        return true;
+      };
+      await renameOver(from, to, isWanted);
+      assertEquals([asked, await Deno.readTextFile(to)], [3, "A=new\n"]);
     }),
 );
 

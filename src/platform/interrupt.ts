@@ -103,37 +103,23 @@ export async function cancellableResponse(
   return inKernel() ? stoppable(doing, response, stop) : response;
 }
 
-const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
-
-/** Replaces the inherited readers of a response by some that end at Stop. */
+/** The same response with a body that ends at Stop. */
 function stoppable(doing: string, response: Response, stop: AbortController): Response {
-  if (response.body === null) return response;
-  const readers = READERS.map((name) => {
-    const read = Response.prototype[name] as () => Promise<unknown>;
-    return [name, () => cancellable(doing, undefined, () => read.call(response), stop)];
-  });
-  const copy = () => stoppable(doing, Response.prototype.clone.call(response), stop);
-  // Looked up at the time of reading, because `clone()` replaces it.
-  const body = () => Reflect.get(Response.prototype, "body", response) as Body;
-  const stream = stoppableStream(doing, body, stop);
-  const methods = [...readers, ["clone", copy]].map((
-    [name, value],
-  ) => [name, { value, writable: true, configurable: true }]);
-  return Object.defineProperties(response, {
-    ...Object.fromEntries(methods),
-    body: { get: () => stream, configurable: true },
-  });
+  const { body, url, redirected } = response;
+  if (body === null) return response;
+  const withAddress = (copy: Response): Response =>
+    Object.defineProperties(copy, {
+      url: { value: url },
+      redirected: { value: redirected },
+      clone: { value: () => withAddress(Response.prototype.clone.call(copy)) },
+    });
+  return withAddress(new Response(stoppableStream(doing, body, stop), response));
 }
 
-type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
+type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** Locks the body only at the first read, so that `text()` and the others work until then. */
-function stoppableStream(
-  doing: string,
-  body: () => Body,
-  stop: AbortController,
-): Body {
-  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+function stoppableStream(doing: string, body: Bytes, stop: AbortController): Bytes {
+  const reader = body.getReader();
   let unlisten: (() => void) | undefined;
   const end = () => {
     unlisten?.();
@@ -146,8 +132,7 @@ function stoppableStream(
     async pull(controller) {
       unlisten ??= listenForStop(doing, stop);
       try {
-        const opened = reader ??= body().getReader();
-        const { done, value } = await unlessAborted(stop.signal, opened.read());
+        const { done, value } = await unlessAborted(stop.signal, reader.read());
         if (value !== undefined) controller.enqueue(value);
         if (!done) return;
         end();
@@ -158,9 +143,9 @@ function stoppableStream(
         throw error;
       }
     },
-    async cancel(reason) {
+    cancel(reason) {
       end();
-      await (reader ?? body()).cancel(reason);
+      return reader.cancel(reason);
     },
   });
 }

@@ -14,22 +14,11 @@ const MAX_DEPTH = 5;
 /** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
-
-/** The causes made by this file, because one error may pass its cause to another. */
-const made = new WeakSet<object>();
-
 /** Reduces an error to its class and the system code in it or in its causes. */
 export function causeOf(error: unknown): ErrorCause | undefined {
-  if (isMade(error)) return error;
   if (!(error instanceof Error)) return undefined;
   const code = codeIn(error);
-  const cause = Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
-  made.add(cause);
-  return cause;
-}
-
-function isMade(value: unknown): value is ErrorCause {
-  return typeof value === "object" && value !== null && made.has(value);
+  return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
 }
 
 function classOf(error: Error): string {

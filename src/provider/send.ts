@@ -52,8 +52,11 @@ const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
 /** The response to a login has a few kilobytes. */
 const MAX_RESPONSE_BYTES = 1_048_576;
-/** A timer that is later than this belongs to a process that was stopped. */
-const STOPPED_MS = 1_000;
+/**
+ * After a stop of the process, the time limit has passed and the response may have arrived unread. This
+ * pause after the timer lets it be read first, so that a new refresh token is not lost.
+ */
+const GRACE_MS = 100;
 /** Longest time for which a Retry-After delays later calls. */
 const MAX_HOLD_MS = 900_000;
 
@@ -148,15 +151,9 @@ async function sendOnce(
   if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
-  const begun = world.monotonic();
   // Not setTimeout(): its first use in a process takes longer than a request.
   const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
-  const stopTimer = onAbort(timer, () => {
-    // After a stop of the process a response may have arrived unread, and must not be lost.
-    const wasStopped = world.monotonic() - begun - limitMs >= STOPPED_MS;
-    if (wasStopped) onAbort(world.timeout(STOPPED_MS), stop);
-    else stop();
-  });
+  const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
   const stopListening = onAbort(signal, stop);
   // No connection is reused: when a reused one drops, the runtime silently sends the request again.
   const options = { poolMaxIdlePerHost: 0 };

@@ -8,6 +8,7 @@ export interface ErrorCause {
   /** The system's or the TLS library's code, such as `ECONNREFUSED`, `os error 28` or `UnknownIssuer`. */
   readonly code?: string;
 }
+
 /** The runtime's chains of causes are shorter than this. */
 const MAX_DEPTH = 5;
 

@@ -66,8 +66,9 @@ export async function renameOver(
 }
 
 /**
- * Whether Windows may have refused because another program has the file open: "access denied" (5, which
- * is no such error elsewhere), or a sharing violation. It says the same of a read-only file.
+ * Whether Windows may have refused because another program has the file open: "access denied", or a
+ * sharing violation. It says the same of a file that is marked as read-only. Other systems use these
+ * numbers for errors that a rename does not have.
  */
 export function isInUse(error: unknown): boolean {
   const isDenied = error instanceof Deno.errors.PermissionDenied;

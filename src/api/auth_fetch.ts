@@ -1,15 +1,8 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
-import {
-  BAD_HEADER,
-  canBeSent,
-  type PlainHeaders,
-  plainHeaders,
-  showsToken,
-  withToken,
-} from "./headers.ts";
+import { checkedHeaders, showsToken, withToken } from "./headers.ts";
 import { follow, isElsewhere, isRedirect } from "./redirects.ts";
 import { readUpTo } from "../platform/body.ts";
-import { directClient, networkReason } from "../platform/transport.ts";
+import { directClient, isSafeTransport, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/endpoint.ts";
 import type { SessionOptions } from "../settings/options.ts";
@@ -62,18 +55,14 @@ interface Call {
   readonly input: string | Request;
   readonly init: RequestInit | undefined;
   /** The user's headers; `undefined`: none. */
-  readonly headers: PlainHeaders | undefined;
+  readonly headers: Headers | undefined;
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
-  readonly observer: CallObserver | undefined;
+  readonly onSend: OnSend | undefined;
 }
 
-/** Observes the requests of one call. */
-export interface CallObserver {
-  /** Receives the tokens that were sent. A response that repeats them must not be quoted. */
-  onSent(tokens: Tokens): void;
-  onAnswered(): void;
-}
+/** Observes each request of a call. A response that repeats these tokens must not be quoted. */
+export type OnSend = (address: string, tokens: Tokens) => void;
 
 /** The first replacement may come from another process, the second from a refresh. */
 const MAX_REPLACEMENTS = 2;
@@ -89,9 +78,9 @@ export async function fetchWithToken(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
-  observer?: CallObserver,
+  onSend?: OnSend,
 ): Promise<Response> {
-  let call = prepare(given, input, init, signal, observer);
+  let call = prepare(given, input, init, signal, onSend);
   // If the account changed, only the new account has the tokens for this address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
@@ -99,7 +88,6 @@ export async function fetchWithToken(
   if (hasOwnBody(call)) call = await withBodyRead(call, call.input);
   let response = await send(call, tokens);
   for (let tries = 1; response.status === 401; tries++) {
-    observer?.onAnswered();
     if (isElsewhere(response, call.address)) return response;
     if (!call.isRepeatable || tries > MAX_REPLACEMENTS) {
       account.noteRejection(tokens);
@@ -125,15 +113,18 @@ function prepare(
   input: string | URL | Request,
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
-  observer: CallObserver | undefined,
+  onSend: OnSend | undefined,
 ): Call {
   if (init !== undefined && typeof init !== "object") {
     throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
   const [account, address] = checkedAddress(given, input);
-  let request = input instanceof Request ? input : undefined;
-  if (init instanceof Request) request = new Request(request ?? address, init);
-  const options = init && !(init instanceof Request) ? membersOf(init) : undefined;
+  const isPlain = !init || isPlainObject(init);
+  // The runtime reads the members of a class instance, or of a `Request` instead of options.
+  const request = isPlain
+    ? input instanceof Request ? input : undefined
+    : new Request(input instanceof Request ? input : address, init);
+  const options = isPlain && init ? init : undefined;
   const headers = options?.headers ?? request?.headers;
   // The signal is copied to the options, because redirects are followed without the `Request`.
   const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
@@ -142,26 +133,15 @@ function prepare(
     address,
     input: request ?? address,
     init: aborts === undefined ? options : { ...options, signal: aborts },
-    headers: headers === undefined ? undefined : plainHeaders(headers),
+    headers: headers && checkedHeaders(headers),
     isRepeatable: isRepeatable(options?.body ?? null),
-    observer,
+    onSend,
   };
 }
 
-const MEMBERS = ["method", "headers", "body", "redirect", "signal", "client"] as const;
-
-/**
- * Returns options that can be spread. Members of a class instance are read by name, as `fetch`
- * does.
- */
-export function membersOf<Init extends RequestInit>(init: Init): Init {
-  if (Object.getPrototypeOf(init) === Object.prototype) return init;
-  const copy = { ...init };
-  for (const name of MEMBERS) {
-    const value = (init as Record<string, unknown>)[name];
-    if (value !== undefined) (copy as Record<string, unknown>)[name] = value;
-  }
-  return copy;
+/** Whether an object can be spread. The members of a class instance cannot. */
+export function isPlainObject(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /**
@@ -227,63 +207,48 @@ function isRepeatable(body: BodyInit | null): boolean {
     ArrayBuffer.isView(body);
 }
 
-/** Not `async`, because each extra promise is visible in the benchmark of a single call. */
-function send(call: Call, tokens: Tokens): Promise<Response> {
-  const { account, address, input } = call;
+async function send(call: Call, tokens: Tokens): Promise<Response> {
+  const { account, address, input, isRepeatable, onSend } = call;
   // Checked again, because the settings may have changed while the call waited for tokens.
   const access = accessOf(account.settings);
   addressOf(address, access);
-  call.observer?.onSent(tokens);
-  const init: SentInit = { ...call.init, headers: withToken(call.headers, tokens) };
-  const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
-  const redirect = init.redirect ?? (input instanceof Request ? input.redirect : "follow");
-  const isSafe = method === "GET" || method === "HEAD";
-  // On GET and HEAD the runtime drops the header when a redirect leaves the origin.
-  const byRuntime = isSafe && !(access.proxied && address.startsWith("http:"));
-  return redirect !== "follow" || byRuntime
-    ? attempt(account, access, input, init, address)
-    : sendAndFollow(call, access, init, method);
-}
-
-type SentInit = RequestInit & { headers: PlainHeaders };
-
-/**
- * Sends a request and follows its redirects, if the runtime would send the body to another origin
- * or use a proxy.
- */
-async function sendAndFollow(
-  call: Call,
-  access: ApiAccess,
-  init: SentInit,
-  method: string,
-): Promise<Response> {
-  const { account, address, input, isRepeatable } = call;
-  const manual: SentInit = { ...init, redirect: "manual" };
-  const response = await attempt(account, access, input, manual, address);
+  const sendTo = (target: string, request: string | Request, init: RequestInit) => {
+    onSend?.(target, tokens);
+    return attempt(call, access, request, init, new URL(target));
+  };
+  const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
+  const asRequest = input instanceof Request ? input : undefined;
+  if ((given.redirect ?? asRequest?.redirect ?? "follow") !== "follow") {
+    return await sendTo(address, input, given);
+  }
+  // The runtime would send a body to another origin, so it does not follow redirects.
+  const init: RequestInit = { ...given, redirect: "manual" };
+  const response = await sendTo(address, input, init);
   if (!isRedirect(response)) return response;
+  const method = init.method?.toUpperCase() ?? asRequest?.method ?? "GET";
   return await follow(
-    { address, method, init: manual, isRepeatable },
+    { address, method, init, isRepeatable },
     response,
-    (target, next) => attempt(account, access, target, next, target),
+    (target, next) => sendTo(target, target, next),
   );
 }
 
 async function attempt(
-  account: ApiAccount,
+  call: Call,
   access: ApiAccess,
   request: string | Request,
   init: RequestInit,
-  address: string,
+  url: URL,
 ): Promise<Response> {
-  const { fetch: send = fetch } = account.world;
+  const { fetch: send = fetch } = call.account.world;
   try {
     // The settings record whether there is a proxy, because checking here would slow down every
     // call.
-    return access.proxied && send === fetch
-      ? await sendPastProxy(request, init, new URL(address))
+    return access.proxied && send === fetch && isSafeTransport(url)
+      ? await sendPastProxy(request, init, url)
       : await send(request, init);
   } catch (error) {
-    throw explained(error, init, new URL(address), account);
+    throw explained(error, init, url, call);
   }
 }
 
@@ -299,34 +264,18 @@ async function sendPastProxy(
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
-/** A host that could not be reached. */
-export interface Unreached {
-  /** The reason, without an address. */
-  readonly reason: string;
-  /** Origin of the host that responded, which may differ from the requested one after a redirect. */
-  readonly origin: string;
-}
-
-const unreached = new WeakMap<object, Unreached>();
-
-/** The host that could not be reached; `undefined` for any other error. */
-export function unreachedHost(error: unknown): Unreached | undefined {
-  return unreached.get(Object(error));
-}
-
-function networkError(url: URL, reason: string, fix = CHECK_NETWORK, cause?: Error): TypeError {
-  // The runtime names the address that it tried last. Everything in it except the host may be
-  // secret.
-  const tried = / for url \((\S+?)\)/.exec(
-    cause?.cause instanceof Error ? cause.cause.message : "",
-  );
-  const last = URL.parse(tried?.[1] ?? "") ?? url;
-  const where = last.origin === url.origin
-    ? url.origin + url.pathname
-    : `${last.origin}, to which ${url.origin}${url.pathname} redirected`;
-  const error = new UnreachableError(`Cannot reach ${where} (${reason})`, fix, cause);
-  unreached.set(error, { reason, origin: last.origin });
-  return error;
+/** Everything in the address of a redirect except the host may be secret. */
+function networkError(
+  call: Call,
+  { origin }: URL,
+  reason: string,
+  fix = CHECK_NETWORK,
+  cause?: Error,
+): TypeError {
+  const first = new URL(call.address);
+  const asked = first.origin + first.pathname;
+  const where = origin === first.origin ? asked : `${origin}, to which ${asked} redirected`;
+  return new UnreachableError(`Cannot reach ${where} (${reason})`, fix, cause);
 }
 
 /**
@@ -337,14 +286,14 @@ function explained(
   error: unknown,
   { headers, signal }: RequestInit,
   url: URL,
-  { configuration, settings }: ApiAccount,
+  call: Call,
 ): unknown {
-  if (!canBeSent(headers)) return typeError(BAD_HEADER);
   if (showsToken(error, headers)) {
-    return signal?.aborted ? signal.reason : networkError(url, "the request failed");
+    return signal?.aborted ? signal.reason : networkError(call, url, "the request failed");
   }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
+    const { configuration, settings } = call.account;
     const command = scriptCommand(settings, endpointText(configuration.options, settings));
     return missingPermission(`reach the API at ${url.host}`, `run: ${command}`);
   }
@@ -353,5 +302,5 @@ function explained(
   const { words, fix, isKnown } = networkReason(error);
   // The runtime's own error explains a misuse of `fetch`, such as a body that was already read.
   if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return error;
-  return networkError(url, words, fix, error);
+  return networkError(call, url, words, fix, error);
 }

@@ -8,7 +8,7 @@ import {
   addressOfCall,
   type ApiAccount,
   fetchWithToken,
-  membersOf,
+  isPlainObject,
 } from "./auth_fetch.ts";
 import { isMarkup, isPage, pageText } from "./pages.ts";
 import { isElsewhere } from "./redirects.ts";
@@ -16,7 +16,7 @@ import { unlessAborted } from "../platform/abort.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
 import { readUpTo } from "../platform/body.ts";
 import { IdleWatch } from "../platform/idle.ts";
-import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
+import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
 import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
@@ -39,7 +39,8 @@ export class CheckedCall {
   readonly url: string;
   /** The address with its query. */
   readonly address: string;
-  readonly init: RequestInit;
+  /** The address of the last request, to which the API may have redirected. */
+  sentTo: string;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
 
@@ -50,12 +51,12 @@ export class CheckedCall {
   constructor(
     readonly account: ApiAccount,
     readonly input: string | URL | Request,
-    init: RequestInit,
+    readonly init: RequestInit,
     readonly signal: AbortSignal | undefined,
     readonly idleMs: number,
   ) {
-    this.address = addressOfCall(account, input);
-    this.init = membersOf(init);
+    if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
+    this.address = this.sentTo = addressOfCall(account, input);
     const { origin, pathname } = new URL(this.address);
     this.url = origin + pathname;
     this.method = init.method?.toUpperCase() ??
@@ -73,20 +74,18 @@ export class CheckedCall {
   }
 
   /** @throws {Stalled} If no response arrives in time. */
-  async send(headers: string[][]): Promise<Response> {
+  async send(headers: HeadersInit): Promise<Response> {
     this.release();
     const { account, input, idleMs, signal } = this;
     const watch = this.#watch = new IdleWatch(account.world, idleMs, signal);
-    const init = { ...this.init, headers: headers as HeadersInit };
+    const init = { ...this.init, headers };
     try {
-      // The time limit starts again with each request, so it excludes the time of a refresh.
-      const response = fetchWithToken(account, input, init, watch.signal, {
-        onSent: (tokens) => {
-          this.#tokens.add(tokens);
-          watch.begin();
-        },
-        onAnswered: () => watch.pause(),
-      });
+      const onSend = (address: string, tokens: Tokens) => {
+        this.sentTo = address;
+        this.#tokens.add(tokens);
+        watch.begin();
+      };
+      const response = fetchWithToken(account, input, init, watch.signal, onSend);
       return await unlessAborted(watch.signal, response);
     } finally {
       watch.pause();

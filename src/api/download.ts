@@ -3,21 +3,23 @@
  * many files, `part.ts` writes the bytes, and `version.ts` reads the headers that describe the
  * file.
  */
-import { type ApiAccount, unreachedHost } from "./auth_fetch.ts";
+import type { ApiAccount } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
-import { pairsOf, withDefault } from "./headers.ts";
+import { checkedHeaders } from "./headers.ts";
+import { Outlet } from "./outlet.ts";
 import { type IfExists, openTarget, type Target } from "./part.ts";
 import { isElsewhere } from "./redirects.ts";
 import { Reports } from "./reports.ts";
-import { encodingOf, isEnd, isRest, NO_VERSION, totalIn, versionOf } from "./version.ts";
+import { onDisk } from "./save_errors.ts";
+import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
 import { isUrl, pathOfUrl } from "../platform/paths.ts";
-import { onAbort, unlessAborted } from "../platform/abort.ts";
+import { onAbort } from "../platform/abort.ts";
 import { backoffMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
 import { Pauses } from "../platform/pauses.ts";
 import { type Attempt, retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
-import { type ApiError, typeError } from "../errors/errors.ts";
+import { type ApiError, typeError, UnreachableError } from "../errors/errors.ts";
 import { bytesText } from "../errors/amounts.ts";
 
 /** Options of {@linkcode download}. */
@@ -71,23 +73,23 @@ export interface Download {
 
 /** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;
+/** The same for a host that has never responded. The address may be wrong. */
+const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
 /** A download fails if Retry-After asks for a longer pause. */
-export const LONGEST_PAUSE_MS = 300_000;
+const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
 const PIECE_BYTES = 262_144;
-/** Maximum number of requests to a host that has never responded. The address may be wrong. */
-const TRIES_BEFORE_RESPONSE = 3;
 /** Interval at which to check whether another download of the same file has ended. */
 const LOOK_MS = 100;
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  /** Origins that have responded. Network errors there are retried more often. */
-  readonly responded = new Set<string>();
-  /** Errors that affect all downloads of the group. */
-  readonly fatal = new WeakSet<Error>();
+  /** Maximum number of consecutive requests that do not reach a host, by its origin. */
+  readonly tries = new Map<string, number>();
+  /** Aborts with an error that affects all downloads of the group. */
+  readonly end = new AbortController();
   readonly pauses: Pauses;
   #hold: Promise<unknown> = Promise.resolve();
   #free: number;
@@ -103,11 +105,11 @@ export class DownloadGroup {
    * Does the work when a place on the network is free. Meanwhile, other downloads open and finish
    * their files.
    */
-  async inPlace<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    while (this.#free === 0) await unlessAborted(signal, this.#freed.promise);
+  async inPlace(work: () => Promise<void>): Promise<void> {
+    while (this.#free === 0) await this.#freed.promise;
     this.#free--;
     try {
-      return await work();
+      await work();
     } finally {
       this.#free++;
       this.#freed.resolve();
@@ -121,13 +123,9 @@ export class DownloadGroup {
   }
 
   /** Waits until requests may be sent. */
-  async turn(signal: AbortSignal | undefined): Promise<void> {
+  async turn(): Promise<void> {
     let hold;
-    do {
-      hold = this.#hold;
-      await hold;
-      signal?.throwIfAborted();
-    } while (hold !== this.#hold);
+    do await (hold = this.#hold); while (hold !== this.#hold);
   }
 }
 
@@ -156,17 +154,14 @@ export function checkIfExists(ifExists: unknown): void {
 }
 
 /** @throws {TypeError} For a request whose response is not a whole file. */
-export function checkRequest(method: string, headers: HeadersInit): void {
+export function checkRequest(method: string, given: HeadersInit | undefined): void {
   if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
-  if (namesHeader(headers, /^(range|if-range)$/i)) {
+  const headers = checkedHeaders(given);
+  if (headers.has("range") || headers.has("if-range")) {
     throw typeError(
       "A download saves whole files and sets the range header itself; use authFetch() for part of a file",
     );
   }
-}
-
-function namesHeader(headers: HeadersInit, pattern: RegExp): boolean {
-  return pairsOf(headers).some(([name = ""]) => pattern.test(name));
 }
 
 /**
@@ -187,11 +182,8 @@ export async function downloadTo(
   let last: DownloadProgress | undefined;
   const reports = new Reports(account.world, () => last && options.onProgress?.(last));
   const onPiece = (progress: DownloadProgress) => {
-    const isFirst = last === undefined;
     last = progress;
-    // The first piece is reported without delay.
-    if (isFirst) options.onProgress?.(progress);
-    else reports.soon();
+    reports.soon();
   };
   try {
     const saved = await whenFree(account, signal, () => {
@@ -229,7 +221,7 @@ export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signa
  * deliver data. Each request has a current token and goes to the original address, so that the API
  * can redirect it to a presigned address that is still valid.
  *
- * @returns `busy` if another download is saving the file, which is then kept.
+ * @returns `busy` if another download is saving the file.
  */
 export async function downloadUnlessBusy(
   account: ApiAccount,
@@ -241,33 +233,32 @@ export async function downloadUnlessBusy(
 ): Promise<Download | "busy"> {
   const { monotonic } = account.world;
   const started = monotonic();
-  const idleMs = idleTimeout(options.idleTimeoutMs);
-  const call = new CheckedCall(account, input, options.init ?? {}, signal, idleMs);
+  const { ifExists = "error", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
+  const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
   checkRequest(call.method, call.headers);
-  const { ifExists = "error", resume = true } = options;
   const canResume = resume && call.method === "GET";
-  const opening = openTarget(file, call.address, ifExists, canResume, signal);
-  const target = opening instanceof Promise ? await unlessAborted(signal, opening) : opening;
-  const passed = () => Math.round(monotonic() - started);
-  const kept = (bytes: number): Download => {
-    return { file, bytes, resumedFrom: 0, milliseconds: passed(), kept: true };
-  };
+  const target = await onDisk(
+    file,
+    () => openTarget(file, call.address, ifExists, canResume, signal),
+  );
   if (target === "busy") return target;
+  const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
+  const kept = (bytes: number): Download => {
+    return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
+  };
   if (typeof target === "number") return kept(target);
   // Released in the abort event, because the caller's next call must find the file free even if
   // this call ends later.
   const stopListening = onAbort(signal, () => target.release());
   try {
-    signal?.throwIfAborted();
-    const transfer = new Transfer(call, file, target, options.onPiece, group);
-    await group.inPlace(signal, () => transfer.run());
+    const transfer = new Transfer(call, file, target, onPiece, group);
+    await group.inPlace(() => transfer.run());
     await check(call, target);
     const bytes = target.size;
-    const found = await target.finish();
+    const found = await onDisk(file, () => target.finish());
     if (found !== undefined) return kept(found);
     const { resumedFrom, contentType } = transfer;
-    const type = contentType === undefined ? {} : { contentType };
-    return { file, bytes, resumedFrom, ...type, milliseconds: passed() };
+    return { file, bytes, resumedFrom, ...(contentType && { contentType }), ...passed() };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -280,18 +271,17 @@ export async function downloadUnlessBusy(
 
 async function check(call: CheckedCall, target: Target): Promise<void> {
   const { digest } = target.version;
-  if (digest === undefined || await target.matches(digest)) return;
+  if (digest === undefined || target instanceof Outlet || await target.matches(digest)) return;
   target.discard();
   const algorithm = digest.algorithm.toUpperCase();
   throw broken(
     call,
     `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
-    "run it again",
   );
 }
 
-function broken(call: CheckedCall, why: string, fix: string, cause?: unknown): ApiError {
-  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, fix, { cause });
+function broken(call: CheckedCall, why: string): ApiError {
+  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, "run it again");
 }
 
 /** A request that did not complete the file. */
@@ -311,8 +301,6 @@ const BROKE_OFF = "the response broke off";
 class Transfer {
   resumedFrom: number;
   contentType: string | undefined;
-  /** Whether the last request was sent because a presigned address had expired. */
-  #askedAgain = false;
   /**
    * Whether to request a response without an encoding. Otherwise, length and ranges are not those
    * of the file.
@@ -326,7 +314,7 @@ class Transfer {
     readonly onPiece: FileOptions["onPiece"],
     readonly group: DownloadGroup,
   ) {
-    this.#wantsPlain = call.isSafe && !namesHeader(call.headers, /^accept-encoding$/i);
+    this.#wantsPlain = call.isSafe;
     this.resumedFrom = target.size;
   }
 
@@ -337,21 +325,17 @@ class Transfer {
     let fruitless = 0;
     this.#report();
     return retry(world, signal, async (): Promise<Attempt<void>> => {
-      await this.group.turn(signal);
+      await this.group.turn();
       const setback = await this.#attempt(fruitless + 1);
       if (setback === undefined) return { done: undefined };
       const { size, version } = this.target;
-      const canContinue = isSafe && (size === 0 || version.validator !== undefined);
-      if (!canContinue) throw this.#brokenOff(setback);
       fruitless = size > furthest ? 0 : fruitless + 1;
       furthest = Math.max(furthest, size);
-      const { why } = setback;
-      if (fruitless >= MAX_FRUITLESS) {
-        throw this.#brokenOff(setback, `, ${fruitless} times in a row`);
-      }
+      const canContinue = isSafe && (size === 0 || version.validator !== undefined);
+      if (!canContinue || fruitless >= MAX_FRUITLESS) throw this.#brokenOff(setback, fruitless);
       const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
-      const pauseMs = setback.pauseMs ?? usual;
-      if (!setback.isBusy) return { pauseMs, why };
+      const { why, pauseMs = usual, isBusy } = setback;
+      if (!isBusy) return { pauseMs, why };
       this.group.hold(pauseMs, why, signal);
       return { pauseMs: 0, why };
     }, this.group.pauses);
@@ -360,53 +344,56 @@ class Transfer {
   /** Sends one request. @returns `undefined` if the file is complete. */
   async #attempt(attempts: number): Promise<Setback | undefined> {
     const { size, version } = this.target;
-    const { origin } = new URL(this.call.url);
     let response: Response;
     try {
       response = await this.call.send(this.#headers());
     } catch (error) {
       this.call.signal?.throwIfAborted();
-      if (error instanceof Stalled) return { why: error.message, cause: error };
-      return this.#unreachable(error, origin, attempts);
+      return this.#unreachable(error, attempts);
     }
-    this.group.responded.add(origin);
+    this.group.tries.set(new URL(this.call.url).origin, MAX_FRUITLESS);
     const { status } = response;
-    if (status === 206 && size > 0) return await this.#resume(response);
-    if (status === 416 && size > 0) {
-      await response.body?.cancel();
-      return isEnd(response.headers, size, version) ? undefined : this.#startOver(response);
+    if (size > 0 && (status === 206 || status === 416)) {
+      if (!isRest(response, size, version)) return this.#startOver(response);
+      if (status === 416) {
+        await response.body?.cancel();
+        return undefined;
+      }
+      this.target.version = { ...version, total: version.total ?? totalIn(response.headers) };
+      return await this.#read(response);
     }
     if (response.ok && status !== 206) return await this.#begin(response);
     return await this.#refused(response, attempts);
   }
 
-  /** Decides whether an unreachable host is worth another request; throws if not. */
-  #unreachable(error: unknown, origin: string, attempts: number): Setback {
-    const host = unreachedHost(error);
-    if (host === undefined) throw error;
-    const { responded, fatal } = this.group;
+  /** Decides whether a host that sent no response is worth another request; throws if not. */
+  #unreachable(error: unknown, attempts: number): Setback {
+    const isStall = error instanceof Stalled;
+    if (!isStall && !(error instanceof UnreachableError)) throw error;
+    const setback = { why: isStall ? error.message : "no connection", cause: error };
+    const { tries, end } = this.group;
+    const { origin } = new URL(this.call.url);
+    const { origin: host } = new URL(this.call.sentTo);
     // The API redirected to that host.
-    if (host.origin !== origin) responded.add(origin);
-    const tries = this.call.isSafe ? TRIES_BEFORE_RESPONSE : 1;
-    if (responded.has(host.origin) || attempts < tries) return { why: host.reason, cause: error };
-    if (responded.size === 0) fatal.add(error as Error);
-    throw error;
+    if (host !== origin) tries.set(origin, MAX_FRUITLESS);
+    if (this.call.isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
+    const failure = isStall ? this.#brokenOff(setback, attempts) : error;
+    if (tries.size === 0) end.abort(failure);
+    // Other downloads from this host fail after one request.
+    if (!tries.has(host)) tries.set(host, 1);
+    throw failure;
   }
 
-  #headers(): string[][] {
-    const given = pairsOf(this.call.headers);
-    const headers = this.#wantsPlain ? withDefault(given, "accept-encoding", "identity") : given;
+  #headers(): Headers {
+    const headers = checkedHeaders(this.call.headers);
+    headers.delete("accept-encoding");
+    if (this.#wantsPlain) headers.set("accept-encoding", "identity");
     const { size, version } = this.target;
-    if (size === 0) return headers;
-    return [...headers, ["range", `bytes=${size}-`], ["if-range", version.validator ?? ""]];
-  }
-
-  /** Reads a response that contains the rest of the file. */
-  async #resume(response: Response): Promise<Setback | undefined> {
-    const { size, version } = this.target;
-    if (!isRest(response, size, version)) return this.#startOver(response);
-    this.target.version = { ...version, total: version.total ?? totalIn(response.headers) };
-    return await this.#read(response);
+    if (size > 0) {
+      headers.set("range", `bytes=${size}-`);
+      headers.set("if-range", version.validator ?? "");
+    }
+    return headers;
   }
 
   /** Reads a response that contains the file from its first byte. */
@@ -418,7 +405,7 @@ class Transfer {
       this.#wantsPlain = false;
       return this.#startOver(response);
     }
-    if (encoding !== "" && !this.#isDecoded(encoding)) {
+    if (!/^(gzip|br)?$/.test(encoding)) {
       await response.body?.cancel();
       const what = this.call.quote(encoding, response, 80);
       throw this.call.bodyError(response, {
@@ -426,24 +413,20 @@ class Transfer {
         fix: "ask the support channel of your subscription for files without this encoding",
       });
     }
-    const version = encoding === "" ? versionOf(response.headers) : NO_VERSION;
-    this.target.begin(this.call.isSafe ? version : { ...version, validator: undefined });
-    this.resumedFrom = 0;
+    await this.#beginWith(encoding === "" ? versionOf(response.headers) : NO_VERSION);
     return await this.#read(response);
   }
 
-  /** Whether the runtime decoded a response. It supports two encodings, each under one name. */
-  #isDecoded(encoding: string): boolean {
-    const accepted = new Headers(this.call.headers).get("accept-encoding");
-    return /^(gzip|br)$/.test(encoding) && accepted?.trim().toLowerCase() !== "identity";
+  /** Starts again at the first byte, without a pause. */
+  async #startOver({ body }: Response): Promise<Setback> {
+    body?.cancel().catch(() => {});
+    await this.#beginWith(NO_VERSION);
+    return { why: "the API sent another part or version of the file", pauseMs: 0 };
   }
 
-  /** Starts again at the first byte, without a pause. */
-  #startOver({ body }: Response): Setback {
-    body?.cancel().catch(() => {});
-    this.target.begin(NO_VERSION);
+  async #beginWith(version: Version): Promise<void> {
+    await onDisk(this.file, () => this.target.begin(version));
     this.resumedFrom = 0;
-    return { why: "the API sent another part or version of the file", pauseMs: 0 };
   }
 
   /**
@@ -457,15 +440,14 @@ class Transfer {
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
     const isFromStore = isElsewhere(response, this.call.url);
     // A presigned address may have expired; the API returns a new one.
-    const hasExpired = isFromStore && status < 500 && !this.#askedAgain;
+    const hasExpired = isFromStore && status < 500 && attempts === 1;
     if (!this.call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       const error = await this.call.statusError(response, attempts);
-      const isFatal = status === 401 && !isFromStore || status === 429 && !isBrief;
-      if (isFatal) this.group.fatal.add(error);
+      const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
+      if (concernsAll) this.group.end.abort(error);
       throw error;
     }
     await response.body?.cancel();
-    this.#askedAgain = !isPassing;
     return {
       why: `the API answered ${status}`,
       pauseMs: isPassing ? waitMs : 0,
@@ -484,7 +466,7 @@ class Transfer {
     if (size === total) return undefined;
     if (size < total) return breakage ?? { why: BROKE_OFF };
     this.target.discard();
-    throw broken(this.call, "the API sent more bytes than it announced", "run it again");
+    throw broken(this.call, "the API sent more bytes than it announced");
   }
 
   /**
@@ -493,7 +475,6 @@ class Transfer {
    * @returns The reason if the body broke off.
    */
   async #copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
-    this.#askedAgain = false;
     const { size, version: { total = Infinity } } = this.target;
     // A small file needs only a small buffer.
     let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
@@ -507,11 +488,11 @@ class Transfer {
           this.call.signal?.throwIfAborted();
           return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
         }
-        if (piece.done) return undefined;
-        const written = this.target.write(piece.value);
-        if (written) await written;
+        const { done, value } = piece;
+        if (done) return undefined;
+        await onDisk(this.file, () => this.target.write(value));
         this.#report();
-        buffer = piece.value.buffer;
+        buffer = value.buffer;
       }
     } finally {
       reader.cancel().catch(() => {});
@@ -523,14 +504,17 @@ class Transfer {
     this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
-  #brokenOff({ why, cause }: Setback, often = ""): ApiError {
+  #brokenOff({ why, cause }: Setback, times: number): ApiError {
     const { size, version: { total } } = this.target;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
-    const problem = `${why}${often} after ${bytesText(size)}${whole}`;
+    const often = times > 1 ? `, ${times} times in a row` : "";
+    const what = `Cannot download ${this.call.url} (${why}${often} after ${
+      bytesText(size)
+    }${whole})`;
     const fix = "run it again to resume it, if the API allows that";
-    if (!(cause instanceof Stalled)) return broken(this.call, problem, fix, cause);
-    const what = `Cannot download ${this.call.url} (${problem})`;
-    return this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER]);
+    return cause instanceof Stalled
+      ? this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER])
+      : this.call.error("DOWNLOAD_BROKEN", what, fix, { cause });
   }
 }
 

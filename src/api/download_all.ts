@@ -1,5 +1,4 @@
 import type { ApiAccount } from "./auth_fetch.ts";
-import { canBeSent } from "./headers.ts";
 import {
   checkIfExists,
   checkRequest,
@@ -126,15 +125,13 @@ export async function downloadItems(
   }
   idleTimeout(options.idleTimeoutMs);
   checkIfExists(options.ifExists);
-  const { method = "GET", headers = [], body } = options.init ?? {};
+  const { method = "GET", headers, body } = options.init ?? {};
   checkRequest(method.toUpperCase(), headers);
-  if (!canBeSent(headers)) throw typeError("init has a header that cannot be sent");
   if (body instanceof ReadableStream) {
     throw typeError("The body is sent with each item; pass text or bytes, not a stream");
   }
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal?.reason));
-  const batch = new Batch(account, options, end, concurrency);
+  const batch = new Batch(account, options, new DownloadGroup(account.world, concurrency));
+  const stopListening = onAbort(signal, () => batch.end.abort(signal?.reason));
   try {
     return await batch.run(items, concurrency * OPEN_FOR_EACH);
   } finally {
@@ -151,7 +148,8 @@ interface Task {
 
 class Batch {
   readonly reports: Reports;
-  readonly #group: DownloadGroup;
+  /** Ends all downloads; its reason rejects the call. */
+  readonly end: AbortController;
   /** The files, to find two items with the same one. */
   readonly #targets = new Set<string>();
   /** Items that another process is saving. They are tried again after all others. */
@@ -163,14 +161,12 @@ class Batch {
   #fetched = 0;
   #restedAt = performance.now();
 
-  /** @param end Ends all downloads; its reason rejects the call. */
   constructor(
     readonly account: ApiAccount,
     readonly options: DownloadAllOptions,
-    readonly end: AbortController,
-    concurrency: number,
+    readonly group: DownloadGroup,
   ) {
-    this.#group = new DownloadGroup(account.world, concurrency);
+    this.end = group.end;
     this.reports = new Reports(account.world, () => this.#report());
   }
 
@@ -181,19 +177,8 @@ class Batch {
     const { signal } = this.end;
     const tasks = this.#tasksOf(items);
     this.reports.now();
-    const workers = Math.min(openFiles, this.#total ?? openFiles);
-    await this.#together(workers, async () => {
-      const { done, value } = await unlessAborted(signal, tasks.next());
-      if (done) return false;
-      if (await this.#save(value) === "busy") this.#busy.push(value);
-      return true;
-    });
-    await this.#together(workers, async () => {
-      const task = this.#busy.shift();
-      if (task === undefined) return false;
-      await whenFree(this.account, signal, () => this.#save(task));
-      return true;
-    });
+    const workers = Array.from({ length: Math.min(openFiles, this.#total ?? openFiles) });
+    await Promise.all(workers.map(() => this.#work(tasks).catch((error) => this.end.abort(error))));
     if (signal.aborted) {
       // Not awaited, because the source of the items may be waiting, too.
       tasks.return(undefined).catch(() => {});
@@ -207,39 +192,32 @@ class Batch {
     return { saved, kept, failed, counts, bytes, milliseconds };
   }
 
-  /**
-   * Repeats a step in several concurrent loops, each until the step returns `false`. An error ends
-   * all loops.
-   */
-  async #together(places: number, step: () => Promise<boolean>): Promise<void> {
+  /** Saves items as long as there are any. Several workers do this at once. */
+  async #work(tasks: AsyncGenerator<Task, undefined>): Promise<void> {
     const { signal } = this.end;
-    const work = async () => {
-      try {
-        while (!signal.aborted && await step());
-      } catch (error) {
-        this.end.abort(error);
-      }
-    };
-    await Promise.all(Array.from({ length: places }, work));
+    for (let next; !(next = await unlessAborted(signal, tasks.next())).done;) {
+      if (await this.#save(next.value) === "busy") this.#busy.push(next.value);
+    }
+    for (let task; (task = this.#busy.shift()) !== undefined;) {
+      const busy = task;
+      await whenFree(this.account, signal, () => this.#save(busy));
+    }
   }
 
   /** The checked items. Those of an array are checked before the first one is returned. */
   #tasksOf(items: DownloadItems): AsyncGenerator<Task, undefined> {
-    if (typeof items === "object" && items !== null && Symbol.asyncIterator in items) {
-      return this.#checked(items);
+    if (Symbol.asyncIterator in Object(items)) {
+      return each(items, (item, index) => this.#check(item, index));
     }
-    if (typeof items !== "object" || items === null || !(Symbol.iterator in items)) {
+    if (!(Symbol.iterator in Object(items))) {
       throw typeError("downloadAll() takes an array or another iterable of pairs [input, file]");
     }
-    const tasks = Array.from(items, (item, index) => this.#check(item, index));
+    const tasks = Array.from(
+      items as Iterable<DownloadItem>,
+      (item, index) => this.#check(item, index),
+    );
     this.#total = tasks.length;
-    return each(tasks);
-  }
-
-  async *#checked(items: AsyncIterable<DownloadItem>): AsyncGenerator<Task, undefined> {
-    let index = 0;
-    for await (const item of items) yield this.#check(item, index++);
-    return undefined;
+    return each(tasks, (task) => task);
   }
 
   /** @throws {TypeError | ConfigError} For an invalid item, and for a file that another item names. */
@@ -263,7 +241,7 @@ class Batch {
       await new Promise((resolve) => setTimeout(resolve, 0));
       this.#restedAt = performance.now();
     }
-    const { signal } = this.end;
+    const { account, group, end: { signal } } = this;
     signal.throwIfAborted();
     let before: number | undefined;
     // The bytes of an earlier call are not counted; a file that starts over begins at zero.
@@ -272,29 +250,22 @@ class Batch {
       before = bytes;
       this.reports.soon();
     };
+    const { ifExists = "keep" } = this.options;
+    const options = { ...this.options, ifExists, onPiece };
+    const either = input instanceof Request ? AbortSignal.any([signal, input.signal]) : signal;
     try {
-      const { ifExists = "keep" } = this.options;
-      const options = { ...this.options, ifExists, onPiece };
-      const either = input instanceof Request ? AbortSignal.any([signal, input.signal]) : signal;
-      const { account } = this;
-      const done = await downloadUnlessBusy(account, input, path, options, either, this.#group);
+      const done = await downloadUnlessBusy(account, input, path, options, either, group);
       if (done === "busy") return done;
       (done.kept ? this.#kept : this.#saved).push(done);
     } catch (reason) {
       signal.throwIfAborted();
-      const error = reason instanceof Error ? reason : aborted(reason);
-      if (this.#concernsAll(error)) throw error;
+      // The signal of an item may abort with a value of any type.
+      const error = reason instanceof Error ? reason : new Error(`${reason}`);
+      if (concernsAll(error)) throw error;
       this.#failed.push({ input: withoutQuery(input), file: path, error });
     }
     this.reports.soon();
     return "done";
-  }
-
-  /** Whether the remaining files would fail for the same reason. */
-  #concernsAll(error: Error): boolean {
-    if (this.#group.fatal.has(error) || isDiskFull(error)) return true;
-    return error instanceof AuthError && !(error instanceof ApiError) &&
-      !OF_ONE_FILE.includes(error.code);
   }
 
   #report(): void {
@@ -312,15 +283,20 @@ class Batch {
 /** The codes of errors that affect only one item. */
 const OF_ONE_FILE = ["FILE", "FILE_EXISTS", "INVALID_SETTING", "UNTRUSTED_ORIGIN"];
 
-/** An async generator, because several workers may ask for the next one at once. */
-async function* each(tasks: readonly Task[]): AsyncGenerator<Task, undefined> {
-  yield* tasks;
-  return undefined;
+/** Whether the remaining files would fail for the same reason. */
+function concernsAll(error: Error): boolean {
+  return isDiskFull(error) ||
+    error instanceof AuthError && !(error instanceof ApiError) && !OF_ONE_FILE.includes(error.code);
 }
 
-/** The signal of an item may abort with a value of any type. */
-function aborted(reason: unknown): Error {
-  return new DOMException(`The download was aborted (${reason})`, "AbortError");
+/** An async generator, because several workers may ask for the next one at once. */
+async function* each<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  taskOf: (item: Item, index: number) => Task,
+): AsyncGenerator<Task, undefined> {
+  let index = 0;
+  for await (const item of items) yield taskOf(item, index++);
+  return undefined;
 }
 
 function taskOf(item: unknown, index: number): Task {

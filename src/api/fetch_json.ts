@@ -1,6 +1,6 @@
 import { CheckedCall, isBodiless, NOT_THE_API } from "./checked_call.ts";
 import type { ApiAccount } from "./auth_fetch.ts";
-import { withDefault } from "./headers.ts";
+import { checkedHeaders } from "./headers.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
@@ -74,7 +74,8 @@ export async function fetchParsed<T>(
   checkInit(init);
   const { retries = 3, retryWithinMs = 60_000 } = init;
   const call = new CheckedCall(account, input, init, signal, idleTimeout(init.idleTimeoutMs));
-  const headers = withDefault(call.headers, "accept", "application/json");
+  const headers = checkedHeaders(call.headers);
+  if (!headers.has("accept")) headers.set("accept", "application/json");
   const { world } = account;
   let started = world.monotonic();
 
@@ -113,7 +114,7 @@ export async function fetchParsed<T>(
 }
 
 function checkInit(init: FetchJsonInit): void {
-  if (init === null || typeof init !== "object" || init instanceof Request) {
+  if (init === null || typeof init !== "object") {
     throw typeError("fetchJson() takes an object of options");
   }
   const { retries, retryWithinMs, idleTimeoutMs } = init;

@@ -1,5 +1,5 @@
-import { explained } from "./save_errors.ts";
 import { NO_VERSION, type Version } from "./version.ts";
+import { unlessAborted } from "../platform/abort.ts";
 
 /**
  * A device or a pipe, from which written bytes cannot be read back. It has the methods of a part.
@@ -9,33 +9,24 @@ export class Outlet {
   version: Version = NO_VERSION;
   #isOpen = true;
 
-  private constructor(readonly path: string, readonly file: Deno.FsFile) {}
+  private constructor(readonly file: Deno.FsFile) {}
 
-  /** Waits, in the background, for the reader of a pipe, who may come only after the download ended. */
-  static async open(path: string, target: string, signal?: AbortSignal): Promise<Outlet> {
-    try {
-      const outlet = new Outlet(path, await Deno.open(target, { write: true }));
+  /** Waits for the reader of a pipe, who may come only after the signal ended the download. */
+  static async open(target: string, signal: AbortSignal | undefined): Promise<Outlet> {
+    const opening = Deno.open(target, { write: true }).then((file) => {
+      const outlet = new Outlet(file);
       if (signal?.aborted) outlet.release();
       return outlet;
-    } catch (error) {
-      throw explained(path, error);
-    }
+    });
+    return await unlessAborted(signal, opening);
   }
 
+  /** Keeps no version, because what was written cannot be resumed or checked. */
   begin(): void {}
 
   async write(bytes: Uint8Array): Promise<void> {
-    try {
-      for (let at = 0; at < bytes.length;) at += await this.file.write(bytes.subarray(at));
-    } catch (error) {
-      throw explained(this.path, error);
-    }
+    for (let at = 0; at < bytes.length;) at += await this.file.write(bytes.subarray(at));
     this.size += bytes.length;
-  }
-
-  /** The digest of bytes that cannot be read again is not checked. */
-  matches(): Promise<boolean> {
-    return Promise.resolve(true);
   }
 
   finish(): Promise<undefined> {

@@ -1,5 +1,5 @@
-import { type Digest, NO_VERSION, noteOf, type Version, versionIn } from "./version.ts";
-import { cannotSave, explained, fileExists, isFolder, onDisk } from "./save_errors.ts";
+import { type Digest, NO_VERSION, type Version } from "./version.ts";
+import { fileExists, isFolder } from "./save_errors.ts";
 import { Outlet } from "./outlet.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
@@ -20,44 +20,54 @@ const READ_BYTES = 1_048_576;
  * the same address derives again. Creates a missing folder. If the target is a pipe or a device,
  * opens the target itself.
  *
- * @returns The size of an existing file that is kept, or `busy` if another download is saving the
- * file, which is then kept.
- * @throws {ConfigError} `FILE_EXISTS`, `FILE`, `PERMISSION` if the file cannot be saved.
+ * @param resume Whether to resume an earlier part, and to leave one that a later call can resume.
+ * @returns The size of a file that exists and is kept. `busy`: another download is saving the file.
+ * @throws {ConfigError} `FILE_EXISTS`, `FILE` if the file cannot be saved.
  */
-export function openTarget(
+export async function openTarget(
   path: string,
   address: string,
   ifExists: IfExists,
   resume: boolean,
   signal: AbortSignal | undefined,
-): Part | Promise<Outlet> | number | "busy" {
-  return onDisk(path, () => {
-    const named = filePath(fileUrl(path));
-    if (folderOf(named) === named) throw isFolder(path);
-    const entry = unlessMissing(() => Deno.lstatSync(named));
-    // A link is kept; the file that it points to is replaced.
-    const target = entry?.isSymlink ? realPath(named) : named;
-    const found = entry?.isSymlink ? unlessMissing(() => Deno.statSync(named)) : entry;
-    if (found?.isDirectory) throw isFolder(path);
-    if (found && !found.isFile) return Outlet.open(path, target, signal);
-    if (found && ifExists === "keep") return found.size;
-    if (found && ifExists === "error") throw fileExists(path);
-    const part = `${target}.${hashOf(address)}.part`;
-    const opened = openLocked(part);
-    if (opened === "busy" && ifExists === "keep") return "busy";
-    if (opened === "busy" && ifExists === "error") {
-      throw cannotSave(
-        path,
-        "another download is saving it",
-        "wait until that download ends, or name another file",
-      );
-    }
-    const place = { path, target, part, ifExists, mode: found?.mode };
-    if (typeof opened === "string") return Part.once(place);
-    const shared = new Part(place, opened, resume);
-    // Another download may have finished and renamed its part since the first check.
-    return shared.keepFound() ?? shared;
-  });
+): Promise<Part | Outlet | number | "busy"> {
+  const named = filePath(fileUrl(path));
+  if (folderOf(named) === named) throw isFolder(path);
+  const entry = unlessMissing(() => Deno.lstatSync(named));
+  // A link is kept; the file that it points to is replaced.
+  const target = entry?.isSymlink ? realPath(named) : named;
+  const found = entry?.isSymlink ? unlessMissing(() => Deno.statSync(named)) : entry;
+  if (found && !found.isFile && !found.isDirectory) return await Outlet.open(target, signal);
+  const kept = keptSize(path, found, ifExists);
+  if (kept !== undefined) return kept;
+  const part = `${target}.${hashOf(address)}.part`;
+  const opened = openLocked(part);
+  if (opened === "busy" && ifExists !== "replace") return "busy";
+  const place = { path, target, part, ifExists, mode: found?.mode };
+  if (typeof opened === "string") {
+    // No other download can find this name.
+    const own = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
+    return new Part({ ...place, part: own }, { file: create(own), isNew: true }, false);
+  }
+  const shared = new Part(place, opened, resume);
+  // Another download may have finished and renamed its part since the first check.
+  return shared.keepFound() ?? shared;
+}
+
+/**
+ * The size of an existing file that is kept; `undefined` if there is none, or if it is replaced.
+ *
+ * @throws {ConfigError} `FILE_EXISTS`, or `FILE` for a folder.
+ */
+function keptSize(
+  path: string,
+  found: Deno.FileInfo | undefined,
+  ifExists: IfExists,
+): number | undefined {
+  if (found?.isDirectory) throw isFolder(path);
+  if (found === undefined || ifExists === "replace") return undefined;
+  if (found.isFile && ifExists === "keep") return found.size;
+  throw fileExists(path);
 }
 
 /**
@@ -87,33 +97,27 @@ interface OpenFile {
 function openLocked(part: string): OpenFile | "busy" | "unusable" {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const opened = openShared(part);
-    if (opened === "unusable") return "unusable";
     if (opened === undefined) continue;
     const { file, isNew } = opened;
     const lock = tryLock(file);
     // The download that held the lock may have renamed this file to the target.
     if (lock === "held" && isNameOf(part, file)) return opened;
     file.close();
-    if (lock === "held") continue;
     if (lock === "unusable" && isNew) remove(part);
-    return lock;
+    if (lock !== "held") return lock;
   }
   return "unusable";
 }
 
-/** @returns `undefined` if another process made or removed the part in the meantime. */
-function openShared(part: string): OpenFile | "unusable" | undefined {
+/** @returns `undefined` if its folder was made, or another process removed the part meanwhile. */
+function openShared(part: string): OpenFile | undefined {
   try {
     return { file: create(part), isNew: true };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) {
       Deno.mkdirSync(folderOf(part), { recursive: true });
-      return undefined;
-    }
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    } else if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   }
-  const found = unlessMissing(() => Deno.lstatSync(part));
-  if (found && !found.isFile) return "unusable";
   const file = unlessMissing(() => Deno.openSync(part, { read: true, write: true }));
   return file && { file, isNew: false };
 }
@@ -159,46 +163,39 @@ class Part {
   size = 0;
   /** The version of the file to which these bytes belong. */
   version: Version = NO_VERSION;
-  readonly #file: Deno.FsFile;
-  #mayHaveNote: boolean;
+  #hasNote: boolean;
 
   constructor(
     readonly place: Place,
-    { file, isNew }: OpenFile,
-    resume: boolean,
-    readonly isShared = true,
+    readonly opened: OpenFile,
+    readonly resume: boolean,
   ) {
-    this.#file = file;
-    this.#mayHaveNote = !isNew;
+    this.#hasNote = !opened.isNew;
     openParts.add(this);
     // The part is private, because the file that it replaces may be private.
-    if (place.mode && Deno.build.os !== "windows") Deno.chmodSync(place.part, 0o600);
-    if (!isNew) this.#takeOver(resume);
+    this.#chmod(0o600);
+    if (!opened.isNew) this.#takeOver();
   }
 
-  /** Creates a part with a random name, which no other download can find. */
-  static once(place: Place): Part {
-    const part = `${place.target}.${crypto.randomUUID().slice(0, 8)}.part`;
-    return new Part({ ...place, part }, { file: create(part), isNew: true }, false, false);
+  /** A new file has the default mode. */
+  #chmod(mode: number): void {
+    const { part, mode: replaced } = this.place;
+    if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, mode);
   }
 
   /** Resumes the part of an earlier call, or starts over. */
-  #takeOver(resume: boolean): void {
-    const { size } = this.#file.statSync();
-    const version = resume ? this.#readNote() : undefined;
-    if (version?.validator !== undefined) {
+  #takeOver(): void {
+    const { file } = this.opened;
+    const { size } = file.statSync();
+    const version = this.resume ? this.#readNote() : undefined;
+    if (version?.validator) {
       const { total = Infinity } = this.version = version;
       // The last byte of a complete part is requested again, because only the API knows whether the
       // part is still the current version.
       this.size = Math.max(0, Math.min(size, total - 1));
     }
-    this.#file.truncateSync(this.size);
-    this.#file.seekSync(0, Deno.SeekMode.End);
-  }
-
-  /** Whether a later call can resume this part. */
-  get #canResume(): boolean {
-    return this.isShared && this.version.validator !== undefined && this.size > 0;
+    file.truncateSync(this.size);
+    file.seekSync(0, Deno.SeekMode.End);
   }
 
   /**
@@ -210,73 +207,72 @@ class Part {
   }
 
   #readNote(): Version | undefined {
-    const isFile = unlessMissing(() => Deno.lstatSync(this.#note))?.isFile;
-    return isFile ? versionIn(Deno.readTextFileSync(this.#note)) : undefined;
+    try {
+      return JSON.parse(Deno.readTextFileSync(this.#note));
+    } catch {
+      // There is none, or it was damaged.
+      return undefined;
+    }
   }
 
   #writeNote(): void {
     // The note is removed first, so that it is never written through a link.
     remove(this.#note);
-    Deno.writeTextFileSync(this.#note, noteOf(this.version), { createNew: true });
-    this.#mayHaveNote = true;
+    Deno.writeTextFileSync(this.#note, JSON.stringify(this.version), { createNew: true });
+    this.#hasNote = true;
   }
 
   #removeNote(): void {
-    if (this.#mayHaveNote) remove(this.#note);
-    this.#mayHaveNote = false;
+    if (this.#hasNote) remove(this.#note);
+    this.#hasNote = false;
   }
 
   /** Starts over at the first byte of a version. */
   begin(version: Version): void {
-    onDisk(this.place.path, () => {
-      this.#removeNote();
-      if (this.size > 0) {
-        this.#file.truncateSync(0);
-        this.#file.seekSync(0, Deno.SeekMode.Start);
-      }
-      this.size = 0;
-      this.version = version;
-    });
+    this.#removeNote();
+    if (this.size > 0) {
+      this.opened.file.truncateSync(0);
+      this.opened.file.seekSync(0, Deno.SeekMode.Start);
+    }
+    this.size = 0;
+    this.version = version;
   }
 
   /** Writes synchronously, so that no write is in progress when Stop ends the call. */
   write(bytes: Uint8Array): void {
     this.#checkOpen();
-    onDisk(this.place.path, () => {
-      for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
-      this.size += bytes.length;
-      const isUnfinished = this.size !== this.version.total;
-      if (isUnfinished && this.#canResume && !this.#mayHaveNote) this.#writeNote();
-    });
+    const { file } = this.opened;
+    for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+    this.size += bytes.length;
+    const { validator, total } = this.version;
+    const canResume = this.resume && validator !== undefined && this.size !== total;
+    if (canResume && !this.#hasNote) this.#writeNote();
   }
 
   async matches({ algorithm, value }: Digest): Promise<boolean> {
     const { createHash } = await import("node:crypto");
     const hash = createHash(algorithm);
     const buffer = new Uint8Array(READ_BYTES);
-    this.#file.seekSync(0, Deno.SeekMode.Start);
-    for (let count; (count = await this.#file.read(buffer)) !== null;) {
+    const { file } = this.opened;
+    file.seekSync(0, Deno.SeekMode.Start);
+    for (let count; (count = await file.read(buffer)) !== null;) {
       hash.update(buffer.subarray(0, count));
     }
     return hash.digest("base64") === value;
   }
 
   /**
-   * If the target exists and is kept, removes the part and returns the size of the target.
+   * Removes the part if there is a file at the target that is not replaced.
    *
-   * @throws {ConfigError} `FILE_EXISTS` or `FILE` if the target may be neither kept nor replaced.
+   * @returns The size of that file if it is kept.
+   * @throws {ConfigError} `FILE_EXISTS`, `FILE` if it may be neither kept nor replaced.
    */
   keepFound(): number | undefined {
     const { path, target, ifExists } = this.place;
     if (ifExists === "replace") return undefined;
     const found = unlessMissing(() => Deno.lstatSync(target));
-    if (found === undefined) return undefined;
-    if (found.isFile && ifExists === "keep") {
-      this.discard();
-      return found.size;
-    }
-    this.release();
-    throw found.isDirectory ? isFolder(path) : fileExists(path);
+    if (found) this.discard();
+    return keptSize(path, found, ifExists);
   }
 
   /**
@@ -286,36 +282,24 @@ class Part {
    * instead.
    */
   async finish(): Promise<number | undefined> {
-    const { path, target, part, mode } = this.place;
-    try {
-      // Only the wait for the disk is asynchronous, because the other calls are faster when
-      // synchronous.
-      await this.#file.syncData();
-      this.#checkOpen();
-      const kept = this.keepFound();
-      if (kept !== undefined) return kept;
-      if (mode && Deno.build.os !== "windows") Deno.chmodSync(part, mode & 0o777);
-      // The note is removed before the part, because a remaining note would describe the next part.
-      this.#removeNote();
-      const isMoved = await renameOver(part, target, () => openParts.has(this));
-      if (!isMoved) throw ended();
-      this.#close();
-      return undefined;
-    } catch (error) {
-      throw explained(path, error);
-    }
+    // Only the wait for the disk is asynchronous, because the other calls are faster when
+    // synchronous.
+    await this.opened.file.syncData();
+    this.#checkOpen();
+    const kept = this.keepFound();
+    if (kept !== undefined) return kept;
+    const { part, target, mode } = this.place;
+    this.#chmod((mode ?? 0) & 0o777);
+    if (!await renameOver(part, target, () => openParts.has(this))) throw ended();
+    this.#removeNote();
+    this.#close();
+    return undefined;
   }
 
   /** Closes the part, and keeps it if a later call can resume it. Does nothing after `finish()`. */
   release(): void {
-    if (!openParts.has(this)) return;
-    if (!this.#canResume) return this.discard();
-    try {
-      if (!this.#mayHaveNote) this.#writeNote();
-    } catch {
-      // The disk is full, so a later call starts over.
-    }
-    this.#close();
+    if (this.size > 0 && this.#hasNote) this.#close();
+    else this.discard();
   }
 
   /** Closes and removes the part. */
@@ -331,8 +315,7 @@ class Part {
   }
 
   #close(): void {
-    openParts.delete(this);
-    this.#file.close();
+    if (openParts.delete(this)) this.opened.file.close();
   }
 }
 

@@ -1,15 +1,9 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Headers that describe a body. They are dropped together with the body. */
-const BODY_HEADERS = [
-  "content-encoding",
-  "content-language",
-  "content-length",
-  "content-location",
-  "content-type",
-];
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Headers that no other origin receives. */
+const PRIVATE_HEADERS = ["authorization", "proxy-authorization", "cookie"];
 
 /** A request that received a redirect. */
 export interface SentRequest {
@@ -21,7 +15,7 @@ export interface SentRequest {
 }
 
 export function isRedirect({ status, headers }: Response): boolean {
-  return REDIRECTS.has(status) && headers.has("location");
+  return REDIRECTS.includes(status) && headers.has("location");
 }
 
 /** Whether a redirect led to another origin, which did not receive the token. */
@@ -30,12 +24,13 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
 }
 
 /**
- * Follows redirects as `fetch` does, except that a body is never sent to another origin, for which
- * it was not meant.
+ * Follows redirects as `fetch` does, except that a body is never sent to another origin, for which it
+ * was not meant.
  *
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a body and a redirect to another origin.
- * @throws {TypeError} If the body cannot be sent again, or after 20 redirects.
+ * @throws {TypeError} If the body cannot be sent again or the address cannot be used, or after 20
+ *   redirects.
  */
 export async function follow(
   sent: SentRequest,
@@ -52,7 +47,9 @@ export async function follow(
     await response.body?.cancel();
     const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
     const isSafe = init.method === "GET" || init.method === "HEAD";
-    if (target === null) throw typeError(`${what}: its address cannot be parsed`);
+    if (target === null || !/^https?:$/.test(target.protocol)) {
+      throw typeError(`${what}: its address cannot be used`);
+    }
     const headers = new Headers(init.headers);
     if (target.origin !== start.origin || target.username || target.password) {
       if (!isSafe) {
@@ -63,11 +60,12 @@ export async function follow(
           "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
         );
       }
-      headers.delete("authorization");
+      for (const name of PRIVATE_HEADERS) headers.delete(name);
     }
     init = { ...init, headers };
     if (!isSafe && (status === 303 || (status < 303 && init.method === "POST"))) {
-      for (const name of BODY_HEADERS) headers.delete(name);
+      // The headers that describe the body are dropped with it.
+      for (const name of [...headers.keys()]) if (name.startsWith("content-")) headers.delete(name);
       init.method = "GET";
       delete init.body;
     } else if (!sent.isRepeatable && !isSafe) {

@@ -55,10 +55,10 @@ export function explained(path: string, error: unknown): unknown {
   return cannotSave(path, problem, fix, error);
 }
 
-/** Runs synchronous work on the disk, and explains its errors. */
-export function onDisk<T>(path: string, work: () => T): T {
+/** Does work on the disk, and explains its errors. */
+export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     throw explained(path, error);
   }

@@ -28,7 +28,7 @@ export async function saveSettings(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
 ): Promise<string[]> {
-  onDisk(path, () => Deno.mkdirSync(folderOf(path), { recursive: true }));
+  await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
   // An edit keeps the place of an existing line, so each setting is filled in below its comment.
   const template = example.replace(

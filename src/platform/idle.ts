@@ -40,9 +40,7 @@ export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
  */
 export class IdleWatch {
   /** Aborts with {@linkcode Stalled}, or when the user's signal does. */
-  readonly signal: AbortSignal | undefined;
-  readonly #world: World;
-  readonly #idleMs: number;
+  readonly signal: AbortSignal;
   readonly #end = new AbortController();
   readonly #leaveUser: () => void;
   #stopTimer = () => {};
@@ -51,25 +49,23 @@ export class IdleWatch {
    * @param idleMs From {@linkcode idleTimeout}.
    * @param user The user's signal.
    */
-  constructor(world: World, idleMs: number, user: AbortSignal | undefined) {
-    this.#world = world;
-    this.#idleMs = idleMs;
-    this.signal = idleMs === 0 ? user : this.#end.signal;
+  constructor(readonly world: World, readonly idleMs: number, user: AbortSignal | undefined) {
+    this.signal = this.#end.signal;
     this.#leaveUser = onAbort(user, () => this.#end.abort(user?.reason));
   }
 
   /** Starts to wait for the server. */
   begin(): void {
     this.pause();
-    if (this.#idleMs === 0) return;
-    this.#after(this.#idleMs, () => {
-      this.#after(GRACE_MS, () => this.#end.abort(new Stalled(this.#idleMs)));
+    if (this.idleMs === 0) return;
+    this.#after(this.idleMs, () => {
+      this.#after(GRACE_MS, () => this.#end.abort(new Stalled(this.idleMs)));
     });
   }
 
   /** A timer keeps the process alive only while something listens to it. */
   #after(ms: number, listener: () => void): void {
-    this.#stopTimer = onAbort(this.#world.timeout(ms), listener);
+    this.#stopTimer = onAbort(this.world.timeout(ms), listener);
   }
 
   /** The server sent something, or nothing is expected of it. */

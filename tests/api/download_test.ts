@@ -155,9 +155,8 @@ for (const [what, change, options] of changes) {
 Deno.test("what an earlier call left with a note that makes no sense is fetched anew", () =>
   inWorld({ dropAfter: 100_000 }, async (world) => {
     const { server, get, folder } = world;
-    const etag = ["etag", `"one"`];
-    const odd = [5, [], [["etag", "a\n"]], [["etag", `"two"`]], [etag, ["content-length", "9"]]];
-    for (const each of odd) {
+    const [same, other] = [`"one"`, `"two"`].map((etag) => ({ validator: etag, etag }));
+    for (const each of ["", null, [["etag", `"one"`]], other, { ...same, total: 9 }]) {
       Object.assign(server.options, { dropAfter: 100_000 });
       const before = server.asked.length;
       server.options.instead = (_, count) => count > before + 1 ? "400 No" : undefined;
@@ -218,8 +217,7 @@ Deno.test("a file that somebody makes meanwhile is not replaced", () =>
     const error = await rejection(get());
     assertEquals(error.code, "FILE_EXISTS");
     assertEquals(await Deno.readTextFile(file), "mine");
-    // What was fetched is not lost: another name is all that is needed.
-    assertEquals(filesIn(folder).length, 3);
+    assertEquals(filesIn(folder), ["data.bin"]);
   }));
 
 Deno.test("two downloads of one file at once: one saves it, or each has a part of its own", () =>
@@ -227,11 +225,7 @@ Deno.test("two downloads of one file at once: one saves it, or each has a part o
     const { server, get, folder } = world;
     const ends = await Promise.allSettled([get(), get()]);
     const refused = ends.filter((each) => each.status === "rejected");
-    assertEquals(refused.length, 1);
-    assertMatch(
-      `${refused[0]?.reason}`,
-      /another download is saving it; wait until that download ends/,
-    );
+    assertEquals(refused.map(({ reason }) => reason.code), ["FILE_EXISTS"]);
     assertEquals(server.asked.length, 1);
     await Promise.all([1, 2, 3].map(() => get({ ifExists: "replace" })));
     assertWhole(world);
@@ -497,20 +491,20 @@ Deno.test("a packed answer is asked for unpacked, and saved unpacked where it co
     assertEquals([await Deno.readTextFile(file), saved.bytes], [text, text.length]);
   }));
 
-const encodings: [string, isDecoded: boolean, accepts?: string][] = [
+const encodings: [string, isDecoded: boolean][] = [
   ["GZIP", true],
-  ["gzip", false, "identity"],
   ["x-gzip", false],
   ["deflate", false],
   ["gzip, gzip", false],
 ];
-for (const [encoding, isDecoded, accepts] of encodings) {
-  Deno.test(`content-encoding ${encoding} is ${isDecoded ? "decoded" : `never saved as the file${accepts ? " if the caller wants none" : ""}`}`, () =>
+for (const [encoding, isDecoded] of encodings) {
+  Deno.test(`content-encoding ${encoding} is ${isDecoded ? "decoded" : "never saved as the file"}`, () =>
     inWorld({}, async ({ server, get, file, folder }) => {
       const stream = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
       server.options.content = await new Response(stream).bytes();
       server.options.headers = { "content-encoding": encoding };
-      const init = accepts === undefined ? {} : { headers: { "accept-encoding": accepts } };
+      // The download sets this header itself.
+      const init = { headers: { "accept-encoding": "br" } };
       if (isDecoded) {
         await get({ init });
         return assertEquals(await Deno.readTextFile(file), "rows");

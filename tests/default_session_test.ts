@@ -154,7 +154,7 @@ Deno.test("a foreign token in the environment is neither used, sent nor removed,
     [
       "of another account",
       (client) => jwt({ ...later, client_id: client, username: "grace" }),
-      /another account/,
+      /do not name the app client and the account of this session/,
     ],
     ["of a code host", () => "ghp_0123456789abcdefghij", /do not name the app client/],
   ];

@@ -8,22 +8,23 @@ import type { Notices } from "./notices.ts";
 /** Sets the tokens in the process environment, for child processes and other clients. */
 export class EnvironmentMirror {
   /** What this session set, by variable. */
-  readonly #mirrored = new Map<string, Secret>();
+  readonly #mirrored = new Map<string, string>();
 
-  /** Sets the tokens, unless the variables contain other tokens or may not be set. */
+  /** Sets the tokens, unless the variables contain those of another session, or may not be set. */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
-    const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN")?.reveal();
+    const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
     if (!isOurs && tokensInEnvironment(configuration, tokens).note !== undefined) return;
-    this.#put("ACCESS_TOKEN", tokens.accessToken);
-    if (exportEnv === "both") this.#put("REFRESH_TOKEN", tokens.refreshToken);
+    const { accessToken, refreshToken } = tokens;
+    this.#put("ACCESS_TOKEN", accessToken);
+    if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken);
   }
 
   /** Removes what this session set. */
   withdraw(): void {
-    for (const [variable, value] of this.#mirrored) {
-      if (environment(variable) === value.reveal()) set(variable, undefined);
+    for (const [variable, text] of this.#mirrored) {
+      if (environment(variable) === text) set(variable, "");
     }
     this.#mirrored.clear();
   }
@@ -33,22 +34,20 @@ export class EnvironmentMirror {
    * before, such as those of a `.env` that was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
+    const { exportEnv } = configuration;
+    const { own } = exportEnv === "none" ? {} : tokensInEnvironment(configuration, ended);
     this.withdraw();
-    if (configuration.exportEnv === "none") return;
-    const { own } = tokensInEnvironment(configuration, ended);
-    const refreshToken = ended?.refreshToken?.reveal();
-    const isCopy = refreshToken !== undefined && environment("REFRESH_TOKEN") === refreshToken;
-    if (own !== undefined) set("ACCESS_TOKEN", undefined);
-    if (own !== undefined || isCopy) set("REFRESH_TOKEN", undefined);
+    if (own === undefined) return;
+    set("ACCESS_TOKEN", "");
+    set("REFRESH_TOKEN", "");
   }
 
   #put(variable: string, value: Secret | undefined): void {
-    const text = value?.reveal() || undefined;
+    const text = value?.reveal() ?? "";
     // An equal value existed before this session, or is already recorded.
     if (environment(variable) === text) return;
     set(variable, text);
-    if (value !== undefined && text !== undefined) this.#mirrored.set(variable, value);
-    else this.#mirrored.delete(variable);
+    this.#mirrored.set(variable, text);
   }
 }
 
@@ -86,28 +85,21 @@ function tokensInEnvironment(
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
-  const other = (what: string) => ({
+  const isOther = (clientId !== undefined && own.claims.clientId !== clientId) ||
+    (kept !== undefined && accountOf(kept.claims) !== accountOf(own.claims));
+  if (!isOther) return { own };
+  return {
     note: {
-      problem: `the tokens in the environment ${what}: they are not used or replaced`,
+      problem: "the tokens in the environment do not name the app client and the account of this " +
+        "session: they are not used or replaced",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
-  });
-  if (clientId !== undefined && own.claims.clientId !== clientId) {
-    return other(
-      own.claims.clientId === undefined
-        ? "do not name the app client of this session"
-        : "belong to another app client",
-    );
-  }
-  const account = kept && accountOf(kept.claims);
-  if (kept !== undefined && account !== accountOf(own.claims)) {
-    return other("belong to another account");
-  }
-  return { own };
+  };
 }
 
-function set(variable: string, value: string | undefined): void {
+/** Sets a variable, or removes it if the text is empty. */
+function set(variable: string, text: string): void {
   if (!mayUseVariable(variable)) return;
-  if (value) Deno.env.set(variable, value);
+  if (text) Deno.env.set(variable, text);
   else Deno.env.delete(variable);
 }

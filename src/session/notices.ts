@@ -63,91 +63,40 @@ export type NoticeCode =
   | "STORE_EMPTY"
   | "SIGNED_OUT";
 
-/** The level and the meaning of each notice. */
-export const NOTICES: Readonly<
-  Record<NoticeCode, { readonly level: Notice["level"]; readonly meaning: string }>
-> = {
-  NOT_SAVED: {
-    level: "warning",
-    meaning:
-      "The tokens could not be saved, so this session is in memory only and ends with the process.",
-  },
-  FILE_UNREADABLE: {
-    level: "warning",
-    meaning: "The .env exists and cannot be read, so its settings and tokens are not used.",
-  },
-  FILE_WAS_OPEN: {
-    level: "note",
-    meaning: "Other users of this computer could read the .env until this save made it private.",
-  },
-  FILE_IN_GIT: {
-    level: "warning",
-    meaning: "Git tracks the .env, so the next commit would publish your tokens.",
-  },
-  LOCK_BUSY: {
-    level: "warning",
-    meaning: "Another process held the lock for too long, so this process refreshed without it.",
-  },
-  STORED_IGNORED: {
-    level: "warning",
-    meaning:
-      "The .env or the store contains tokens of another app client, or text that is not a token; they are not used.",
-  },
-  ENVIRONMENT_IGNORED: {
-    level: "warning",
-    meaning: "The environment contains tokens of another account or app client; they are not used.",
-  },
-  ENVIRONMENT_UNREADABLE: {
-    level: "warning",
-    meaning: "Without the permission --allow-env, settings in the environment are not used.",
-  },
-  SETTING: {
-    level: "warning",
-    meaning:
-      "A setting or the location of the .env needs attention, such as a misspelled name or a line that is not used.",
-  },
-  EARLY_REFRESH_FAILED: {
-    level: "warning",
-    meaning:
-      "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
-  },
-  CLOCK: {
-    level: "warning",
-    meaning: "This computer's clock differs from the provider's by more than a minute.",
-  },
-  DEVICE_NOT_CONFIRMED: {
-    level: "warning",
-    meaning: "The provider did not register this device, so the session may not be refreshable.",
-  },
-  OLD_PASSWORD: {
-    level: "warning",
-    meaning: "The password in the settings is the one from before it was changed at the login.",
-  },
-  PORTAL_TOKEN: {
-    level: "warning",
-    meaning: "A token from the portal cannot be refreshed: copy a new one before it expires.",
-  },
-  STORE_AWAY: {
-    level: "warning",
-    meaning: "The shared store cannot be reached; until it is back, the token in memory is used.",
-  },
-  STORE_NOT_ENCRYPTED: {
-    level: "warning",
-    meaning: "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
-  },
-  STORE_UNREAD: {
-    level: "note",
-    meaning: "The shared store has not been read yet; the first call reads it.",
-  },
-  STORE_EMPTY: {
-    level: "note",
-    meaning: "The shared store contains no session of this account.",
-  },
-  SIGNED_OUT: {
-    level: "note",
-    meaning: "A logout ended the session; the text says how far it went.",
-  },
+/** What each notice means. */
+export const NOTICES: Readonly<Record<NoticeCode, string>> = {
+  NOT_SAVED:
+    "The tokens could not be saved, so this session is in memory only and ends with the process.",
+  FILE_UNREADABLE: "The .env exists and cannot be read, so its settings and tokens are not used.",
+  FILE_WAS_OPEN:
+    "Other users of this computer could read the .env until this save made it private.",
+  FILE_IN_GIT: "Git tracks the .env, so the next commit would publish your tokens.",
+  LOCK_BUSY: "Another process held the lock for too long, so this process refreshed without it.",
+  STORED_IGNORED:
+    "The .env or the store contains tokens of another app client, or text that is not a token; they are not used.",
+  ENVIRONMENT_IGNORED:
+    "The environment contains tokens of another account or app client; they are not used.",
+  ENVIRONMENT_UNREADABLE:
+    "Without the permission --allow-env, settings in the environment are not used.",
+  SETTING:
+    "A setting or the location of the .env needs attention, such as a misspelled name or a line that is not used.",
+  EARLY_REFRESH_FAILED:
+    "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
+  CLOCK: "This computer's clock differs from the provider's by more than a minute.",
+  DEVICE_NOT_CONFIRMED:
+    "The provider did not register this device, so the session may not be refreshable.",
+  OLD_PASSWORD: "The password in the settings is the one from before it was changed at the login.",
+  PORTAL_TOKEN: "A token from the portal cannot be refreshed: copy a new one before it expires.",
+  STORE_AWAY: "The shared store cannot be reached; until it is back, the token in memory is used.",
+  STORE_NOT_ENCRYPTED:
+    "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
+  STORE_UNREAD: "The shared store has not been read yet; the first call reads it.",
+  STORE_EMPTY: "The shared store contains no session of this account.",
+  SIGNED_OUT: "A logout ended the session; the text says how far it went.",
 };
+
+/** The notices that need no action. */
+const NOTES: readonly NoticeCode[] = ["FILE_WAS_OPEN", "STORE_UNREAD", "STORE_EMPTY", "SIGNED_OUT"];
 
 /** Something that the user of a session should know. */
 export interface Notice {
@@ -164,7 +113,8 @@ export interface Notice {
 /** Makes a notice. */
 export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Notice {
   const next = fixText(fix);
-  return { code, level: NOTICES[code].level, problem, ...(next !== "" && { fix: next }) };
+  const level = NOTES.includes(code) ? "note" : "warning";
+  return { code, level, problem, ...(next !== "" && { fix: next }) };
 }
 
 /** Texts of notices by code; `undefined` clears a notice. */

@@ -51,12 +51,9 @@ export function readStored(
   clientId: string | undefined,
 ): StoredTokens {
   const place = source === "file" ? "the .env" : `the ${source}`;
-  const ignored = (what: string): StoredTokens => ({
+  const ignored = (problem: string): StoredTokens => ({
     parts: undefined,
-    note: {
-      problem: `${what} in ${place} is not a token and is ignored`,
-      fix: ["run ", { call: "login" }],
-    },
+    note: { problem: `${problem} and is ignored`, fix: ["run ", { call: "login" }] },
   });
   const accessText = read("ACCESS_TOKEN");
   const refreshText = read("REFRESH_TOKEN");
@@ -66,19 +63,14 @@ export function readStored(
     // A refresh token alone is a session too: its access token has expired.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
-    return ignored("ACCESS_TOKEN");
+    return ignored(`ACCESS_TOKEN in ${place} is not a token`);
   }
-  if (refreshText && !VISIBLE_ASCII.test(refreshText)) return ignored("REFRESH_TOKEN");
+  if (refreshText && !VISIBLE_ASCII.test(refreshText)) {
+    return ignored(`REFRESH_TOKEN in ${place} is not a token`);
+  }
   const claims = readClaims(accessToken.reveal());
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
-    return {
-      parts: undefined,
-      note: {
-        problem:
-          `the tokens in ${place} belong to an app client other than APP_CLIENT_ID and are ignored`,
-        fix: ["run ", { call: "login" }],
-      },
-    };
+    return ignored(`the session in ${place} belongs to an app client other than APP_CLIENT_ID`);
   }
   // A missing access token has expired, too.
   const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
@@ -142,12 +134,9 @@ function learnedIn(line: string | undefined): Learned {
 
 const VARIANTS: readonly RefreshVariant[] = ["username", "sub", "login", "omit", "rotating"];
 
-/** Escapes all characters that some readers of a `.env` accept only in quotes. */
+/** A single quote cannot be written in a `.env`. */
 function escaped(value: string): string {
-  return encodeURIComponent(value).replace(
-    /[!'()*~]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  ).replaceAll("%3A", ":");
+  return encodeURIComponent(value).replaceAll("'", "%27");
 }
 
 function unescaped(value: string): string {

@@ -62,15 +62,12 @@ export async function tokensByCommand(
             "runs if necessary",
         );
       }
-      const read = readOutput(output.reveal());
-      if (typeof read === "string") {
-        throw failed(`${program} printed ${read}`, PRINT_NOTHING_ELSE);
-      }
       const now = world.now();
+      const read = readOutput(output.reveal(), now);
+      if (read === undefined) throw failed(`${program} printed no token`, PRINT_NOTHING_ELSE);
       const claims = readClaims(read.accessToken.reveal());
-      const { expiresInMs, expiresAt } = read;
       const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
-      const end = expiresInMs === undefined ? expiresAt ?? claimed : now + expiresInMs;
+      const end = read.expiresAt ?? claimed;
       const parts = { accessToken: read.accessToken, expiresAt: end, source: "command" } as const;
       const tokens = makeTokens({ ...parts, claims }, world);
       if (isGoodFor(tokens, world, 0)) return tokens;
@@ -118,54 +115,36 @@ async function run(
   }
 }
 
-/** The token that a command printed. */
-interface Printed {
-  readonly accessToken: Secret;
-  readonly expiresAt?: number;
-  readonly expiresInMs?: number;
-}
-
-/** The token in an output. @returns A description of the output if it contains none, without quoting it. */
-function readOutput(output: string): Printed | string {
+/** The token in an output, and when it expires if the output says so; `undefined`: something else. */
+function readOutput(
+  output: string,
+  now: number,
+): { readonly accessToken: Secret; readonly expiresAt?: number } | undefined {
   const text = output.trim();
-  if (text === "") return "nothing";
-  if (text.startsWith("{")) return readJson(text);
-  const lines = text.split("\n").length;
-  if (lines > 1) return `${lines} lines that are not JSON`;
-  const accessToken = readToken(text);
-  return accessToken ? { accessToken } : "something that is not a token";
-}
-
-function readJson(text: string): Printed | string {
-  let value: unknown;
+  if (!text.startsWith("{")) return text.includes("\n") ? undefined : readToken(text);
+  let value: Record<string, unknown>;
   try {
     value = JSON.parse(text);
   } catch {
-    return "JSON that is broken or followed by other text";
+    return undefined;
   }
-  const { access_token, expires_at, expires_in } = value as Record<string, unknown>;
-  const accessToken = typeof access_token === "string" ? readToken(access_token) : undefined;
-  if (accessToken === undefined) return "JSON without a token in access_token";
-  if (expires_in !== undefined) {
-    const seconds = typeof expires_in === "number" ? expires_in : NaN;
-    // A larger number exceeds the range of a Date.
-    if (!(Math.abs(seconds) < 1e9)) return "JSON whose expires_in is not a number of seconds";
-    return { accessToken, expiresInMs: seconds * 1_000 };
-  }
-  if (expires_at === undefined) return { accessToken };
-  const expiresAt = typeof expires_at === "string" ? Date.parse(expires_at) : NaN;
-  return Number.isNaN(expiresAt)
-    ? "JSON whose expires_at is not a time such as 2030-01-31T12:00:00Z"
-    : { accessToken, expiresAt };
+  const { access_token, expires_at, expires_in } = value;
+  const token = typeof access_token === "string" ? readToken(access_token) : undefined;
+  if (token === undefined || (expires_in ?? expires_at) === undefined) return token;
+  const expiresAt = expires_in === undefined
+    ? Date.parse(typeof expires_at === "string" ? expires_at : "")
+    : now + Number(expires_in) * 1_000;
+  // A larger number exceeds the range of a Date.
+  return Math.abs(expiresAt) < 8.64e15 ? { ...token, expiresAt } : undefined;
 }
 
 /** Shorter text is a word of a message. */
 const SHORTEST_TOKEN = 20;
 
-function readToken(text: string): Secret | undefined {
+function readToken(text: string): { readonly accessToken: Secret } | undefined {
   try {
     const token = parsePortalToken(text);
-    return token.length < SHORTEST_TOKEN ? undefined : new Secret(token);
+    return token.length < SHORTEST_TOKEN ? undefined : { accessToken: new Secret(token) };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection } from "../support/portless.ts";
@@ -6,105 +6,46 @@ import { jwt } from "../support/answers.ts";
 import { printing, scriptCommand } from "../support/token_command.ts";
 
 const HIDDEN = jwt({ sub: "somebody else" });
-const cases: [string, Partial<SessionOptions>, string, RegExp][] = [
-  [
-    "is missing",
-    { tokenCommand: ["no-such-program-here"] },
-    ...["TOKEN_COMMAND", /program no-such-program-here was not found/] as const,
-  ],
+const json = (fields: unknown) => printing(JSON.stringify(fields));
+const endless = "for (;;) await Deno.stdout.write(new Uint8Array(9e4).fill(97));";
+const late = "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);";
+const NO_TOKEN = /printed no token; let it print a token and nothing else/;
+const TOO_LONG = /printed more than 256 KiB; let it print a token/;
+const WITHHELD = /status 1 and printed: \[withheld/;
+const cases: [string, SessionOptions["tokenCommand"], RegExp][] = [
+  ["is missing", ["no-such-program-here"], /program no-such-program-here was not found/],
   [
     "fails",
-    { tokenCommand: printing("", 3, "one\ntwo: no session there") },
-    ...["TOKEN_COMMAND", /status 3 and printed: two: no session there; run the command/] as const,
+    printing("", 3, "one\ntwo: no session there"),
+    /status 3 and printed: two: no session there; run the command/,
   ],
-  [
-    "fails and says a secret",
-    { tokenCommand: printing("", 1, `rejected ${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /status 1 and printed: \[withheld/] as const,
-  ],
-  [
-    "fails and repeats the password",
-    { tokenCommand: printing("", 1, "wrong: Pass-word-1"), password: "Pass-word-1" },
-    ...["TOKEN_COMMAND", /status 1 and printed: \[withheld/] as const,
-  ],
-  [
-    "prints noise",
-    { tokenCommand: printing(`Welcome to the cluster\n${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /printed 2 lines that are not JSON; let it print a token and/] as const,
-  ],
-  [
-    "prints a word",
-    { tokenCommand: printing("ok") },
-    "TOKEN_COMMAND",
-    /something that is not a token/,
-  ],
-  ["prints nothing", { tokenCommand: printing("") }, "TOKEN_COMMAND", /printed nothing;/],
-  [
-    "prints JSON of others",
-    { tokenCommand: printing(JSON.stringify({ token: HIDDEN })) },
-    ...["TOKEN_COMMAND", /JSON without a token in access_token/] as const,
-  ],
-  [
-    "prints JSON with an odd time",
-    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_at: 17 })) },
-    ...["TOKEN_COMMAND", /expires_at is not a time such as/] as const,
-  ],
-  [
-    "prints broken JSON",
-    { tokenCommand: printing(`{"access_token":"${HIDDEN}"`) },
-    ...["TOKEN_COMMAND", /JSON that is broken/] as const,
-  ],
-  [
-    "prints JSON with an endless time",
-    { tokenCommand: printing(JSON.stringify({ access_token: HIDDEN, expires_in: 1e300 })) },
-    ...["TOKEN_COMMAND", /expires_in is not a number of seconds/] as const,
-  ],
-  [
-    "prints two tokens",
-    { tokenCommand: printing(`${HIDDEN} ${HIDDEN}`) },
-    ...["TOKEN_COMMAND", /something that is not a token/] as const,
-  ],
-  [
-    "prints an array",
-    { tokenCommand: printing(JSON.stringify([HIDDEN])) },
-    ...["TOKEN_COMMAND", /something that is not a token/] as const,
-  ],
-  [
-    "prints one word without an end",
-    {
-      tokenCommand: scriptCommand(
-        "for (;;) await Deno.stdout.write(new Uint8Array(9e4).fill(97));",
-      ),
-    },
-    ...["TOKEN_COMMAND", /printed more than 256 KiB; let it print a token/] as const,
-  ],
-  [
-    "prints much, and then a token",
-    {
-      tokenCommand: scriptCommand(
-        "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);",
-        HIDDEN,
-      ),
-    },
-    ...["TOKEN_COMMAND", /printed more than 256 KiB; let it print a token/] as const,
-  ],
+  ["fails and says a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
+  ["fails and repeats the password", printing("", 1, "wrong: Pass-word-1"), WITHHELD],
+  ["prints noise", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
+  ["prints a word", printing("ok"), NO_TOKEN],
+  ["prints nothing", printing(""), NO_TOKEN],
+  ["prints two tokens", printing(`${HIDDEN} ${HIDDEN}`), NO_TOKEN],
+  ["prints broken JSON", printing(`{"access_token":"${HIDDEN}"`), NO_TOKEN],
+  ["prints JSON of others", json({ token: HIDDEN }), NO_TOKEN],
+  ["prints an array", json([HIDDEN]), NO_TOKEN],
+  ["prints an odd time", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
+  ["prints an endless time", json({ access_token: HIDDEN, expires_in: 1e300 }), NO_TOKEN],
+  ["prints one word without an end", scriptCommand(endless), TOO_LONG],
+  ["prints much, and then a token", scriptCommand(late, HIDDEN), TOO_LONG],
   [
     "prints an ended token",
-    { tokenCommand: printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })) },
-    ...["TOKEN_COMMAND", /token that expired 10 minutes ago by this computer's clock/] as const,
+    printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })),
+    /token that expired 10 minutes ago by this computer's clock/,
   ],
-  [
-    "has an open quote",
-    { tokenCommand: "ssh 'node" },
-    ...["INVALID_SETTING", /a quote is not closed/] as const,
-  ],
+  ["has an open quote", "ssh 'node", /a quote is not closed/],
 ];
-for (const [what, options, code, message] of cases) {
-  Deno.test(`a command that ${what} gives ${code}, and nothing that it printed`, async () => {
-    const session = createSession({ apiBaseUrl: "https://api.example", ...options });
+for (const [what, tokenCommand = "", message] of cases) {
+  Deno.test(`a command that ${what} is an error, which quotes nothing that it printed`, async () => {
+    const password = "Pass-word-1";
+    const session = createSession({ apiBaseUrl: "https://api.example", password, tokenCommand });
     const error = await rejection(session.authFetch("/v1/stations"));
-    assertEquals(error.code, code, error.message);
     assertMatch(error.message, message);
+    assertEquals(error.code, what === "has an open quote" ? "INVALID_SETTING" : "TOKEN_COMMAND");
     const shown = `${error.stack}${Deno.inspect(error)}`;
     for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
       assertEquals(shown.includes(secret), false, what);
@@ -137,44 +78,29 @@ for (
     }));
 }
 
-for (
-  const line of [
-    "password=Gehe1m",
-    "Password for ada: Gehe1m",
-    '{"password": "Gehe1m"}',
-    "DB_PASSWORD: Gehe1m",
-    "client_secret: Gehe1mabcdefgh12",
-    "+ curl --password Gehe1m https://host/x",
-    "+ curl -u ada:Gehe1m https://host/x",
-    "https://ada:Gehe1m@host/x not found",
-    "authorization: Basic YWRhOkdlaGUxbQ==",
-    "token=Gehe1m",
-  ]
-) {
-  Deno.test(`a last line that may hold a secret is withheld: ${line.slice(0, 24)}`, async () => {
+const lines: [string, shown: boolean][] = [
+  ["password=Gehe1m", false],
+  ["Password for ada: Gehe1m", false],
+  ['{"password": "Gehe1m"}', false],
+  ["DB_PASSWORD: Gehe1m", false],
+  ["client_secret: Gehe1mabcdefgh12", false],
+  ["+ curl --password Gehe1m https://host/x", false],
+  ["+ curl -u ada:Gehe1m https://host/x", false],
+  ["https://ada:Gehe1m@host/x not found", false],
+  ["authorization: Basic YWRhOkdlaGUxbQ==", false],
+  ["token=Gehe1m", false],
+  ["ada@host: Permission denied (publickey,password).", true],
+  ["ssh: Could not resolve hostname login-node: Name or service not known", true],
+  ["kinit: Password incorrect while getting initial credentials", true],
+  ["platform-auth: There is no session; run platform-auth login first", true],
+  ["sudo: a password is required", true],
+];
+for (const [line, shown] of lines) {
+  const name = shown ? line : line.slice(0, 24);
+  Deno.test(`a last line is ${shown ? "shown" : "withheld, as it may hold a secret"}: ${name}`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
-    assertMatch(
-      message,
-      / ended with status 1 and printed: \[withheld: it may contain a secret\]; run/,
-    );
-  });
-}
-
-for (
-  const line of [
-    "ada@host: Permission denied (publickey,password).",
-    "Host key verification failed.",
-    "ssh: Could not resolve hostname login-node: Name or service not known",
-    "kinit: Password incorrect while getting initial credentials",
-    "platform-auth: There is no session; run platform-auth login first",
-    "Cannot get a token: the provider does not answer",
-    "sudo: a password is required",
-  ]
-) {
-  Deno.test(`a last line that only names a password or a token is shown: ${line}`, async () => {
-    const session = createSession({ tokenCommand: printing("", 1, line) });
-    const { message } = await rejection(session.accessToken());
-    assertEquals(message.includes(` and printed: ${line}; run`), true, message);
+    const printed = shown ? line : "[withheld: it may contain a secret]";
+    assert(message.includes(` ended with status 1 and printed: ${printed}; run`), message);
   });
 }

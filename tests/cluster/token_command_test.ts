@@ -78,7 +78,7 @@ Deno.test("login() and refresh() run the command, and logout() ends that until t
     for (const options of [{ username: "ada" }, { portalToken: "bearer a.b.c" }]) {
       const error = await rejection(session.login(options));
       assertEquals(error.code, "INVALID_SETTING");
-      assertMatch(error.message, /tokens come from that command; log in where it runs/);
+      assertMatch(error.message, /tokens come from that command; log in where/);
     }
     const { state, canRefresh } = await session.logout();
     assertEquals([state, canRefresh], ["none", false]);
@@ -176,7 +176,7 @@ Deno.test("while its token is good, a command that fails is a warning", () =>
     print("");
     assertEquals([await session.accessToken(), await session.accessToken()], [token, token]);
     assertEquals(runs(), 2);
-    assertMatch(session.status().warnings.join(), /still valid, but: .* printed nothing;/);
+    assertMatch(session.status().warnings.join(), /still valid, but: .* printed no token;/);
   }));
 
 Deno.test("logout() while the command runs drops what it gives", () =>

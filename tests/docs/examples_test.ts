@@ -106,6 +106,5 @@ Deno.test("the hover of a code describes each of its values, as explain does", (
   for (const owner of ["Config", "Provider", "Challenge", "Api", "SessionExpired"]) {
     described("src/errors/codes.ts", `${owner}ErrorCode`);
   }
-  const notices = Object.entries(NOTICES).map(([code, { meaning }]) => [code, meaning]);
-  assertEquals(described("src/session/notices.ts", "NoticeCode"), Object.fromEntries(notices));
+  assertEquals(described("src/session/notices.ts", "NoticeCode"), NOTICES);
 });

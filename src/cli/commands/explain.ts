@@ -5,9 +5,7 @@ import { closest } from "../../errors/closest.ts";
 import { NOTICES } from "../../session/notices.ts";
 
 /** What the notices of a status mean. */
-const MEANINGS = new Map<string, string>(
-  Object.entries(NOTICES).map(([code, { meaning }]) => [code, meaning]),
-);
+const MEANINGS = new Map(Object.entries(NOTICES));
 
 /** The section of a code, or the list of all codes. The text is a file of this module. */
 export async function run({ word }: Given): Promise<Answer> {

@@ -56,10 +56,7 @@ export function readPortalToken(text: string, address?: string): string {
   if (token === "") throw refused("the text is empty");
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
-    const what = describe(token.charCodeAt(strange));
-    throw refused(
-      `character ${strange + 1} of ${token.length} is ${what}, which no token contains`,
-    );
+    throw refused(`character ${strange + 1} of ${token.length} is one that no token contains`);
   }
   // An encrypted token, such as a refresh token, has five parts.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
@@ -84,10 +81,4 @@ export function portalTokenError(problem: string, address: string | undefined): 
     `choose "Copy Token" in the user menu of ${portalName(address)} and paste the whole string ` +
       "(bearer eyJ…)",
   );
-}
-
-function describe(code: number): string {
-  if (code === 0x20 || code === 0x09) return "a space";
-  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return "a control character";
-  return code > 0x7f ? "not an ASCII character" : "a punctuation mark";
 }

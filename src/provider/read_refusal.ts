@@ -43,20 +43,15 @@ export function readRefusal(
   return { ...refused, seen, providerCode, message: shown };
 }
 
-/** Name and message of an error, from the body's `__type` or `code`, the header, or plain text. */
-function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
+/** Name and message of an error, from the body's `__type` or `code`, or the header. */
+function errorIn({ headers }: ProviderResponse, json: unknown): { name: string; message: string } {
   const body = typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
-  const first = (...values: unknown[]) => values.find((v) => typeof v === "string" && v !== "");
-  const message = String(first(body.message, body.Message, body.error_description) ?? "");
-  const { text, headers } = response;
-  const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype")) ??
-    (json === undefined ? /^\s*([\w.#]+Exception)\b/.exec(text)?.[1] : undefined) ?? "";
+  const first = (...values: unknown[]) =>
+    String(values.find((value) => typeof value === "string" && value !== "") ?? "");
+  const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype"));
   // "com.example#Name" and "Name:http://…" both name Name.
-  const name = String(named).split("#").at(-1)?.split(":")[0]?.trim() ?? "";
-  const plain = json === undefined && name !== ""
-    ? text.slice(text.indexOf(name) + name.length).replace(/^[:\s]+/, "")
-    : "";
-  return { name, message: message || (plain.startsWith("<") ? "" : plain) };
+  const name = named.split("#").at(-1)?.split(":")[0]?.trim() ?? "";
+  return { name, message: first(body.message, body.Message, body.error_description) };
 }
 
 /** The kind of a body. The body itself is not quoted, because it may repeat what was sent. */

@@ -1,5 +1,5 @@
 import { send } from "./send.ts";
-import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
+import type { ProviderRequest } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./requests.ts";
 import { resolveProvider } from "./provider_settings.ts";
 import { requestRefresh } from "./token_request.ts";
@@ -57,37 +57,42 @@ export async function endAtProvider(
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
     const bestEffort = { signal, isBestEffort: true } as const;
-    const signOut: SignOut = {
-      provider,
-      whyNot: async (request) => {
-        const { outcome } = await send(request, world, leftMs(), bestEffort);
-        return outcome.kind === "refused" ? outcome.seen : undefined;
-      },
-      withValidAccess: async (tokens) => {
-        if (!isRenewable(tokens) || isGoodFor(tokens, world, 0)) return tokens;
+
+    async function whyNot(request: ProviderRequest): Promise<string | undefined> {
+      const { outcome } = await send(request, world, leftMs(), bestEffort);
+      return outcome.kind === "refused" ? outcome.seen : undefined;
+    }
+
+    async function endHere(tokens: Tokens): Promise<Ended> {
+      if (!isRenewable(tokens)) return { ended: "here", problems: [ACCESS_TOKEN_STAYS] };
+      const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
+      return problem === undefined
+        ? { ended: "provider", problems: [] }
+        : { ended: "here", problems: [`not at the provider: ${problem}`] };
+    }
+
+    /** If the provider does not sign out all devices, it ends this session all the same. */
+    async function endEverywhere(tokens: Tokens): Promise<Ended> {
+      let current = tokens;
+      // Signing out all devices takes an access token that is still valid.
+      if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
         const username = settings.text("username");
-        const refresh = requestRefresh(provider, tokens, username, world, leftMs(), bestEffort);
-        return (await refresh).tokens ?? tokens;
-      },
-    };
-    const ending = sessions.map((tokens) =>
-      everywhere ? endEverywhere(signOut, tokens) : endHere(signOut, tokens)
-    );
-    return together(await Promise.all(ending));
+        const limitMs = leftMs();
+        const refresh = requestRefresh(provider, tokens, username, world, limitMs, bestEffort);
+        current = (await refresh).tokens ?? tokens;
+      }
+      const problem = await whyNot(globalSignOutRequest(provider, current.accessToken));
+      if (problem === undefined) return { ended: "everywhere", problems: [] };
+      const { ended, problems } = await endHere(current);
+      return { ended, problems: [`not on other devices: ${problem}`, ...problems] };
+    }
+
+    return together(await Promise.all(sessions.map(everywhere ? endEverywhere : endHere)));
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
     return { ended: "here", text: `not at the provider: ${sentenceOf(error)}` };
   }
-}
-
-/** The requests of one logout. */
-interface SignOut {
-  readonly provider: ProviderSettings;
-  /** Sends a request. @returns Why the provider did not do it; `undefined` if it did. */
-  whyNot(request: ProviderRequest): Promise<string | undefined>;
-  /** Signing out all devices takes an access token that is still valid. */
-  withValidAccess(tokens: Tokens): Promise<Tokens>;
 }
 
 /** Only the newest tokens of each login: if refresh tokens rotate, no other ends it. */
@@ -113,21 +118,4 @@ function together(all: readonly Ended[]): SignOutResult {
     parts.add(`also at the provider${ended === "everywhere" ? ", on all devices" : ""}`);
   }
   return { ended, text: [...parts].join("; ") };
-}
-
-async function endHere({ provider, whyNot }: SignOut, tokens: Tokens): Promise<Ended> {
-  if (!isRenewable(tokens)) return { ended: "here", problems: [ACCESS_TOKEN_STAYS] };
-  const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
-  return problem === undefined
-    ? { ended: "provider", problems: [] }
-    : { ended: "here", problems: [`not at the provider: ${problem}`] };
-}
-
-/** If the provider does not sign out all devices, this session ends all the same. */
-async function endEverywhere(signOut: SignOut, tokens: Tokens): Promise<Ended> {
-  const current = await signOut.withValidAccess(tokens);
-  const whyNot = await signOut.whyNot(globalSignOutRequest(signOut.provider, current.accessToken));
-  if (whyNot === undefined) return { ended: "everywhere", problems: [] };
-  const { ended, problems } = await endHere(signOut, current);
-  return { ended, problems: [`not on other devices: ${whyNot}`, ...problems] };
 }

@@ -98,16 +98,20 @@ export async function obtainTokens(
   const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
   if (portalToken !== undefined) return fromPortal(portalToken);
-  if (strategy === "portal") return fromPortal(await askPortalToken(questions, portalUrl, signal));
-  // A password must not be sent with a name that it does not belong to.
-  const { password: known, ...others } = configuration.options;
-  const own = username === undefined || username === others.username ? known : undefined;
-  const secret = password ?? own;
-  const given = {
-    ...others,
-    ...(username !== undefined && { username }),
-    ...(secret !== undefined && { password: secret }),
-  };
+  const notes = portalUrl === undefined ? [] : [`Portal: ${portalUrl}`];
+  const hidden = { secret: true, signal, notes };
+  if (strategy === "portal") {
+    const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
+    const answer = await questions.need('Paste the portal\'s "Copy Token" string:', next, hidden);
+    return fromPortal(pastedToken(answer));
+  }
+  const given = { ...configuration.options };
+  if (username !== undefined && username !== given.username) {
+    given.username = username;
+    // A password must not be sent with a name that it does not belong to.
+    delete given.password;
+  }
+  if (password !== undefined) given.password = password;
   const named = username !== undefined || password !== undefined;
   const settings = named
     ? resolveSettings(given, isDefault, configuration.settings)
@@ -115,14 +119,8 @@ export async function obtainTokens(
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    const answer = await questions.ask(FIRST_QUESTION, {
-      secret: true,
-      signal,
-      notes: portalNotes(portalUrl),
-    });
-    if (answer !== null && answer.trim() !== "") {
-      return fromPortal(pastedToken(answer, FIRST_ADVICE));
-    }
+    const answer = await questions.ask(FIRST_QUESTION, hidden);
+    if (answer !== null && answer.trim() !== "") return fromPortal(pastedToken(answer));
     // If no prompt is possible after all, the error lists everything that is missing.
     mayAsk = answer !== null;
   }
@@ -136,40 +134,18 @@ export async function obtainTokens(
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 
-function portalNotes(portalUrl: string | undefined): string[] {
-  return portalUrl === undefined ? [] : [`Portal: ${portalUrl}`];
-}
-
-const FIRST_ADVICE: Fix = [
-  "run ",
-  { call: "login" },
-  ' again, and paste the string that "Copy Token" copies, or press Enter at the first prompt for ' +
-  "user name and password",
-];
-
 /** Any other text may be a user name or a password, which must not be saved as a token. */
-function pastedToken(answer: string, advice: Fix): string {
+function pastedToken(answer: string): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
     'Cannot log in: this is not a portal string, which begins with "bearer eyJ"',
-    advice,
-  );
-}
-
-async function askPortalToken(
-  questions: Questions,
-  portalUrl: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const answer = await questions.need(
-    'Paste the portal\'s "Copy Token" string:',
-    ["run ", { call: "login", options: { portalToken: true } }],
-    { secret: true, signal, notes: portalNotes(portalUrl) },
-  );
-  return pastedToken(
-    answer,
-    `choose "Copy Token" in the user menu of ${portalName(portalUrl)} and try again`,
+    [
+      "run ",
+      { call: "login" },
+      ' again, and paste the string that "Copy Token" copies, or press Enter at the first prompt ' +
+      "for user name and password",
+    ],
   );
 }
 

@@ -241,7 +241,7 @@ Deno.test("what is no portal string is not kept as a token where only that was a
   const session = asking(world, answering("hello").prompt);
   const error = await rejection(session.login({ strategy: "portal" }));
   assertEquals(error.code, "INVALID_PORTAL_TOKEN");
-  assertMatch(error.message, /not a portal string, .* Token" in the user menu of the portal/);
+  assertMatch(error.message, /not a portal string, .* paste the string that "Copy Token" copies/);
   assertEquals(session.status().state, "none");
 });
 

@@ -139,7 +139,7 @@ Deno.test("a password that is replaced at any step is reported as old", async ()
     });
     assertMatch(
       warnings.join(),
-      /new password; the option password is the old one/,
+      /new password; PASSWORD \(the option password\) is the old one/,
       `${challenge}`,
     );
   }

@@ -3,7 +3,6 @@ import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
 import type { ConfigError } from "../../errors/errors.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { displayPath } from "../../platform/paths.ts";
 import type { World } from "../../platform/world.ts";
 import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
@@ -61,22 +60,13 @@ export function loginResult(
   hasNewPassword: boolean,
 ): LoginResult {
   const isOld = hasNewPassword && settings.origin("password") !== undefined;
+  const problem = `the account has a new password; ${settings.placeOf("password")} is the old one`;
   return {
     tokens: { ...tokens, learned: { ...tokens.learned, loginName: username } },
     clockOffsetMs,
     notices: {
       DEVICE_NOT_CONFIRMED: warning,
-      OLD_PASSWORD: isOld ? { problem: oldPassword(settings), fix: "replace it" } : undefined,
+      OLD_PASSWORD: isOld ? { problem, fix: "replace it" } : undefined,
     },
   };
-}
-
-function oldPassword(settings: Settings): string {
-  const places = {
-    option: "the option password",
-    environment: "PASSWORD of the environment",
-    file: `PASSWORD of ${displayPath(settings.envFile)}`,
-  };
-  const place = places[settings.origin("password") ?? "option"];
-  return `the account has a new password; ${place} is the old one`;
 }

@@ -250,7 +250,7 @@ Deno.test("after a new password the one that is set somewhere is said to be old"
   const { warnings } = await createSession(others).login({ onChallenge, force: true });
   assertMatch(
     warnings.join(),
-    /new password; PASSWORD of .*\.env is the old one; replace/,
+    /new password; PASSWORD in .*\.env is the old one; replace/,
   );
   const again = await createSession(others).login({ username: USERNAME, password: NEW_PASSWORD });
   assertEquals(again.warnings, []);

@@ -105,8 +105,8 @@ Deno.test("logout() waits three seconds for a provider that does not answer, and
     timeouts.pass(ms);
   }
   assertMatch(noteOf(await out), /^; not at the provider: no response from /);
-  // Each time-out is rounded up to a millisecond.
-  assert(at.clock.monotonic() - begun < 3_002, `${timeouts.asked}`);
+  // Each time-out is rounded up to a millisecond, and a late response is read for 100 ms more.
+  assert(at.clock.monotonic() - begun < 3_202, `${timeouts.asked}`);
 });
 
 /** What a copy of a session, in a program of its own, is good for after a logout of the other. */

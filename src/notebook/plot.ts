@@ -62,10 +62,16 @@ export async function plot(options: PlotOptions): Promise<void> {
 export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   const { marks: given, title, legend = true, caption, ...rest } = options ?? {};
   if (given === undefined) throw noMarks("");
-  checkOptions("plot()", { title, legend, caption }, {
-    title: ["string"],
+  const { x, y, fx, fy } = rest;
+  // Observable Plot fails on a scale that is null; without its axis it is `{ axis: null }`.
+  checkOptions("plot()", { title, legend, caption, x, y, fx, fy }, {
+    title: "string",
     legend: ["object", "boolean", "false"],
-    caption: ["string"],
+    caption: "string",
+    x: "object",
+    y: "object",
+    fx: "object",
+    fy: "object",
   });
   const { Plot, document } = await drawing();
   const marks = [typeof given === "function" ? given(Plot) : given].flat(Infinity);
@@ -255,7 +261,7 @@ function withPictures(figure: string, alt: string): string {
   const html = figure.replace(/<svg [^]*?<\/svg>/g, (svg) => pictureOf(svg, alt))
     .replace(/<style>[^]*?<\/style>/g, "")
     .replace(/<figure [^>]*>/, '<figure style="margin:0">')
-    .replace("<h2>", '<h2 style="font-size:15px;margin:0 0 4px">')
+    .replace("<h2>", '<h2 style="font-size:15px;font-weight:600;margin:0 0 4px">')
     .replace(/<div [^>]*>/g, "<div>")
     .replace(/<span [^>]*>/g, '<span style="display:inline-block;margin:0 1em 4px 0">');
   return printable(html);

@@ -183,6 +183,7 @@ const REFUSED: [options: unknown, message: string][] = [
   [{ marks, title: 2025 }, 'plot() takes string as "title", not number'],
   [{ marks, caption: ["a", "b"] }, 'plot() takes string as "caption", not array of strings'],
   [{ marks, legend: "no" }, 'plot() takes object or boolean or false as "legend", not string'],
+  [{ marks, x: null }, 'plot() takes object as "x", not null'],
   [
     { marks: ((Plot) => Plot.dot(Promise.resolve(ROWS) as never)) satisfies PlotOptions["marks"] },
     "the rows of one mark are a promise: await it first",

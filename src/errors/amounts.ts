@@ -1,4 +1,4 @@
-/** A short duration: its largest unit, or hours and minutes. */
+/** Formats a duration in its largest unit, or in hours and minutes. */
 export function durationText(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 91) return `${seconds} s`;
@@ -8,7 +8,7 @@ export function durationText(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
-/** A number of bytes in a decimal unit, as disks are sold. */
+/** Formats a number of bytes in a decimal unit: 1 kB is 1000 bytes. */
 export function bytesText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} bytes`;
   const units = ["kB", "MB", "GB", "TB"];
@@ -16,12 +16,12 @@ export function bytesText(bytes: number): string {
   return `${(bytes / 1_000 ** step).toFixed(1)} ${units[step - 1]}`;
 }
 
-/** A number with its noun, in the singular or plural. */
+/** Formats a number with its noun, in the singular or plural. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A duration in words, for sentences. */
+/** Formats a duration in words, for sentences. */
 export function spanText(ms: number): string {
   const seconds = Math.max(1, Math.floor(ms / 1_000));
   const minutes = Math.round(ms / 60_000);
@@ -35,7 +35,9 @@ export function spanText(ms: number): string {
   return counted(count, unit);
 }
 
-/** A time to the minute, in UTC so that a saved notebook is the same everywhere. */
+/**
+ * Formats a time to the minute, in UTC so that a saved notebook does not depend on the time zone.
+ */
 export function timeText(date: Date): string {
   return Number.isNaN(date.getTime())
     ? "an unknown time"

@@ -2,9 +2,9 @@ import { closest } from "./closest.ts";
 import { typeError } from "./errors.ts";
 
 /**
- * Checks option names and types: notebook cells are not type-checked.
+ * Checks the names and types of options, because notebook cells are not type-checked.
  *
- * @throws {TypeError} Naming the option, never its value.
+ * @throws {TypeError} The message contains the name of the option, never its value.
  */
 export function checkOptions(
   caller: string,
@@ -29,7 +29,10 @@ export function checkOptions(
   }
 }
 
-/** A secret in the wrong place must not be quoted; it rarely looks like the name of an option. */
+/**
+ * A name is quoted only if it looks like the name of an option, because it may be a misplaced
+ * secret.
+ */
 const LOOKS_LIKE_A_NAME = /^[A-Za-z]\w{0,29}$/;
 
 function unknownOption(caller: string, given: string, known: readonly string[]): TypeError {

@@ -1,15 +1,15 @@
 /**
- * Characters that move the cursor, change the direction of text, or are invisible. A function, because
- * V8 takes 0.4 ms to create the expression, which an import does not need.
+ * Matches characters that move the cursor, change the direction of text, or are invisible. This is
+ * a function, because V8 takes 0.4 ms to create the expression, which would slow down the import.
  */
 const invisible = (): RegExp => /\p{Cc}|\p{Cf}|[\u2028\u2029]/gu;
 
-/** A line without invisible characters: names come from tokens and files. */
+/** Removes invisible characters from a line, because names come from tokens and files. */
 export function printable(line: string): string {
   return line.replace(invisible(), "");
 }
 
-/** A line as HTML, escaped, and without invisible characters. */
+/** Escapes a line for HTML and removes invisible characters. */
 export function escapeHtml(line: string): string {
   const entities: Record<string, string> = {
     "&": "&amp;",
@@ -21,7 +21,10 @@ export function escapeHtml(line: string): string {
   return printable(line).replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
-/** A value as JSON to show: invisible characters are escaped, so it parses to the same value. */
+/**
+ * Returns a value as JSON for display. Invisible characters are escaped, so the JSON parses to the
+ * same value.
+ */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(invisible(), (character) => {
     if (character === "\n") return character;

@@ -1,12 +1,15 @@
-/** A text, cut off with an ellipsis if it is longer. */
+/** Cuts off a text with an ellipsis if it is longer than `maxLength`. */
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/** Characters in one line of a notebook with an open side bar. */
+/** Width of a notebook with an open side bar, in characters. */
 const COLUMNS = 60;
 
-/** A word with the flags that follow it, or a call with its options: people copy both. */
+/**
+ * Matches a word with the flags that follow it, or a call with its options. Neither is broken,
+ * because people copy them.
+ */
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 
 /**

@@ -10,26 +10,29 @@ export interface Parts {
   readonly fix: string;
 }
 
-/** The message of an error: problem, fix, and where to read more. */
+/** Returns the message of an error: problem, fix, and where to read more. */
 export function messageOf({ code, problem, fix }: Parts): string {
   return printable(`${sentenceOf({ problem, fix })} (${helpOn(code)})`);
 }
 
-/** Problem and fix of an error or a notice as one text. */
+/** Joins the problem and the fix of an error or a notice. */
 export function sentenceOf(
   { problem, fix = "" }: { readonly problem: string; readonly fix?: string },
 ): string {
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Where to read more. The command works offline and in any folder; a notebook cannot run it. */
+/** Says where to read more. The command works offline and in any folder, but not in a notebook. */
 export function helpOn(code: ErrorCode): string {
   return `help: ${
     inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
   }`;
 }
 
-/** Adds name, problem, fix and cause. They are not enumerable: name and message contain them. */
+/**
+ * Adds name, problem, fix and cause. They are not enumerable, because name and message already show
+ * them.
+ */
 export function addParts(error: Error, { code, problem, fix }: Parts, cause: unknown): void {
   const parts = { name: CODES[code], problem: printable(problem), fix: printable(fix) };
   for (const [name, value] of Object.entries({ ...parts, cause: causeOf(cause) })) {
@@ -37,7 +40,7 @@ export function addParts(error: Error, { code, problem, fix }: Parts, cause: unk
   }
 }
 
-/** An error as data: its parts, the fields of its class, and its cause. */
+/** Returns an error as data: its parts, the fields of its class, and its cause. */
 export function jsonOf(error: Error & Parts): Record<string, unknown> {
   const { name, code, problem, fix, cause } = error;
   return { name, code, problem, fix, ...Object.fromEntries(Object.entries(error)), cause };

@@ -1,19 +1,22 @@
 /**
- * The stack of an error: its message and the caller's own frames. V8 keeps ten frames, and those of this
- * module alone can be more.
+ * Reduces the stack of an error to its message and the caller's frames. V8 keeps ten frames by
+ * default, and this module alone may use more.
  */
 import { inKernel } from "./advice.ts";
 import { wrapped } from "./lines.ts";
 import { helpOn, type Parts } from "./parts.ts";
 
-/** Deep enough to pass this module's own frames and reach the caller's. */
+/** Number of frames that reaches beyond this module's frames to the caller's. */
 const DEPTH = 100;
 const FRAME = /^\s+at (?:.* \(|async )?(.+):\d+:\d+\)?$/;
 
-/** Where a public function was called; turned into text only when an error needs it. */
+/**
+ * Records where a public function was called. The trace is turned into text only when an error
+ * needs it.
+ */
 export function callSite(): Error {
   const limit = Error.stackTraceLimit;
-  // Reflect.set, because a program may have frozen Error.
+  // Reflect.set does not throw if a program has frozen Error.
   Reflect.set(Error, "stackTraceLimit", DEPTH);
   const trace = new Error();
   Reflect.set(Error, "stackTraceLimit", limit);
@@ -22,28 +25,31 @@ export function callSite(): Error {
 
 /** Reduces the stack of a new error to its message and the caller's frames. */
 export function hideOwnFrames(error: Error): void {
-  // Replaced before it is read: V8 prints an uncaught error whose stack was read with our source line.
+  // The stack is replaced before it is read, because V8 would print our source line with an
+  // uncaught error whose stack was read.
   error.stack = headOf(error);
   showCaller(error);
 }
 
 /**
- * Lists the frames of this call, if its trace has any. Calls that wait for the same work share its
- * error, which then shows the last of them.
+ * Shows the frames of this call, if its trace has any. Calls that wait for the same work share an
+ * error, which then shows the last of these calls.
  */
 export function showCaller(error: Error, site: Error = callSite()): void {
   const frames = framesOfCaller(site);
   if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
 }
 
-/** A notebook shows the stack alone, and breaks long lines within words; so they are broken here. */
+/**
+ * Wraps the message, because a notebook shows only the stack and breaks long lines within words.
+ */
 function headOf(error: Error & Partial<Parts>): string {
   const { name, message, code, problem = message, fix = "" } = error;
   if (!inKernel()) return `${name}: ${message}`;
   return errorLines(name, { problem, fix, ...(code && { help: helpOn(code) }) });
 }
 
-/** Problem, fix and help, each on lines of its own. */
+/** Returns problem, fix and help on separate lines. */
 export function errorLines(
   name: string,
   { problem, fix, help }: {
@@ -60,9 +66,10 @@ export function errorLines(
 }
 
 /**
- * The frames in a file or a cell that is neither ours nor the runtime's. The first frame is that of this
- * file, and tells where our files are: in one folder, or all in one bundled file. Its own text is
- * compared, because the runtime escapes characters in a trace differently than in a URL.
+ * Returns the frames that belong neither to this module nor to the runtime. The first frame belongs
+ * to this file and shows where this module is: in a folder, or in one bundled file. The text of
+ * that frame is compared instead of `import.meta.url`, because the runtime escapes characters in a
+ * trace differently.
  */
 function framesOfCaller({ stack }: Error): string[] {
   const lines = String(stack).split("\n").filter((line) => FRAME.test(line));

@@ -6,10 +6,10 @@ import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** Harmless texts contain shorter answers, too, so that those cannot be withheld. */
+/** Shorter answers are not withheld, because they also occur in harmless texts. */
 const SHORTEST_HIDDEN = 4;
 
-/** What each request of a further step is sent with. */
+/** The parts that each request of a further step needs. */
 export interface StepRequest {
   readonly provider: ProviderSettings;
   readonly world: World;
@@ -18,7 +18,7 @@ export interface StepRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Requests what a step needs before it can be answered: a new key for an authenticator app. */
+/** Requests a new key for an authenticator app, if the step needs one before it can be answered. */
 export async function requestKey(
   step: StepRequest,
 ): Promise<SendResult & { readonly key: Secret | undefined }> {
@@ -30,10 +30,11 @@ export async function requestKey(
 }
 
 /**
- * Answers a challenge. The code of a new authenticator app is verified first, and replaces the answer.
+ * Answers a challenge. The code of a new authenticator app is verified first; the answer then
+ * contains the verified session instead of the code.
  *
  * @param username The name by which the provider knows the user.
- * @param answers By the names in the challenge's `asks`.
+ * @param answers The answers, by the names in the challenge's `asks`.
  */
 export async function requestAnswer(
   step: StepRequest,

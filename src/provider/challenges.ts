@@ -1,7 +1,7 @@
 /**
- * The further steps of a login, one entry each: what its answer must have, or what to do if it cannot
- * be answered here. This folder speaks to the identity provider. It may import settings, platform and
- * errors.
+ * The further steps of a login. Each entry lists the values that an answer must contain, or says
+ * what to do if the step cannot be answered here. This folder communicates with the identity
+ * provider. It may import `settings/`, `platform/` and `errors/`.
  */
 import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";
@@ -11,16 +11,16 @@ import { shortened } from "../errors/lines.ts";
 
 /** A value that the answer to a challenge must contain. */
 export interface ChallengeAsk {
-  /** Its name in the answer, such as `SMS_MFA_CODE` or `userAttributes.email`. */
+  /** The name of the value in the answer, such as `SMS_MFA_CODE` or `userAttributes.email`. */
   readonly name: string;
-  /** The prompt for a person; says where a code was sent. */
+  /** The prompt for the user. It says where a code was sent. */
   readonly prompt: string;
   /** Whether the input must be hidden. */
   readonly secret: boolean;
-  /** The possible values, if it is a choice. */
+  /** The possible values, if the value is a choice. */
   readonly choices?: readonly string[];
 }
-/** A challenge, and what its answer must have. */
+/** A challenge, and the values that an answer must contain. */
 export interface AskedChallenge {
   readonly name: string;
   readonly asks: readonly ChallengeAsk[];
@@ -28,17 +28,20 @@ export interface AskedChallenge {
 
 /** A kind of further step. */
 interface StepKind {
-  /** What an answer must have; empty: it cannot be answered here. */
+  /** Returns the values that an answer must contain; empty if the step cannot be answered here. */
   asks?(issued: IssuedChallenge, username: string): readonly ChallengeAsk[];
-  /** Why it cannot be answered here, and what the support channel could change. */
+  /** Why the step cannot be answered here, and what the support channel can change. */
   readonly elsewhere?: { readonly reason: string; readonly ticket?: string };
-  /** A key for an authenticator app is requested first, and a code of it verified before the answer. */
+  /**
+   * Whether the step needs a new key for an authenticator app, whose first code is verified before
+   * the answer.
+   */
   readonly needsKey?: true;
-  /** The account has another password afterwards. */
+  /** Whether the account has a new password after the step. */
   readonly replacesPassword?: true;
 }
 
-/** Longest question shown to a person, in characters. */
+/** Maximum length of a question shown to the user, in characters. */
 const MAX_QUESTION_LENGTH = 1_000;
 export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 
@@ -111,7 +114,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
         .map(([name, value]) => `${name}: ${value}`).join(", ");
       const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
       const prompt = `Answer to the provider's question${question}:`;
-      // Only the provider knows whether it is a secret.
+      // The input is hidden, because only the provider knows whether the answer is a secret.
       return [{ name: "ANSWER", prompt, secret: true }];
     },
   },
@@ -126,7 +129,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
   SELECT_CHALLENGE: {
     elsewhere: {
       reason: "the provider lets the user choose how to sign in, which needs a browser",
-      ticket: "for a sign-in by password alone",
+      ticket: "to allow a login with the password alone",
     },
   },
   WEB_AUTHN: {
@@ -145,7 +148,8 @@ function kindOf(name: string): StepKind {
 }
 
 /**
- * What an answer to this challenge must have; empty: it cannot be answered here.
+ * Returns the values that an answer to this challenge must contain; empty if it cannot be answered
+ * here.
  *
  * @param username The name that the user logs in with.
  */
@@ -153,7 +157,7 @@ export function asksOf(issued: IssuedChallenge, username: string): readonly Chal
   return kindOf(issued.name).asks?.(issued, username) ?? [];
 }
 
-/** Why a step cannot be answered here, and what to do about it. */
+/** Says why a step cannot be answered here, and what to do. */
 export function elsewhere(name: string): Advice {
   const { reason, ticket } = kindOf(name).elsewhere ??
     { reason: "this module does not know that step" };
@@ -175,11 +179,11 @@ export function replacesPassword({ name }: IssuedChallenge): boolean {
   return kindOf(name).replacesPassword === true;
 }
 
-/** What to do about a code that is used up. */
+/** The fix for a code that was already used. */
 export function afterUsedCode({ asks }: AskedChallenge): string {
   return asks.some(({ name }) => name === APP_CODE)
-    ? "wait for the next one"
-    : "take the newest one that was sent";
+    ? "wait for the next code"
+    : "use the newest code that was sent";
 }
 
 function appCode(prompt: string): ChallengeAsk {
@@ -196,10 +200,10 @@ function listIn(text: string | undefined): string[] {
 }
 
 /**
- * The answers, tidied.
+ * Checks the answers and removes blanks from codes.
  *
- * @param takes The beginning of a message about them, such as "respond() takes".
- * @throws {TypeError} If they do not match what the step asks for.
+ * @param takes The beginning of an error message about the answers, such as "respond() takes".
+ * @throws {TypeError} If the answers do not match what the step asks for.
  */
 export function checkAnswers(
   given: unknown,
@@ -210,7 +214,7 @@ export function checkAnswers(
   const rule = `${takes} { ${wanted.join(", ")} }`;
   if (typeof given !== "object" || given === null) throw typeError(`${rule}, each a string`);
   const answers = given as Readonly<Record<string, unknown>>;
-  // Not quoted, because what should be a name may be a secret.
+  // Unknown names are not quoted, because a misplaced secret may be among them.
   if (Object.keys(answers).some((each) => !wanted.includes(each))) {
     throw typeError(`${rule}, and nothing else`);
   }
@@ -226,7 +230,9 @@ export function checkAnswers(
   }));
 }
 
-/** Codes are shown and copied with blanks; a password may contain some. */
+/**
+ * Removes blanks from a code, because apps show codes with blanks. Blanks in a password are kept.
+ */
 export function tidyAnswer(name: string, answer: string): string {
   return name.endsWith("_CODE") ? answer.replace(/\s+/g, "") : answer;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks everything that comes from outside: settings before a request, and its response. Each call
- * creates only the schemas that it needs. Loaded before anything is sent, because the schema library
+ * Checks all input: the settings before a request, and its response. Each call creates only the
+ * schemas that it needs. This file is loaded before anything is sent, because the schema library
  * may have to be fetched first.
  */
 import * as z from "npm:zod@^4/mini";
@@ -76,8 +76,9 @@ type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Pa
 /**
  * Checks each setting that has a value and a check.
  *
- * @param valueOf The text of a setting, or what was built from several; `undefined`: not set.
- * @returns The checked values, and what is wrong with the others.
+ * @param valueOf Returns the text of a setting, or a value built from several settings; `undefined`
+ * if it is not set.
+ * @returns The checked values, and the problems of the others.
  */
 export function checkSettings(
   valueOf: (name: SettingName) => unknown,
@@ -98,8 +99,9 @@ export function checkSettings(
 type Sent = Pick<ProviderRequest, "flow" | "secrets">;
 
 /**
- * Reads a response of the token endpoint (section 2.2). Optional members may be missing or of another
- * type, unknown ones are ignored. A response that cannot be used becomes a refusal that says why.
+ * Reads a response of the token endpoint (section 2.2). Optional members may be missing or have
+ * another type; unknown members are ignored. A response that cannot be used becomes a refusal that
+ * says why.
  */
 export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
   const json = parsed(response.text);
@@ -126,7 +128,7 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
     if (!data) return misfit(error);
     return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
   }
-  // The operations that set up an authenticator app give neither.
+  // The operations that set up an authenticator app return neither.
   if (fields && sent.flow === "challenge") return done;
   return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
 }
@@ -156,14 +158,18 @@ function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedToke
   };
 }
 
-/** A lifetime as a positive number or its digits; `undefined` for anything else. */
+/**
+ * Reads a lifetime, given as a positive number or its digits; returns `undefined` for anything
+ * else.
+ */
 function secondsIn(value: unknown): number | undefined {
   const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof seconds === "number" && seconds > 0 && seconds <= 1e9 ? seconds : undefined;
 }
 
 function deviceIn(metadata: unknown): IssuedTokens["device"] {
-  // Not `z.catch()`, which brings all of the package's utilities into the released file.
+  // `z.catch()` is not used, because it would include all of the package's utilities in the
+  // released file.
   const groupKey = z.transform((value: unknown) => typeof value === "string" ? value : "");
   const schema = z.object({ DeviceKey: token(), DeviceGroupKey: groupKey });
   const { data } = z.safeParse(schema, metadata);
@@ -177,7 +183,9 @@ function sessionIn(fields: Readonly<Record<string, unknown>> | undefined): Secre
     : undefined;
 }
 
-/** No step has as many parameters. With more of them, an error could not be read. */
+/**
+ * Maximum number of parameters. No step has as many, and an error with more would be unreadable.
+ */
 const MAX_PARAMETERS = 30;
 
 function challengeIn(
@@ -191,7 +199,8 @@ function challengeIn(
     quote(each, 100),
     quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);
-  // These are read unredacted: a password may contain a part of them.
+  // These are read before redaction, which would damage them if the password contains a part of
+  // them.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
   const listed = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
   const attributes = isObject(listed) ? listed : {};

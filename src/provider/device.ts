@@ -15,14 +15,14 @@ const PRIME = BigInt(
     "ABF5AE8CDB0933D71E8C94E04A25619DCEE3D2261AD2EE6BF12FFA06D98A0864D87602733EC86A64521F2B18177B200C" +
     "BBE117577A615D6C770988C0BAD946E208E24FA074E5AB3143DB5BFCE0FD108E4B82D120A93AD2CAFFFFFFFFFFFFFFFF",
 );
-/** RFC 5054 pairs this prime with 5; the service, like RFC 3526, takes 2. */
+/** RFC 5054 uses the generator 5 with this prime; the service uses 2, as in RFC 3526. */
 const GENERATOR = 2n;
 
 /**
- * Confirms the device that the provider created for a login, with a random password that is not kept,
- * because only a login by SRP would need it.
+ * Confirms the device that the provider created for a login. Its random password is not saved,
+ * because only a login by SRP would need that password.
  *
- * @returns What was seen if it failed.
+ * @returns A description of the failure; `undefined` on success.
  */
 export async function confirmDevice(
   provider: ProviderSettings,
@@ -39,15 +39,15 @@ export async function confirmDevice(
   return outcome.kind === "refused" ? outcome.seen : undefined;
 }
 
-/** What a provider keeps instead of a device's password, both base64. */
+/** The values that a provider stores instead of a device's password, in base64. */
 export interface DeviceVerifier {
   readonly verifier: string;
   readonly salt: string;
 }
 
 /**
- * The SRP verifier of a device's password: g^x, where x is H(salt | H(group | key | ":" | password)) and
- * H is SHA-256.
+ * Computes the SRP verifier of a device's password: g^x, where x is H(salt | H(group | key | ":" |
+ * password)) and H is SHA-256.
  */
 export async function deviceVerifier(
   { groupKey, key }: NewDevice,
@@ -61,7 +61,10 @@ export async function deviceVerifier(
   return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
 }
 
-/** The same as bytes and as a signed number, because it is not documented which the provider reads. */
+/**
+ * Makes a salt whose value is the same as bytes and as a signed number, because the service does
+ * not document which of them it reads.
+ */
 function newSalt(): Uint8Array<ArrayBuffer> {
   const salt = crypto.getRandomValues(new Uint8Array(16));
   salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;
@@ -81,7 +84,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result;
 }
 
-/** A positive number as signed bytes: a zero byte comes first if the first bit is set. */
+/** Encodes a positive number as signed bytes: a zero byte precedes it if the first bit is set. */
 function signedBytes(value: bigint): Uint8Array {
   const hex = value.toString(16);
   const whole = hex.length % 2 === 1 ? `0${hex}` : hex;

@@ -17,7 +17,10 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
   },
 };
 
-/** The configured dialect, else the one that fits the host; `undefined` for an unknown name. */
+/**
+ * Returns the configured dialect, or else the one that matches the host; `undefined` for an unknown
+ * name.
+ */
 export function dialectOf(
   options: SessionOptions,
   settings: Pick<Settings, "text">,
@@ -32,14 +35,14 @@ export function dialectOf(
 }
 
 /**
- * Whether a host, or the last part of one, speaks the `aws` dialect. Regions in China have a domain of
- * their own.
+ * Whether a host, or the last part of a host name, uses the `aws` dialect. Regions in China have a
+ * separate domain.
  */
 export function isAwsHost(host: string): boolean {
   return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
 }
 
-/** The configured token endpoint, unchecked, to show and to compare. */
+/** Returns the configured token endpoint without checking it, for display and comparison. */
 export function endpointText(
   options: SessionOptions,
   settings: Pick<Settings, "text">,

@@ -1,23 +1,24 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
 
-/** Users of the real service report that it locks a name at about the fifth failure. */
+/** Users of the real service report that it locks a name after about five failures. */
 const LOCKING_FAILURE = 5;
-/** The longest lock. A pause as long as this also ends the count. */
+/** The longest lock. After a pause of this length, the count starts again. */
 const LONGEST_LOCK_MS = 900_000;
 
-/** Rejected passwords in a row, in this process, by provider, client and name. */
+/** The number of consecutive rejected passwords in this process, by provider, client and name. */
 const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
-/** What earlier rejected passwords mean for the next attempt. */
+/** The consequences of rejected passwords for the next attempt. */
 export interface Failures {
-  /** What the user should know before it. */
+  /** Hints for the user before the next attempt. */
   readonly hints: readonly string[];
   /** Whether another wrong password would lock the name. */
   readonly nextLocks: boolean;
 }
 
 /**
- * Counts rejected passwords. Delays no login, because only the user knows what was corrected.
+ * Counts rejected passwords. Does not delay a login, because only the user knows whether the
+ * password was corrected.
  *
  * @param at When the request was sent, by the monotonic clock, in milliseconds.
  */

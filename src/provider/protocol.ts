@@ -3,18 +3,21 @@ import type { Advice } from "../errors/advice.ts";
 import type { ProviderDialect } from "../settings/options.ts";
 import type { Secret } from "../platform/secret.ts";
 
-/** What a request to the identity provider needs, checked. */
+/** The checked settings for requests to the identity provider. */
 export interface ProviderSettings {
   /** The token endpoint (section 4.1). */
   readonly url: URL;
   readonly dialect: ProviderDialect;
   readonly clientId: string;
-  /** Absent for a public client: no SECRET_HASH. */
+  /** Absent for a public client, whose requests contain no SECRET_HASH. */
   readonly clientSecret: Secret | undefined;
   readonly userPoolId: string;
   readonly refreshSecretHash: "auto" | "send" | "omit";
   readonly timeoutMs: number;
-  /** The command that grants a script its permissions, for the message about a missing one. */
+  /**
+   * Returns the command that grants a script its permissions, for the message about a missing
+   * permission.
+   */
   command(): string;
 }
 
@@ -27,7 +30,7 @@ export interface ProviderRequest {
   readonly body: Secret;
   /** See {@linkcode ProviderSettings.command}. */
   command(): string;
-  /** What must not appear in an error message. */
+  /** Values that must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }
 
@@ -41,7 +44,7 @@ export interface ProviderResponse {
 /** Tokens as a response contains them (section 2.2). */
 export interface IssuedTokens {
   readonly accessToken: Secret;
-  /** Absent if the old one stays valid. */
+  /** Absent if the previous refresh token stays valid. */
   readonly refreshToken: Secret | undefined;
   /** Lifetime of the access token in seconds, if the response has one. */
   readonly expiresIn: number | undefined;
@@ -55,7 +58,7 @@ export interface NewDevice {
   readonly groupKey: Secret;
 }
 
-/** What a response means. */
+/** The outcome of a request, according to the response. */
 export type Outcome =
   | { readonly kind: "tokens"; readonly tokens: IssuedTokens }
   | IssuedChallenge
@@ -66,7 +69,7 @@ export type Outcome =
 export interface Done {
   readonly kind: "done";
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The next request of this login must carry it. */
+  /** Must be sent with the next request of this login. */
   readonly session: Secret | undefined;
 }
 
@@ -74,17 +77,17 @@ export interface Done {
 export interface IssuedChallenge {
   readonly kind: "challenge";
   readonly name: string;
-  /** Without secrets. */
+  /** The provider's parameters, without secrets. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Names of the user's attributes that have a value. */
   readonly attributes: readonly string[];
   /** The provider's own name for the user, if the response has one. */
   readonly username: string | undefined;
-  /** The answer must carry it; valid for one answer, and for minutes. */
+  /** Must be sent with the answer. Valid for one answer and for a few minutes. */
   readonly session: Secret | undefined;
 }
 
-/** The codes of a refusal. */
+/** The possible codes of a refusal. */
 export type RefusalCode = ProviderErrorCode | ChallengeErrorCode | "REFRESH_REJECTED";
 
 /** A request that failed. */
@@ -93,11 +96,11 @@ export interface Refused {
   readonly code: RefusalCode;
   /** Whether the same request may be sent again a little later. */
   readonly repeatable?: boolean;
-  /** Whether the provider said that this refresh token will never work again. */
+  /** Whether the provider's response means that this refresh token will never work again. */
   readonly isFinal?: boolean | undefined;
-  /** What was seen, without secrets. */
+  /** A description of the response, without secrets. */
   readonly seen: string;
-  /** What this refusal means, if its code alone does not say it well. */
+  /** Advice for this refusal, if the advice for its code is not specific enough. */
   readonly advice?: Partial<Advice> | undefined;
   /** The network error, if there was no response. */
   readonly cause?: unknown;
@@ -106,8 +109,8 @@ export interface Refused {
   readonly requestId?: string | undefined;
   /** The provider's own message, if it can be shown. */
   readonly message?: string | undefined;
-  /** Whether the code was right but is used up: only the next one helps. */
+  /** Whether the code was valid but already used, so that only the next code works. */
   readonly codeAlreadyUsed?: boolean | undefined;
-  /** The next answer to the same step must carry it, if the provider sent one. */
+  /** Must be sent with the next answer to the same step, if the provider sent a session. */
   readonly session?: Secret | undefined;
 }

@@ -14,7 +14,7 @@ import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 
-/** Why no request to the provider can be made with these settings. */
+/** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {
   readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PERMISSION" | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
@@ -23,12 +23,12 @@ export interface SettingsFault extends Advice {
 }
 
 /**
- * Builds what a request to the provider needs from the settings, and checks it.
+ * Checks the settings for requests to the provider.
  *
- * @param doing What was tried, for the message, such as "log in".
+ * @param doing The action in the message, such as "log in".
  * @param needsCredentials Whether user name and password must be set, too.
- * @throws {ConfigError} `MISSING_SETTINGS` with everything that is missing, `INVALID_SETTING` with
- *   everything that is wrong, `PERMISSION`, `PACKAGE_UNAVAILABLE`.
+ * @throws {ConfigError} `MISSING_SETTINGS` lists all missing settings, `INVALID_SETTING` all
+ * invalid settings; also `PERMISSION` and `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
   doing: string,
@@ -41,7 +41,10 @@ export async function resolveProvider(
   return resolved;
 }
 
-/** Why these settings cannot be used for a request to the provider; `undefined` if they can. */
+/**
+ * Says why these settings cannot be used for a request to the provider; returns `undefined` if they
+ * can.
+ */
 export async function settingsFault(
   options: SessionOptions,
   settings: Settings,
@@ -71,7 +74,7 @@ async function resolve(
     if (name === "authUrl") return endpoint;
     if (name !== "provider") return settings.text(name);
     if (typeof options.provider === "object") return options.provider;
-    // The built-in dialects need no check.
+    // Built-in dialects need no check.
     return dialect === undefined ? settings.text(name) : undefined;
   });
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
@@ -89,10 +92,11 @@ async function resolve(
 }
 
 /**
- * Loads the checks, always before anything is sent: a request must not be lost or repeated because
+ * Loads the checks, always before anything is sent, because a request must not fail halfway if
  * their package cannot be fetched.
  *
- * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be fetched.
+ * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
+ * fetched.
  */
 export async function loadChecks(doing: string): Promise<Checks> {
   const checks = await importChecks();
@@ -111,7 +115,7 @@ async function importChecks(): Promise<Checks | undefined> {
   }
 }
 
-/** The runtime's error is not repeated: the registry's address may contain a password. */
+/** The runtime's error is not quoted, because the registry's address may contain a password. */
 const PACKAGE_UNAVAILABLE: SettingsFault = {
   code: "PACKAGE_UNAVAILABLE",
   settings: [],
@@ -124,7 +128,10 @@ function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigEr
   return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
 }
 
-/** If the environment has half of the pair, only the other half is missing. */
+/**
+ * Returns which of user name and password are missing. If the environment has one of them, only the
+ * other one is missing.
+ */
 function missingCredentials(settings: Settings): SettingName[] {
   const missing = (["username", "password"] as const).filter((name) => !settings.text(name));
   return missing.length < 2 ? missing : missing.filter((name) => name !== settings.unusedHalf);
@@ -152,7 +159,7 @@ async function missingSettings(
   const problems = [`missing ${names.join(", ")}`];
   const steps: string[] = [];
   if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
-    steps.push("the environment could not be read, for that run with --allow-env");
+    steps.push("the environment could not be read, which needs --allow-env");
   }
   const { suggestionsFor } = await import("../settings/suggestions.ts");
   const suggestions: Advice[] = suggestionsFor(settings, missing);
@@ -160,7 +167,7 @@ async function missingSettings(
     problems.push(problem);
     if (fix) steps.push(fixText(fix));
   }
-  // User name and password are the user's own.
+  // The support channel provides all settings except user name and password.
   const bySupport = missing.some((name) => name !== "username" && name !== "password");
   const byInit = bySupport ? " (platform-auth init does)" : "";
   const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
@@ -168,7 +175,7 @@ async function missingSettings(
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
-  steps.push(`set what is missing ${place}in the environment or as an option${ticket}`);
+  steps.push(`set the missing values ${place}in the environment or as an option${ticket}`);
   return {
     code: "MISSING_SETTINGS",
     settings: missing,

@@ -4,10 +4,10 @@ import { refusalFor } from "./refusals.ts";
 import { redact } from "../platform/secret.ts";
 
 /**
- * What a response without tokens means. Reads names and messages in every form in which such services
- * send them.
+ * Interprets a response without tokens. Reads names and messages in every form in which such
+ * services send them.
  *
- * @param problem What is wrong with a response whose status is a success.
+ * @param problem The problem with the response, if its status is a success.
  */
 export function readRefusal(
   sent: Pick<ProviderRequest, "flow" | "secrets">,
@@ -54,10 +54,13 @@ function errorIn({ headers }: ProviderResponse, json: unknown): { name: string; 
   return { name, message: first(body.message, body.Message, body.error_description) };
 }
 
-/** The kind of a body. The body itself is not quoted, because it may repeat what was sent. */
+/**
+ * Describes the kind of a body. The body itself is not quoted, because it may repeat secrets of the
+ * request.
+ */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
   if (text.trim() === "") return "an empty body";
   if (/^\s*</.test(text)) return "an HTML or XML page";
-  return json === undefined ? "a text that is not whole JSON" : "JSON without an error name";
+  return json === undefined ? "text that is not complete JSON" : "JSON without an error name";
 }

@@ -6,10 +6,10 @@ import { REFRESH_DAYS } from "./tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
 /**
- * The error of a request that was refused.
+ * Makes the error for a refused request.
  *
  * @param login When the user logged in, milliseconds since 1970, if known.
- * @param hints What else the user should know before trying again.
+ * @param hints Further hints for the user.
  */
 export function refusalError(
   flow: ProviderRequest["flow"],
@@ -23,7 +23,7 @@ export function refusalError(
   const cannot = `Cannot ${DOING[flow]}`;
   if (code === "REFRESH_REJECTED") {
     const days = (sentAt - authenticatedAt) / 86_400_000;
-    // An advice of its own says more than the age.
+    // Specific advice is more helpful than the age of the login.
     if (days <= REFRESH_DAYS || refused.advice !== undefined) {
       return new SessionExpiredError(code, `${cannot}: ${problem} (${refused.seen})`, fix);
     }
@@ -37,7 +37,7 @@ export function refusalError(
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   const parts = [`${cannot}: ${problem} (${refused.seen}${tried})`];
   if (retryAfterSeconds !== undefined) {
-    parts.push(`it asks to wait ${counted(retryAfterSeconds, "second")}`);
+    parts.push(`the provider asks to wait ${counted(retryAfterSeconds, "second")}`);
   }
   const { status, providerCode, requestId, cause } = refused;
   return new ProviderError(code, [...parts, ...hints].join("; "), fix, {
@@ -50,12 +50,12 @@ export function refusalError(
   });
 }
 
-/** A response of the wrong kind. */
+/** Makes the refusal for a response of the wrong kind. */
 function unexpected(
   outcome: Exclude<SendResult["outcome"], Refused>,
 ): Refused {
   const seen = outcome.kind === "challenge"
-    ? `a further step, ${outcome.name}, that does not belong here`
+    ? `a further step, ${outcome.name}, that does not fit this request`
     : "neither tokens nor a challenge";
   return { kind: "refused", code: "UNEXPECTED_RESPONSE", seen };
 }

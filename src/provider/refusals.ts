@@ -3,29 +3,29 @@ import type { Advice, Call, Fix } from "../errors/advice.ts";
 import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.ts";
 
 /**
- * A refusal of the provider and what it means. To add one, add a row to {@linkcode REFUSALS}: it
- * decides the code, the advice, and whether to try again. The API document
- * shows no errors (section 7): names and messages are those of the real service.
+ * A refusal of the provider and its meaning. To support another refusal, add a row to {@linkcode
+ * REFUSALS}, which determines the code, the advice, and whether to try again. The API document
+ * describes no errors (section 7), so names and messages are those of the real service.
  */
 export interface Refusal {
-  /** Names of the error. Default: any. */
+  /** Names of the error. Default: any name. */
   readonly names?: readonly (string | RegExp)[];
-  /** What its message contains. Default: anything. */
+  /** A pattern for the message. Default: any message. */
   readonly says?: RegExp;
   /** The lowest and the highest HTTP status, regardless of name and message. */
   readonly status?: readonly [from: number, to: number];
   /** A header of the response, regardless of status, name and message. */
   readonly header?: string;
-  /** Purposes of the request. Default: any. */
+  /** Purposes of the request. Default: any purpose. */
   readonly flows?: readonly ProviderRequest["flow"][];
   readonly code: RefusalCode;
   /** Replaces the advice of the code in {@linkcode MEANINGS}. */
   readonly advice?: Partial<Advice>;
   /** Whether to repeat the request a little later. Default: `mayPass` of the code. */
   readonly repeatable?: boolean;
-  /** The refresh token will never work again. */
+  /** Whether the refresh token will never work again. */
   readonly isFinal?: true;
-  /** The one-time code was right but is used up: only the next one helps. */
+  /** Whether the one-time code was valid but already used, so that only the next code works. */
   readonly codeAlreadyUsed?: true;
 }
 
@@ -40,11 +40,11 @@ const NOT_ACCEPTED = [
   "UserNotFoundException",
 ];
 
-/** Names for a failure of the platform's own program that checks each request. */
+/** Error names of a program of the platform that checks each request. */
 const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
 const RULE_FAILED: Partial<Advice> = {
   problem: "a program of your platform that checks each request failed",
-  fix: `try again in a few minutes; if it keeps failing, tell ${SUPPORT}`,
+  fix: `try again in a few minutes; if it keeps failing, report that to ${SUPPORT}`,
 };
 
 /** What to do if no code arrives. */
@@ -54,11 +54,11 @@ const WITHOUT_SENT_CODE: Fix = [
 ];
 
 /**
- * The first row that fits decides. Rows that look at the message come before those that look at the
- * name alone, because one name has many causes.
+ * The first matching row applies. Rows that match the message come before rows that match only the
+ * name, because one name has many causes.
  */
 export const REFUSALS: readonly Refusal[] = [
-  // The firewall demands what only a browser can do, with any status.
+  // The firewall, with any status, demands a test that only a browser can pass.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
   { names: ["TooManyRequestsException"], code: "THROTTLED" },
@@ -68,17 +68,17 @@ export const REFUSALS: readonly Refusal[] = [
     code: "THROTTLED",
     repeatable: false,
     advice: {
-      problem: "the provider has sent as many e-mails with codes today as it may",
+      problem: "the provider has reached its limit of e-mails with codes for today",
       fix: WITHOUT_SENT_CODE,
     },
   },
-  // A quota of hours or days: another attempt only uses up more of it.
+  // This quota covers hours or days, and another attempt only uses up more of it.
   { names: ["LimitExceededException"], code: "THROTTLED", repeatable: false },
   { names: [/^Throttling/], code: "THROTTLED" },
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // Its message is the organisation's own.
+  // The organization of the platform wrote this message.
   {
     names: ["UserLambdaValidationException"],
     code: "REJECTED",
@@ -93,7 +93,7 @@ export const REFUSALS: readonly Refusal[] = [
     code: "LOCKED_OUT",
   },
   {
-    // The last is the message of operations that receive the secret itself.
+    // The last message is from operations that receive the secret itself.
     says: /secret_? ?hash|secret was not received|verify secret for client/i,
     code: "SECRET_HASH_REJECTED",
   },
@@ -112,7 +112,7 @@ export const REFUSALS: readonly Refusal[] = [
     },
   },
 
-  // The code in the answer is used up: another attempt would fail for another reason.
+  // The code in the answer is used up, so another attempt would fail for that reason.
   { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED },
   { names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED, repeatable: true },
   {
@@ -128,7 +128,7 @@ export const REFUSALS: readonly Refusal[] = [
 
   {
     flows: ["challenge"],
-    // The second is the real service's name for a wrong code of a new authenticator app.
+    // The real service uses the second name for a wrong code of a new authenticator app.
     names: ["CodeMismatchException", "EnableSoftwareTokenMFAException"],
     code: "CODE_REJECTED",
   },
@@ -161,7 +161,7 @@ export const REFUSALS: readonly Refusal[] = [
     code: "REFRESH_REJECTED",
     isFinal: true,
     advice: {
-      problem: "the refresh token was used before, and the one that replaced it is with another " +
+      problem: "the refresh token was already used, and the token that replaced it is in another " +
         "program or was lost",
       fix: ["let all programs of this account use the same .env, and run ", LOGIN_AGAIN],
     },
@@ -180,7 +180,7 @@ export const REFUSALS: readonly Refusal[] = [
     isFinal: true,
     advice: { problem: "the device of this login was removed at the provider" },
   },
-  // If refresh tokens rotate, this flow is off and GetTokensFromRefreshToken replaces it.
+  // If refresh tokens rotate, this flow is disabled, and GetTokensFromRefreshToken replaces it.
   { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
   { flows: ["refresh"], names: NOT_ACCEPTED, code: "REFRESH_REJECTED" },
 
@@ -200,7 +200,10 @@ export const REFUSALS: readonly Refusal[] = [
   { names: ["ForbiddenException"], code: "BLOCKED" },
 ];
 
-/** An error whose name is in no row, and a response that is not an error of the provider. */
+/**
+ * These apply to an error whose name is in no row, and to a response that is not an error of the
+ * provider.
+ */
 const UNKNOWN: Refusal = { code: "REJECTED" };
 const NO_ERROR: Refusal = { code: "UNEXPECTED_RESPONSE" };
 
@@ -215,14 +218,14 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
     fix: [
       "wait up to 15 minutes, then run ",
       LOGIN,
-      " again with the right password; attempts before that are refused, too, but do not extend " +
+      " again with the right password; earlier attempts are refused, too, but do not extend " +
       "the wait",
     ],
   },
   SECRET_HASH_REJECTED: {
     problem: "the provider rejected SECRET_HASH, or requires one",
     fix: "check APP_CLIENT_SECRET, which must not be empty for a client that has a secret, and " +
-      `APP_CLIENT_ID; if both were right before, the secret was replaced: ask ${SUPPORT} for the new one`,
+      `APP_CLIENT_ID; if both were correct before, the secret was replaced: ask ${SUPPORT} for the new one`,
   },
   CLIENT_UNKNOWN: {
     problem: "the provider does not know this app client",
@@ -272,7 +275,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   TIMEOUT: {
     problem: "the provider did not respond in time",
-    fix: "try again, or raise AUTH_TIMEOUT_MS (timeoutMs)",
+    fix: "try again, or increase AUTH_TIMEOUT_MS (timeoutMs)",
   },
   SERVER_ERROR: {
     problem: "the provider failed",
@@ -284,7 +287,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
 };
 
-/** The row for a response that is not a success. */
+/** Finds the row for a response that is not a success. */
 export function refusalFor(
   flow: ProviderRequest["flow"],
   { status, headers }: Pick<ProviderResponse, "status" | "headers">,

@@ -6,7 +6,7 @@ import { computeSecretHash } from "./secret_hash.ts";
 /** The flow that an app client must allow for a login. */
 export const PASSWORD_FLOW = "USER_PASSWORD_AUTH";
 
-/** The USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
+/** Makes the USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
 export async function passwordRequest(
   provider: ProviderSettings,
   username: string,
@@ -23,9 +23,9 @@ export async function passwordRequest(
 }
 
 /**
- * The REFRESH_TOKEN_AUTH request (sections 2.1 and 5.2.3).
+ * Makes the REFRESH_TOKEN_AUTH request (sections 2.1 and 5.2.3).
  *
- * @param hashFor The name to make SECRET_HASH with; `undefined`: the variant without the hash.
+ * @param hashFor The name for SECRET_HASH; `undefined` for the variant without the hash.
  */
 export async function refreshRequest(
   provider: ProviderSettings,
@@ -47,8 +47,8 @@ export async function refreshRequest(
 }
 
 /**
- * The refresh request of services that issue a new refresh token with every refresh. The document
- * does not show it. It carries the client secret itself.
+ * Makes the refresh request of services that issue a new refresh token with every refresh. The API
+ * document does not describe it. The request contains the client secret itself.
  */
 export function rotatingRefreshRequest(
   provider: ProviderSettings,
@@ -64,9 +64,9 @@ export function rotatingRefreshRequest(
 }
 
 /**
- * Makes the device of a login known. The document does not show it.
+ * Makes the request that confirms the device of a login. The API document does not describe it.
  *
- * @param verifier What the provider keeps instead of the device's password, with its salt.
+ * @param verifier The values that the provider stores instead of the device's password.
  */
 export function confirmDeviceRequest(
   provider: ProviderSettings,
@@ -77,20 +77,26 @@ export function confirmDeviceRequest(
   const body = {
     AccessToken: accessToken.reveal(),
     DeviceKey: deviceKey.reveal(),
-    // The same everywhere: the name of this computer is private.
+    // All devices have the same name, because the name of this computer is private.
     DeviceName: "platform-auth",
     DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
   };
   return request(provider, "device", "ConfirmDevice", body, [accessToken, ownPart(deviceKey)]);
 }
 
-/** Ends a refresh token. The document does not show it. It carries the client secret itself. */
+/**
+ * Makes the request that revokes a refresh token. The API document does not describe it. The
+ * request contains the client secret itself.
+ */
 export function revokeRequest(provider: ProviderSettings, refreshToken: Secret): ProviderRequest {
   const body = { Token: refreshToken.reveal(), ...clientFields(provider) };
   return request(provider, "sign-out", "RevokeToken", body, [refreshToken]);
 }
 
-/** Ends all sessions of the account, on all devices. The document does not show it. */
+/**
+ * Makes the request that ends all sessions of the account, on all devices. The API document does
+ * not describe it.
+ */
 export function globalSignOutRequest(
   provider: ProviderSettings,
   accessToken: Secret,
@@ -99,12 +105,17 @@ export function globalSignOutRequest(
   return request(provider, "sign-out", "GlobalSignOut", body, [accessToken]);
 }
 
-/** A device key without the region that it begins with: harmless sentences name that, too. */
+/**
+ * Returns a device key without the region at its beginning, which harmless sentences contain, too.
+ */
 function ownPart(deviceKey: Secret | undefined): Secret | undefined {
   return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }
 
-/** The client as operations without AuthParameters name it: with its secret, and no hash. */
+/**
+ * Returns the fields of the client for operations without AuthParameters: the secret itself instead
+ * of a hash.
+ */
 function clientFields({ clientId, clientSecret }: ProviderSettings): Record<string, string> {
   return { ClientId: clientId, ...(clientSecret && { ClientSecret: clientSecret.reveal() }) };
 }
@@ -122,7 +133,7 @@ function initiateAuth(
   };
 }
 
-/** SECRET_HASH for a name; `undefined` for a public client. */
+/** Computes SECRET_HASH for a name; returns `undefined` for a public client. */
 export async function secretHash(
   provider: ProviderSettings,
   username: string,
@@ -132,7 +143,7 @@ export async function secretHash(
   return new Secret(await computeSecretHash(username, clientId, clientSecret.reveal()));
 }
 
-/** A request for an operation, with what no message about it may show. */
+/** Makes the request for an operation, with the secrets that no message about it may show. */
 export function request(
   provider: ProviderSettings,
   flow: ProviderRequest["flow"],

@@ -9,7 +9,7 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
 
-/** What a request to the provider came to. */
+/** The result of a request to the provider. */
 export interface SendResult {
   readonly outcome: Outcome;
   /** The number of requests sent. */
@@ -24,40 +24,48 @@ export interface SendResult {
 }
 
 export interface SendOptions {
-  /** Ends the request early; its reason is thrown. */
+  /** Ends the request. The reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether any caller still waits. If none does, nothing more is sent. Default: yes. */
+  /**
+   * Whether any caller is still waiting. If not, no further request is sent. Default: always true.
+   */
   isWanted?(): boolean;
-  /** The caller can do without the result, so its Retry-After must not delay other calls. Default: no. */
+  /**
+   * Whether the caller does not depend on the result, so that a Retry-After does not delay other
+   * calls. Default: false.
+   */
   readonly isBestEffort?: boolean;
 }
 
-/** The purpose of a request, in the words of messages. */
+/** The purpose of a request, for messages. */
 export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
   login: "log in",
   challenge: "log in",
   refresh: "refresh the session",
   device: "confirm the device",
-  "sign-out": "tell the provider",
+  "sign-out": "sign out at the provider",
 };
 
-/** Whether a repeated request could count as another wrong password or code. */
+/** Whether the provider could count a repeated request as another wrong password or code. */
 function mustNotRepeat({ flow }: ProviderRequest): boolean {
   return flow === "login" || flow === "challenge";
 }
 
 const MAX_ATTEMPTS = 4;
-/** Longest pause after the first attempt. A quota takes longer to pass than a server's failure. */
+/**
+ * Longest pause after the first attempt. It is longer for a quota, which takes more time to recover
+ * than a server.
+ */
 const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
-/** The response to a login has a few kilobytes. */
+/** Maximum size of a response. The response to a login has a few kilobytes. */
 const MAX_RESPONSE_BYTES = 1_048_576;
 /**
  * After a stop of the process, the time limit has passed and the response may have arrived unread. This
  * pause after the timer lets it be read first, so that a new refresh token is not lost.
  */
 const GRACE_MS = 100;
-/** Longest time for which a Retry-After delays later calls. */
+/** Maximum time for which a Retry-After delays later calls. */
 const MAX_HOLD_MS = 900_000;
 
 /**
@@ -66,16 +74,20 @@ const MAX_HOLD_MS = 900_000;
  */
 const RESENDS_TEXT = /^2\.([78]\.|9\.[0-5]$)/.test(Deno.version.deno);
 
-/** When each endpoint takes requests again, for each monotonic clock: tests have their own. */
+/**
+ * The time from which each endpoint accepts requests again, by monotonic clock, because tests have
+ * their own clocks.
+ */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
- * Sends a request and reads the response. Repeats it after a transient failure, with jittered backoff,
- * within the time limit, and not before the end of a Retry-After, even that of an earlier call. A login
- * or an answer to a challenge is repeated only if it was certainly not checked. Follows no redirect.
+ * Sends a request and reads the response. Repeats the request after a transient failure, with
+ * jittered backoff, within the time limit, and not before the end of a Retry-After, even of an
+ * earlier call. A login or an answer to a challenge is repeated only if the provider certainly did
+ * not check it. Does not follow redirects.
  *
  * @param limitMs Time limit for all attempts together.
- * @throws {ConfigError} `PERMISSION`, `PACKAGE_UNAVAILABLE`: nothing was sent.
+ * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent.
  */
 export async function send(
   request: ProviderRequest,
@@ -86,8 +98,8 @@ export async function send(
   const { readResponse } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const leftMs = () => limitMs - (world.monotonic() - started);
-  // A refresh waits long for its first response: if refresh tokens rotate, one that is not read ends the
-  // session.
+  // The first attempt of a refresh gets most of the time, because a response that is not read ends
+  // the session if refresh tokens rotate.
   const attemptMs = mustNotRepeat(request) ? limitMs : Math.max(limitMs * 0.6, 1_000);
   const hold = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, hold);
@@ -147,15 +159,17 @@ async function sendOnce(
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderResponse | Refused> {
-  // Before the request: if the runtime refuses to send a Blob, the process never ends.
+  // The permission is checked before the request, because the process never ends if the runtime
+  // refuses to send a Blob.
   if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
-  // Not setTimeout(): its first use in a process takes longer than a request.
+  // setTimeout() is not used, because its first use in a process takes longer than a request.
   const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
   const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
   const stopListening = onAbort(signal, stop);
-  // No connection is reused: when a reused one drops, the runtime silently sends the request again.
+  // Connections are not reused, because the runtime silently repeats a request whose reused
+  // connection drops.
   const options = { poolMaxIdlePerHost: 0 };
   const client = world.fetch === undefined
     ? directClient(request.url, options) ?? Deno.createHttpClient(options)
@@ -194,7 +208,9 @@ function notPermitted(request: ProviderRequest): ConfigError {
   return missingPermission(doing, `run: ${request.command()}`);
 }
 
-/** What an error of `fetch` means. Its text is not used, because it may contain URLs and headers. */
+/**
+ * Interprets an error of `fetch`. Its text is not used, because it may contain URLs and headers.
+ */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);

@@ -9,7 +9,9 @@ import { isGoodFor, isRenewable, type Tokens } from "./tokens.ts";
 import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
-/** Time limit for the provider at a logout, which has already removed the tokens here. */
+/**
+ * Time limit for the provider at a logout. The tokens on this computer have already been removed.
+ */
 const LIMIT_MS = 3_000;
 
 /** The account whose sessions end. */
@@ -19,19 +21,21 @@ export interface Account {
   readonly world: World;
 }
 
-/** How far a logout went. */
+/** The extent of a logout. */
 export interface SignOutResult {
-  /** Where the session ended: only here, also at the provider, or there on all devices. */
+  /**
+   * Where the session was ended: only on this computer, also at the provider, or on all devices.
+   */
   readonly ended: "here" | "provider" | "everywhere";
-  /** The same and why it did not go further, as the end of a sentence; absent if there is nothing to say. */
+  /** The extent and its reason, as the end of a sentence; absent if there is nothing to say. */
   readonly text?: string;
 }
 
 const ACCESS_TOKEN_STAYS = "an access token is valid until it expires";
 
 /**
- * Ends sessions at the provider, as far as the provider supports it. Their tokens are already removed
- * here, so a failure is part of the result, not an error.
+ * Ends sessions at the provider, as far as the provider supports it. Their tokens have already been
+ * removed from this computer, so a failure is part of the result, not an error.
  *
  * @param held All tokens that this logout ends, the newest of each login last.
  * @param everywhere Whether to sign the account out on all devices.
@@ -46,11 +50,11 @@ export async function endAtProvider(
   const sessions = newestOfEach(held);
   if (sessions.length === 0) {
     return everywhere
-      ? { ended: "here", text: "not on other devices: no token is left to do that with" }
+      ? { ended: "here", text: "not on other devices: no token is left for that request" }
       : { ended: "here" };
   }
   if (!everywhere && !sessions.some(isRenewable)) {
-    return { ended: "here", text: `nothing to end at the provider: ${ACCESS_TOKEN_STAYS}` };
+    return { ended: "here", text: `nothing to revoke at the provider: ${ACCESS_TOKEN_STAYS}` };
   }
   try {
     const provider = await resolveProvider("tell the provider", options, settings);
@@ -74,7 +78,7 @@ export async function endAtProvider(
     /** If the provider does not sign out all devices, it ends this session all the same. */
     async function endEverywhere(tokens: Tokens): Promise<Ended> {
       let current = tokens;
-      // Signing out all devices takes an access token that is still valid.
+      // Returns tokens with a valid access token, which is needed to sign out all devices.
       if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
         const username = settings.text("username");
         const limitMs = leftMs();
@@ -95,7 +99,9 @@ export async function endAtProvider(
   }
 }
 
-/** Only the newest tokens of each login: if refresh tokens rotate, no other ends it. */
+/**
+ * Returns the newest tokens of each login. If refresh tokens rotate, only these can end the login.
+ */
 function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] {
   const byLogin = new Map<unknown, Tokens>();
   for (const tokens of held) {
@@ -104,12 +110,12 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
   return [...byLogin.values()];
 }
 
-/** How far one session ended, and why not further. */
+/** The extent to which one session was ended, and the problems. */
 interface Ended extends Pick<SignOutResult, "ended"> {
   readonly problems: readonly string[];
 }
 
-/** The result of all sessions: the least far end, and each problem once. */
+/** Combines the results of all sessions: the smallest extent, and each problem once. */
 function together(all: readonly Ended[]): SignOutResult {
   const ended = (["here", "provider", "everywhere"] as const)
     .find((each) => all.some((session) => session.ended === each)) ?? "here";

@@ -15,21 +15,21 @@ import type { Outcome, ProviderSettings } from "./protocol.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
-// Exported here so that both are loaded before anything is sent.
+// Exported from this file so that both are loaded before anything is sent.
 export { refusalError } from "./refusal_error.ts";
 export { resolveProvider } from "./provider_settings.ts";
 
-/** What a request for tokens came to. */
+/** The result of a request for tokens. */
 export interface TokenResult extends SendResult {
   readonly tokens: Tokens | undefined;
-  /** What the user should know although there are tokens. */
+  /** A problem that remains although tokens were issued. */
   readonly warning?: Advice;
 }
 
-/** What a refresh came to, and the form of the request that was sent last. */
+/** The result of a refresh, and the form of the last request. */
 export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
 
-/** Time limit for confirming the device of a login, which already has its tokens. */
+/** Time limit for confirming the device of a login. The login already has its tokens. */
 const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
@@ -46,8 +46,8 @@ export async function requestLogin(
 }
 
 /**
- * Reads the tokens from the response to a login. If the provider created a device for it, confirms the
- * device; a failure of that is a warning.
+ * Reads the tokens from the response to a login. If the provider created a device, confirms the
+ * device; if that fails, the result has a warning.
  */
 export async function loginTokens(
   provider: ProviderSettings,
@@ -61,7 +61,8 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Loaded on demand: few providers track devices. The login has succeeded, so nothing may throw.
+  // Loaded on demand, because few providers track devices. The login has succeeded, so nothing may
+  // throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>
       confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
@@ -78,12 +79,12 @@ export async function loginTokens(
 }
 
 /**
- * Refreshes (section 5.2.3). The document shows the request with and without SECRET_HASH, and the
- * provider may know the user by another name than the one typed at login, so this tries one variant
- * after the other while SECRET_HASH is rejected. If the client does not allow the flow, it tries the
- * operation of services that rotate refresh tokens.
+ * Refreshes the tokens (section 5.2.3). The API document shows the request with and without
+ * SECRET_HASH, and the provider may know the user by another name than the one used for the login.
+ * So as long as SECRET_HASH is rejected, this function tries the next variant. If the client does
+ * not allow the flow, the function tries the operation of services that rotate refresh tokens.
  *
- * @param username The name in the settings, for tokens that do not say which name logged in.
+ * @param username The user name in the settings, for tokens without the name of the login.
  * @param limitMs Time limit for all requests together.
  */
 export async function requestRefresh(
@@ -126,7 +127,8 @@ export async function requestRefresh(
   }
   if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
   const rotated = await attempt("rotating");
-  // If the service does not know this operation, its response to the documented one says more.
+  // If the service does not know this operation, its response to the documented operation is more
+  // helpful.
   return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
 }
 
@@ -134,7 +136,7 @@ function codeOf(outcome: Outcome): string | undefined {
   return outcome.kind === "refused" ? outcome.code : undefined;
 }
 
-/** Whether a refusal gives no reason except that the service does not know or allow this request. */
+/** Whether a refusal means only that the service does not know or allow this request. */
 function isUnknownOperation(outcome: Outcome): boolean {
   return outcome.kind === "refused" && outcome.advice === undefined &&
     ["REJECTED", "UNEXPECTED_RESPONSE", "FLOW_DISABLED"].includes(outcome.code);
@@ -161,7 +163,8 @@ function variantsFor(
 /**
  * Builds a result from the tokens in the response.
  *
- * @param parts What the response does not say. A refresh token in it replaces the one given here.
+ * @param parts Facts that are not in the response. A refresh token in the response replaces the one
+ * given here.
  */
 function withTokens(
   result: SendResult,
@@ -172,7 +175,7 @@ function withTokens(
   if (outcome.kind !== "tokens") return { ...result, tokens: undefined };
   const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
-  // The lifetime is ExpiresIn (section 8), else the time between the token's own claims.
+  // The lifetime is ExpiresIn (section 8), or else the difference between the token's claims.
   const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
   const lifetimeMs = ms > 0 ? ms : undefined;
   const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;
@@ -181,7 +184,7 @@ function withTokens(
     world,
     { now: sentAt, monotonic: sentAtMonotonic },
   );
-  // Without a date in the response, the token's own shows the provider's clock.
+  // If the response has no date, the token's `iat` reveals the provider's clock.
   const issuedOffsetMs = claims.iat === undefined ? undefined : claims.iat * 1_000 - sentAt;
   return { ...result, tokens, clockOffsetMs: result.clockOffsetMs ?? issuedOffsetMs };
 }

@@ -1,7 +1,7 @@
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks, ClocksAndChance } from "../platform/world.ts";
 
-/** Days after a login in which it can typically be refreshed (section 8): an estimate. */
+/** Estimated number of days for which a login can be refreshed (section 8). */
 export const REFRESH_DAYS = 30;
 
 /** Where tokens came from. */
@@ -15,12 +15,15 @@ export type TokenSource =
   | "store";
 
 /**
- * A form of the refresh request: with a SECRET_HASH of one of three names, without it (section 2.1 shows
- * both), or the operation of services that rotate refresh tokens.
+ * A form of the refresh request: with the SECRET_HASH of one of three names, without SECRET_HASH
+ * (section 2.1 shows both), or with the operation of services that rotate refresh tokens.
  */
 export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
 
-/** What a session learned about its account. Stored and removed together with the tokens. */
+/**
+ * Facts that a session learned about its account. They are stored and removed together with the
+ * tokens.
+ */
 export interface Learned {
   /** The name that the user logged in with, which may be an alias of the token's `username`. */
   readonly loginName?: string | undefined;
@@ -30,7 +33,7 @@ export interface Learned {
   readonly deviceKey?: Secret | undefined;
 }
 
-/** The tokens of a session and their times. Never changed, only replaced. */
+/** The tokens of a session and their times. A record is never changed, only replaced. */
 export interface Tokens {
   readonly accessToken: Secret;
   readonly refreshToken: Secret | undefined;
@@ -43,9 +46,12 @@ export interface Tokens {
   readonly learned: Learned;
   /** Lifetime of the access token in milliseconds, if known. */
   readonly lifetimeMs: number | undefined;
-  /** The token is refreshed this many milliseconds before its expiry. */
+  /** Milliseconds before its expiry at which the token is refreshed. */
   readonly refreshMarginMs: number;
-  /** Both clocks when this record was made; the time since then is the larger of the two differences. */
+  /**
+   * The times of both clocks when this record was made. The time passed since then is the larger of
+   * the two differences.
+   */
   readonly anchor: { readonly now: number; readonly monotonic: number };
 }
 
@@ -57,7 +63,7 @@ export interface TokenParts {
   refreshToken?: Secret | undefined;
   expiresAt?: number | undefined;
   authenticatedAt?: number | undefined;
-  /** Default: from the claims. */
+  /** Default: the lifetime in the claims. */
   lifetimeMs?: number | undefined;
   source: TokenSource;
   learned?: Learned;
@@ -65,7 +71,9 @@ export interface TokenParts {
   claims?: Claims;
 }
 
-/** Makes a record, anchored at the present time of both clocks unless an earlier one is given. */
+/**
+ * Makes a record, anchored at the present time of both clocks unless an earlier anchor is given.
+ */
 export function makeTokens(
   parts: TokenParts,
   world: ClocksAndChance,
@@ -96,16 +104,19 @@ export function claimedLifetimeMs({ exp, iat }: Claims): number | undefined {
 }
 
 /**
- * How early a token is refreshed: a tenth of its lifetime before its expiry, at least 15 seconds and at
- * most 5 minutes, but never more than a third of the lifetime; up to a quarter less at random, so that
- * processes do not refresh at the same moment.
+ * Computes how long before its expiry a token is refreshed: a tenth of the lifetime, at least 15
+ * seconds and at most 5 minutes, but never more than a third of the lifetime. A random part of up
+ * to a quarter is subtracted, so that processes do not refresh at the same moment.
  */
 function refreshMarginOf(lifetimeMs: number, chance: number): number {
   const margin = Math.min(Math.max(lifetimeMs * 0.1, 15_000), 300_000, lifetimeMs / 3);
   return Math.max(margin, 0) * (0.75 + chance / 4);
 }
 
-/** Milliseconds until the access token expires, negative afterwards; `undefined`: unknown. */
+/**
+ * Milliseconds until the access token expires, negative afterwards; `undefined` if the expiry is
+ * unknown.
+ */
 export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined {
   if (tokens.expiresAt === undefined) return undefined;
   const wall = clocks.now() - tokens.anchor.now;
@@ -114,15 +125,15 @@ export function remainingMs(tokens: Tokens, clocks: Clocks): number | undefined 
 }
 
 /**
- * Whether the access token is valid for that long. With an unknown expiry it counts as valid until the
- * API rejects it.
+ * Whether the access token remains valid for `ms` milliseconds. A token with an unknown expiry is
+ * considered valid until the API rejects it.
  */
 export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
   const remaining = remainingMs(tokens, clocks);
   return remaining === undefined || remaining > ms;
 }
 
-/** The account that the token names, if it does. */
+/** The account named in the token, if any. */
 export function accountOf(claims: Claims): string | undefined {
   return claims.username ?? claims.sub;
 }
@@ -137,7 +148,10 @@ export function isRenewable(tokens: Tokens): tokens is RenewableTokens {
   return tokens.refreshToken !== undefined;
 }
 
-/** The claims of an access token, read without checking its signature: for planning, not for trust. */
+/**
+ * The claims of an access token. Its signature is not checked, so the claims serve for planning,
+ * not for trust.
+ */
 export interface Claims {
   /** Issued at, seconds since 1970 by the provider's clock. */
   readonly iat?: number;
@@ -151,7 +165,7 @@ export interface Claims {
   readonly scope?: string;
 }
 
-/** Reads the claims of a JWT. An opaque or invalid token has none, which is not an error. */
+/** Reads the claims of a JWT. An opaque or invalid token has no claims, which is not an error. */
 export function readClaims(token: string): Claims {
   const parts = token.split(".");
   if (parts.length !== 3) return {};
@@ -175,7 +189,7 @@ export function readClaims(token: string): Claims {
   };
 }
 
-/** ISO text has no times after the year 9999. */
+/** The end of the year 9999, after which times have no ordinary ISO text. */
 const LATEST_SECONDS = 253_402_300_799;
 
 function number(name: string, value: unknown): Record<string, number> {

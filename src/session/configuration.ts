@@ -1,7 +1,7 @@
 /**
- * One session: its engine (`engine.ts`), its state (`state.ts`), when to refresh (`plan.ts`), where its
- * tokens are stored (`store.ts`), and the login (`login.ts`). May import from `provider/`, `settings/`,
- * `platform/` and `errors/`.
+ * The folder of one session: its engine (`engine.ts`), its state (`state.ts`), the rules for when
+ * to refresh (`plan.ts`), the interface of its stores (`store.ts`), and the login (`login.ts`). The
+ * folder may import from `provider/`, `settings/`, `platform/` and `errors/`.
  *
  * This file contains the options and resolved settings of a session.
  */
@@ -12,16 +12,21 @@ import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../s
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
 
-/** The options of a session and the settings resolved from them. Replaced as a whole. */
+/**
+ * The options of a session and the settings resolved from them. A change replaces the whole object.
+ */
 export class Configuration {
   readonly options: SessionOptions;
   readonly world: World;
-  /** Whether this is the process's default session, which has a `.env` and mirrors to the environment. */
+  /**
+   * Whether this is the default session of the process, which uses a `.env` and copies tokens to
+   * the environment.
+   */
   readonly isDefault: boolean;
   #settings: Settings | undefined;
 
   /**
-   * Nothing is read here.
+   * Stores the options. Settings are read on first use.
    *
    * @param caller The function that received the options, for messages.
    * @param replaced Parts of the outside world, replaced in tests.
@@ -60,41 +65,44 @@ export class Configuration {
   }
 
   /**
-   * Absolute path of the `.env` that stores the session; `undefined` if it is in memory only, or in a
-   * store.
+   * Absolute path of the `.env` that stores the session; `undefined` if the session is in memory
+   * only or in a store.
    */
   get envFile(): string | undefined {
     return this.settings.tokenFile;
   }
 
-  /** Which tokens are mirrored to the process environment. */
+  /** The tokens that are copied to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
   }
 
-  /** Whether a command provides the tokens: then the session is in memory only. */
+  /** Whether a command provides the tokens, so that the session is in memory only. */
   get isByCommand(): boolean {
     return this.settings.text("tokenCommand") !== undefined;
   }
 
   /**
-   * The same options with the settings read again, because the `.env` may have been edited. Its path
-   * stays the same.
+   * Returns the same options with the settings read again, because the `.env` may have been edited.
+   * The path of the `.env` stays the same.
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
     return new Configuration("configure()", this.options, this.isDefault, settings, this.world);
   }
 
-  /** The same configuration without the process environment, which another session uses from now on. */
+  /**
+   * Returns the same configuration without the process environment, which another session uses from
+   * now on.
+   */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
     return new Configuration("configure()", options, this.isDefault, this.#settings, this.world);
   }
 
   /**
-   * Whether tokens of the other configuration belong to this one: provider, client and file are the
-   * same.
+   * Whether the tokens of another configuration belong to this one, because provider, client and
+   * file are the same.
    */
   isSameAccount(other: Configuration): boolean {
     return identityOf(this) === identityOf(other);

@@ -31,25 +31,25 @@ export type OpenStore = (engine: Engine) => TokenStore;
 
 /** A login or a logout that waits for its turn. */
 interface Change {
-  /** Its place in the order in which logins and logouts were called: the later one wins. */
+  /** The position among all logins and logouts, in the order of the calls. The later one wins. */
   readonly order: number;
   /** The tokens of a login; `undefined` for a logout. */
   readonly tokens: Tokens | undefined;
   readonly remote: SignOut;
-  /** The tokens of the session since it was called. */
+  /** All tokens that the session had since this change was called. */
   readonly held: (Tokens | undefined)[];
   readonly applied: PromiseWithResolvers<Applied>;
-  /** Called when it takes effect, from where it cannot be canceled. */
+  /** Called when the change takes effect. It can no longer be canceled then. */
   onApplied(): void;
 }
 
 /** The outcome of a login or a logout. */
 interface Applied {
-  /** Why the store could not be written. */
+  /** The reason why the store could not be written. */
   readonly problem?: ConfigError | undefined;
   /** Whether there was a session to end. */
   readonly hadSession: boolean;
-  /** Tells the provider: once for all logouts that were applied together. */
+  /** Signs out at the provider, once for all logouts that were applied together. */
   tellProvider(signal: AbortSignal | undefined): Promise<SignOutResult>;
 }
 
@@ -66,11 +66,11 @@ const LOGGED_OUT: Ending = {
   fix: ["run ", { call: "login" }],
 };
 
-/** The provider signs out other devices only for a session that is signed in. */
+/** The provider signs out other devices only on behalf of a current session. */
 const TO_END_OTHERS: Fix = [
-  "to sign out other devices run ",
+  "to sign out other devices, run ",
   { call: "login" },
-  " first, then this again",
+  " first, then log out again",
 ];
 
 /**
@@ -85,11 +85,13 @@ export class Engine implements Refreshing {
   #pending: Change[] = [];
   /** Called when a login or a logout begins to wait. */
   #overtake: () => void = () => {};
-  /** The number of logins and logouts that were called, and the order of the last one that took effect. */
+  /**
+   * The number of logins and logouts called so far, and the order of the last one that took effect.
+   */
   #calledCount = 0;
   #lastAppliedOrder = 0;
 
-  /** @param reread Reads the settings again and returns the engine of the account that they name. */
+  /** @param reread Rereads the settings and returns the engine of their account. */
   constructor(
     configuration: Configuration,
     readonly reread: () => Engine,
@@ -128,7 +130,7 @@ export class Engine implements Refreshing {
     return now.kind !== "none" && now.rejected;
   }
 
-  /** Everything it remembers, so that tests can tell whether two orders of events led to the same state. */
+  /** The complete state, so that tests can compare the results of two orders of events. */
   get memory(): unknown {
     return {
       kept: this.keeper.memory,
@@ -139,11 +141,11 @@ export class Engine implements Refreshing {
     };
   }
 
-  // Calls that need a token.
+  // The following methods serve calls that need a token.
 
   /**
-   * The tokens if they need no attention. Fast path: every extra promise shows in the per-call
-   * benchmark.
+   * Returns the tokens if they can be used without waiting. A fast path, because each extra promise
+   * is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.#pending.length > 0 && this.#pending.some(isLogout)) return undefined;
@@ -152,7 +154,7 @@ export class Engine implements Refreshing {
   }
 
   /**
-   * Valid tokens, refreshed if it is time.
+   * Returns valid tokens, refreshed if they are due.
    *
    * @param minValidMs Time for which the access token must remain valid.
    */
@@ -182,16 +184,17 @@ export class Engine implements Refreshing {
     return await this.#share("forced", signal);
   }
 
-  /** Records that the API answered 401 to these tokens. */
+  /** Records that the API rejected these tokens with a 401. */
   noteRejection(tokens: Tokens): void {
     this.keeper.apply({ kind: "rejected", tokens });
   }
 
   /**
-   * Tokens other than those that the API just rejected; `undefined` if none can be obtained now.
+   * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens can be
+   * obtained now.
    *
    * @throws {AuthError} If the session is over: the refresh token was refused for good, or another
-   *   process ended the session.
+   * process ended the session.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     await this.#look(signal);
@@ -209,7 +212,7 @@ export class Engine implements Refreshing {
     }
     try {
       const tokens = await this.#share("rejected", signal);
-      // A command may print the same token again.
+      // A token command may print the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (error instanceof AuthError && this.current.kind === "none") throw error;
@@ -222,14 +225,14 @@ export class Engine implements Refreshing {
     this.#cooldowns = afterHelp(this.#cooldowns);
   }
 
-  // Logins and logouts.
+  // The following methods apply logins and logouts.
 
-  /** The order of a login or a logout that is called now. */
+  /** Returns the order of a login or a logout that is being called. */
   begin(): number {
     return ++this.#calledCount;
   }
 
-  /** Whether a login of this order may still take effect: no later login or logout did. */
+  /** Whether a login may still take effect, because no later login or logout has. */
   isWanted(order: number): boolean {
     return order >= this.#lastAppliedOrder;
   }
@@ -237,8 +240,8 @@ export class Engine implements Refreshing {
   /**
    * Replaces all tokens with those of a login, unless a later login or logout took effect first.
    *
-   * @param signal Ends the wait for the lock; nothing is changed then.
-   * @param onApplied Called when the login takes effect, from where it cannot be canceled.
+   * @param signal Cancels the login while it waits for the lock.
+   * @param onApplied Called when the login takes effect and can no longer be canceled.
    * @throws {ConfigError} `INVALID_SETTING` if the store keeps the session of another account.
    */
   async login(
@@ -253,15 +256,16 @@ export class Engine implements Refreshing {
   }
 
   /**
-   * Forgets the tokens in memory, in the process environment and in the store, then tells the provider.
+   * Removes the tokens from memory, the process environment and the store, then signs out at the
+   * provider.
    *
-   * @param remote What to request from the provider; a failure of that is only a note.
-   * @param signal Ends the wait for the lock, and nothing is changed then; later, the wait for the
-   *   provider.
+   * @param remote The request to the provider. If the request fails, the status has a note.
+   * @param signal Cancels the logout while it waits for the lock. Later, the signal only ends the
+   * wait for the provider.
    * @param onApplied Called when the logout takes effect.
    * @returns How far it went.
-   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
-   *   the tokens.
+   * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still
+   * contains the tokens.
    */
   async logout(
     remote: SignOut,
@@ -273,7 +277,8 @@ export class Engine implements Refreshing {
     const wanted = { order: this.begin(), tokens: undefined, remote, onApplied };
     const { problem, hadSession, tellProvider } = await this.#change(wanted, wait);
     notices.clear("DEVICE_NOT_CONFIRMED");
-    // Even if the store cannot be written, so that the tokens in it become useless.
+    // The provider revokes the tokens even if the store cannot be written, so that those in the
+    // store become useless.
     const atProvider: SignOutResult = remote === "keep"
       ? { ended: "here" }
       : await tellProvider(signal);
@@ -296,7 +301,9 @@ export class Engine implements Refreshing {
     return atProvider.ended;
   }
 
-  /** Lets go of the session, because the settings name another account now. The store is unchanged. */
+  /**
+   * Abandons the session, because the settings now name another account. The store is unchanged.
+   */
   detach(): void {
     // A pending login is discarded. A logout still takes effect.
     this.#lastAppliedOrder = this.begin();
@@ -308,7 +315,7 @@ export class Engine implements Refreshing {
     wait: Wait,
   ): Promise<Applied> {
     const applied = Promise.withResolvers<Applied>();
-    // A failure is thrown below.
+    // Handled here because the promise is awaited only below.
     applied.promise.catch(() => {});
     const change: Change = { ...wanted, held: [tokensOf(this.current)], applied };
     const cancel = (reason: unknown) => {
@@ -317,7 +324,7 @@ export class Engine implements Refreshing {
       applied.reject(reason);
     };
     this.#pending.push(change);
-    // At once: a refresh that holds the lock must not apply what its caller canceled.
+    // Canceled in the abort event, so that a refresh that holds the lock does not apply the change.
     const stopListening = onAbort(wait.signal, () => cancel(wait.signal?.reason));
     this.#overtake();
     try {
@@ -332,8 +339,8 @@ export class Engine implements Refreshing {
   }
 
   /**
-   * Updates the store. Pending logins and logouts take over, so that the next process to hold the lock
-   * finds nothing older.
+   * Updates the store. Pending logins and logouts replace the update, so that the next process to
+   * hold the lock finds the latest session.
    */
   async update(
     wait: Wait,
@@ -359,13 +366,16 @@ export class Engine implements Refreshing {
 
   #step({ tokens }: Applying): Step {
     const { keeper, configuration: { isByCommand } } = this;
-    // After a logout, a call does not run the command that prints tokens.
+    // After a logout, calls do not run the token command.
     const because = isByCommand ? LOGGED_OUT : undefined;
     keeper.apply(tokens ? { kind: "tokens", tokens } : { kind: "logout", because });
     return { tokens, by: "user" };
   }
 
-  /** Takes the logins and logouts that wait: the last one wins. Resets what belonged to the session. */
+  /**
+   * Takes all pending logins and logouts, of which the last one wins, and resets everything that
+   * belonged to the session.
+   */
   #takePending(): Applying | undefined {
     const pending = this.#pending;
     this.#pending = [];
@@ -385,7 +395,8 @@ export class Engine implements Refreshing {
     const tellProvider = (signal: AbortSignal | undefined) =>
       told ??= signOutAtProvider(this.configuration, ended, late, everywhere, signal);
     this.#lastAppliedOrder = Math.max(last.order, this.#lastAppliedOrder);
-    // A logout lets the request finish: it may bring a refresh token that must be revoked.
+    // A logout lets the request finish, because the response may contain a refresh token that must
+    // be revoked.
     if (last.tokens !== undefined || late === undefined) this.#refresh?.abort.abort();
     this.#refresh = undefined;
     this.#cooldowns = NO_COOLDOWNS;
@@ -407,7 +418,7 @@ export class Engine implements Refreshing {
     };
   }
 
-  /** Whether a login or a logout still takes effect. Otherwise it is settled. */
+  /** Whether a login or a logout may still take effect. If not, settles its promise. */
   #mayApply({ order, tokens, applied }: Change): boolean {
     if (tokens === undefined) return true;
     const refusal = this.store.refusal?.(tokens);
@@ -417,11 +428,11 @@ export class Engine implements Refreshing {
     return isWanted && !refusal;
   }
 
-  // Refreshes.
+  // The following methods refresh tokens.
 
   saved(event: SessionEvent): void {
     this.keeper.apply(event);
-    // A waiting logout ends these instead of the tokens that they replaced.
+    // A waiting logout must end these tokens instead of the ones that they replaced.
     for (const { held } of this.#pending) held.push(tokensOf(this.current));
   }
 
@@ -441,16 +452,22 @@ export class Engine implements Refreshing {
     this.#cooldowns = afterReplacement(accessToken, this.#cooldowns, this.world);
   }
 
-  /** A call made after a logout must not use the tokens that the logout ends. */
+  /**
+   * Reads the store, but waits for pending logouts first, so that a later call does not use the
+   * tokens that a logout ends.
+   */
   async #look(signal: AbortSignal | undefined): Promise<void> {
     for (let each = this.#pending.find(isLogout); each; each = this.#pending.find(isLogout)) {
       await each.applied.promise.catch(() => {});
     }
-    // A refresh in progress already looked.
+    // A refresh in progress has already read the store.
     if (!this.#refresh && this.store.look) await this.keeper.look(signal);
   }
 
-  /** Without a pause before a refresh, so that only the first of many simultaneous calls reads a file. */
+  /**
+   * Reads the store synchronously, so that only the first of many simultaneous calls reads the
+   * file.
+   */
   #readStore(): void {
     if (!this.#refresh) this.keeper.readStore();
   }
@@ -466,7 +483,7 @@ export class Engine implements Refreshing {
     refresh.settle(
       this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
     );
-    // Every caller may have left: nothing may reject outside a caller's promise.
+    // If every caller has given up, the rejection must still be handled.
     refresh.result.then(leave, leave);
     return refresh.result;
   }
@@ -475,7 +492,7 @@ export class Engine implements Refreshing {
     const { world } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // A command that prints the same token again is not run for each call.
+      // A command that printed the same token again is not run for every call.
       if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
       return tokens;
     } catch (error) {
@@ -491,7 +508,7 @@ export class Engine implements Refreshing {
     }
   }
 
-  /** Runs the command that prints tokens, for all callers in this process. */
+  /** Runs the token command once for all callers in this process. */
   async #runCommand(refresh: Refresh): Promise<Tokens> {
     const { abort: { signal }, reason } = refresh;
     const { timeoutMs } = this.settings;
@@ -503,7 +520,7 @@ export class Engine implements Refreshing {
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);
       this.notices.clear("EARLY_REFRESH_FAILED");
-      // For the same token, the state stays: the API may have rejected it.
+      // For the same token, the state is kept, because the API may have rejected that token.
       if (held && sameAccess(held, tokens)) return held;
       this.keeper.apply({ kind: "tokens", tokens });
       return tokens;

@@ -27,11 +27,11 @@ import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_token
 /** Stores a session in a `.env`, for other processes. */
 export class EnvStore implements TokenStore {
   /**
-   * The snapshot of the settings that this store used last, or that is older than what it read since. A
-   * newer one spares reading the file again.
+   * The settings' snapshot of the file that this store used last, or that is outdated by now. A
+   * newer snapshot saves a read of the file.
    */
   #used: EnvSnapshot | undefined;
-  /** The content when it was last read or written. */
+  /** The content of the last read or write. */
   #last: Stored | undefined;
   /** The token lines of that content. */
   #lines = new Secret("");
@@ -67,12 +67,15 @@ export class EnvStore implements TokenStore {
     } finally {
       lock.release();
       this.#overtakeSettings();
-      // After the lock is released, because git may take some time.
+      // Git is asked after the lock is released, because it may take some time.
       if (isSaved) await this.#reportGit();
     }
   }
 
-  /** @returns `undefined` if another process wrote since `now` was read: nothing was changed. */
+  /**
+   * @returns `undefined` if another process wrote after `now` was read, so that nothing was
+   * changed.
+   */
   async #write(
     file: EnvFile,
     before: EnvSnapshot,
@@ -108,7 +111,10 @@ export class EnvStore implements TokenStore {
     return { stored: this.#last = { tokens } };
   }
 
-  /** The session in memory continues if the file is gone or unreadable. */
+  /**
+   * Reads the session in a snapshot. If the file is missing or unreadable, the session in memory
+   * continues.
+   */
   #take({ exists, problem, values }: EnvSnapshot): Stored {
     this.#overtakeSettings();
     if (this.#last !== undefined && (!exists || problem)) return this.#last;
@@ -116,12 +122,12 @@ export class EnvStore implements TokenStore {
     return this.#storedIn(values);
   }
 
-  /** From now on, the settings' snapshot of the file is outdated. */
+  /** Marks the settings' snapshot of the file as outdated. */
   #overtakeSettings(): void {
     this.#used = this.session.configuration.settings.file;
   }
 
-  /** The same object while the token lines are the same. */
+  /** Returns the same object as long as the token lines are the same. */
   #storedIn(values: ReadonlyMap<string, string>): Stored {
     const lines = tokenLines(values);
     if (this.#last !== undefined && lines.reveal() === this.#lines.reveal()) return this.#last;
@@ -160,7 +166,7 @@ export class EnvStore implements TokenStore {
     this.session.notices.set(
       "FILE_WAS_OPEN",
       `${this.path} could be read by other users of this computer`,
-      "it is private now",
+      "the file is private now",
     );
   }
 
@@ -179,7 +185,7 @@ function lockOf(state: FileLock["state"]): Lock {
   if (state !== "busy") return { isHeld: state === "held" };
   const problem = new ProviderError(
     "TIMEOUT",
-    "Cannot refresh the session: another process has held the lock of the .env for too long",
+    "Cannot refresh the session: another process held the lock of the .env for too long",
     "try again, or end that process",
   );
   return { isHeld: false, problem, isOptional: true };

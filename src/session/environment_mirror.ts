@@ -5,9 +5,9 @@ import { accountOf, makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
-/** Sets the tokens in the process environment, for child processes and other clients. */
+/** Copies the tokens to the process environment, for child processes and other clients. */
 export class EnvironmentMirror {
-  /** What this session set, by variable. */
+  /** The values that this session set, by variable. */
   readonly #mirrored = new Map<string, string>();
 
   /** Sets the tokens, unless the variables contain those of another session, or may not be set. */
@@ -21,7 +21,7 @@ export class EnvironmentMirror {
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken);
   }
 
-  /** Removes what this session set. */
+  /** Removes the values that this session set. */
   withdraw(): void {
     for (const [variable, text] of this.#mirrored) {
       if (environment(variable) === text) set(variable, "");
@@ -30,8 +30,8 @@ export class EnvironmentMirror {
   }
 
   /**
-   * Removes the tokens of a session that ended: those that this session set, and copies that existed
-   * before, such as those of a `.env` that was loaded into the environment.
+   * Removes the tokens of an ended session: the values that this session set, and equal values that
+   * existed before, as after a `.env` was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
@@ -44,7 +44,7 @@ export class EnvironmentMirror {
 
   #put(variable: string, value: Secret | undefined): void {
     const text = value?.reveal() ?? "";
-    // An equal value existed before this session, or is already recorded.
+    // An equal value either existed before this session or is already recorded.
     if (environment(variable) === text) return;
     set(variable, text);
     this.#mirrored.set(variable, text);
@@ -52,8 +52,9 @@ export class EnvironmentMirror {
 }
 
 /**
- * The tokens at first use: those of the store, or newer ones of the same client and account in the
- * environment. `iat` decides, because a `.env` loaded into the environment is a stale copy of itself.
+ * Returns the tokens at first use: those of the store, or those in the environment if they are
+ * newer and belong to the same client and account. The claim `iat` decides, because the environment
+ * may contain an outdated copy of the `.env`.
  */
 export function firstTokens(
   configuration: Configuration,
@@ -71,10 +72,11 @@ export function firstTokens(
 }
 
 /**
- * The tokens in the environment if they belong to this session. If the settings or the stored tokens
- * name a client, a token must name the same one, because other programs use ACCESS_TOKEN too.
+ * Returns the tokens in the environment if they belong to this session. If the settings or the
+ * stored tokens name a client, a token in the environment must name the same client, because other
+ * programs use ACCESS_TOKEN, too.
  *
- * @returns Why they are ignored as `note`.
+ * @returns The tokens, or a `note` that says why they are ignored.
  */
 function tokensInEnvironment(
   { settings, world }: Configuration,

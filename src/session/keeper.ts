@@ -25,25 +25,31 @@ import {
   type Write,
 } from "./store.ts";
 
-/** A write, and what follows once it is written. */
+/** A write, and a callback for when it is done. */
 export interface Step extends Write {
   saved?(): void;
 }
 
-/** Keeps the state of a session in step with its store and the process environment. */
+/** Synchronizes the state of a session with its store and the process environment. */
 export class Keeper {
   readonly notices = new Notices();
   readonly #mirror = new EnvironmentMirror();
   readonly #openStore: () => TokenStore;
   #configuration: Configuration;
   #store: TokenStore | undefined;
-  /** `undefined`: not read yet. */
+  /** `undefined` until the first use. */
   #state: SessionState | undefined;
-  /** The content of the store that the state last followed: another object is a change. */
+  /**
+   * The content of the store that the state last adopted. A different object means that the content
+   * changed.
+   */
   #seen: Stored = NOTHING;
-  /** While an update is made, the store may contain half of what this session writes. */
+  /**
+   * Whether an update is in progress. Meanwhile, the store may contain a part of this session's own
+   * write.
+   */
   #isUpdating = false;
-  /** The last update in line: there is one at a time. */
+  /** The last update in the queue. Updates run one at a time. */
   #lastInLine: Promise<unknown> = Promise.resolve();
 
   constructor(configuration: Configuration, open: () => TokenStore) {
@@ -72,7 +78,7 @@ export class Keeper {
     return placeText(this.store.place);
   }
 
-  /** The state in memory; at first use, what the store or the process environment contains. */
+  /** The state in memory. At first use, it is taken from the store or the process environment. */
   get current(): SessionState {
     if (this.#state === undefined) {
       this.#seen = this.store.peek();
@@ -83,7 +89,7 @@ export class Keeper {
     return this.#state;
   }
 
-  /** Everything it remembers, so that tests can tell whether two orders of events led to the same state. */
+  /** The complete state, so that tests can compare the results of two orders of events. */
   get memory(): unknown {
     return [this.#state, this.#seen.tokens, this.#isUpdating, this.notices.all];
   }
@@ -106,26 +112,32 @@ export class Keeper {
     this.notices.clear("SIGNED_OUT");
   }
 
-  /** Adopts what other processes wrote, as far as it is known without asking a server. */
+  /** Adopts changes by other processes, as far as they are known without a request to a server. */
   readStore(): void {
-    // At first use, the state is what the store contains.
+    // At first use, `current` takes the state from the store anyway.
     if (this.#state !== undefined && !this.#isUpdating) this.#follow(this.store.peek());
   }
 
-  /** Asks the store's server for the latest. Without a valid token, an unreachable one is an error. */
+  /**
+   * Requests the latest content from the store's server. An unreachable server is an error only if
+   * there is no valid token.
+   */
   async look(signal?: AbortSignal): Promise<void> {
     await this.store.look?.(this.wait(!this.holdsValidToken, signal));
-    // A caller that gave up meanwhile begins nothing.
+    // A caller that gave up in the meantime must not start a refresh.
     signal?.throwIfAborted();
   }
 
-  /** Adopts what other processes wrote, within an update and before anything is written. */
+  /** Adopts changes by other processes, within an update and before anything is written. */
   async lookAgain(): Promise<void> {
     await this.store.look?.(this.wait(false));
     this.#follow(this.store.peek());
   }
 
-  /** The time limit for the store: the rest of the time of a call is for the provider. */
+  /**
+   * Returns the conditions of a wait for the store, which leave the rest of the call's time for the
+   * provider.
+   */
   wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): Wait {
     return { ms: totalMs * LOCK_WAIT_SHARE, isNeeded, signal };
   }
@@ -133,7 +145,7 @@ export class Keeper {
   /**
    * Updates the store, one update after another.
    *
-   * @param isOver Whether nothing is left to do when it is this update's turn.
+   * @param isOver Whether nothing is left to do when the update's turn comes.
    */
   async update(
     wait: Wait,
@@ -182,13 +194,13 @@ export class Keeper {
     this.#mirror.show(tokensOf(this.#state), configuration);
   }
 
-  /** Leaves the process environment to another session. */
+  /** Removes this session's tokens from the process environment, which another session will use. */
   leaveEnvironment(): void {
     this.#mirror.withdraw();
     this.#configuration = this.#configuration.outOfEnvironment();
   }
 
-  /** The error of a call that finds no usable tokens. */
+  /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
     const { notices, settings: { file, portalUrl } } = this;
     const note = file.problem
@@ -198,7 +210,7 @@ export class Keeper {
   }
 
   #follow(stored: Stored): void {
-    // Reads the state, if this is its first use.
+    // Initializes the state if this is its first use.
     void this.current;
     if (stored === this.#seen) return;
     this.#seen = stored;

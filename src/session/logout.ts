@@ -4,17 +4,20 @@ import type { World } from "../platform/world.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 
-/** What a logout requests from the provider: nothing, the end of this session, or of all of the account. */
+/**
+ * The request of a logout to the provider: none, to revoke this session, or to end all sessions of
+ * the account.
+ */
 export type SignOut = "keep" | "revoke" | "everywhere";
 
-/** Time limit for the response to a refresh in progress. */
+/** Maximum time to wait for the response to a refresh in progress. */
 const LATE_RESPONSE_MS = 3_000;
 
 /**
  * Ends sessions at the provider.
  *
  * @param ended The tokens of these sessions.
- * @param late The response of a refresh in progress: the tokens it brings are ended, too.
+ * @param late The response to a refresh in progress, whose tokens are revoked, too.
  */
 export async function signOutAtProvider(
   configuration: Configuration,
@@ -25,13 +28,13 @@ export async function signOutAtProvider(
 ): Promise<SignOutResult> {
   const lateTokens = late && await tokensWithin(late, configuration.world, signal);
   try {
-    // Loaded on demand: few processes log out.
+    // Loaded on demand, because few processes log out.
     const { endAtProvider } = await import("../provider/sign_out.ts");
     return await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
   } catch (error) {
     if (!signal?.aborted && !(error instanceof TypeError)) throw error;
     const why = signal?.aborted
-      ? "the wait for it was canceled"
+      ? "the wait for the provider was canceled"
       : "a file of this module could not be loaded";
     return { ended: "here", text: `not at the provider: ${why}` };
   }

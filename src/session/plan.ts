@@ -6,30 +6,33 @@ import { spanText } from "../errors/amounts.ts";
 import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 
-/** What a call that needs a token does. */
+/** The next step of a call that needs a token. */
 export type Plan =
   | { readonly kind: "use"; readonly tokens: Tokens }
-  /** The token is still valid, so the call succeeds even if the refresh fails. */
+  /** The token is still valid, so the call succeeds even if the early refresh fails. */
   | { readonly kind: "refresh-early" }
   | { readonly kind: "refresh" }
   | { readonly kind: "fail" };
 
-/** An early refresh must not delay a call for long: its token is still valid. */
+/** Time limit of an early refresh. It is short, because the call's token is still valid. */
 export const EARLY_DEADLINE_MS = 10_000;
 
-/** The share of its time that a call waits for the lock or an unreachable store. */
+/** The share of a call's time for waiting for the lock or for an unreachable store. */
 export const LOCK_WAIT_SHARE = 0.75;
 
-/** Time without another refresh after one that failed or did not help. */
+/** Pause after a refresh that failed or did not help. */
 const COOLDOWN_MS = 30_000;
 
-/** Until when not to refresh, by the monotonic clock, so that not every call sends a request. */
+/**
+ * Times on the monotonic clock before which no refresh is made, so that not every call sends a
+ * request.
+ */
 export interface Cooldowns {
-  /** After an early refresh that failed. */
+  /** Set after an early refresh failed. */
   readonly earlyUntil: number;
-  /** After a refresh for a 401, until the API accepts the new token. */
+  /** Set after a refresh for a 401, until the API accepts the new token. */
   readonly rejectionUntil: number;
-  /** The access token that this refresh replaced: each token is replaced once. */
+  /** The access token that this refresh replaced. No token is replaced twice. */
   readonly replaced: Secret | undefined;
 }
 
@@ -43,7 +46,7 @@ export function afterEarlyFailure(cooldowns: Cooldowns, clocks: Clocks): Cooldow
   return { ...cooldowns, earlyUntil: clocks.monotonic() + COOLDOWN_MS };
 }
 
-/** A refresh was made because the API rejected this token. */
+/** Starts the pause after a refresh for a token that the API rejected. */
 export function afterReplacement(
   rejected: Secret,
   cooldowns: Cooldowns,
@@ -52,7 +55,7 @@ export function afterReplacement(
   return { ...cooldowns, rejectionUntil: clocks.monotonic() + COOLDOWN_MS, replaced: rejected };
 }
 
-/** The API accepted the tokens that replaced rejected ones. */
+/** Ends the pause when the API accepts the tokens that replaced rejected ones. */
 export function afterHelp(cooldowns: Cooldowns): Cooldowns {
   return { ...cooldowns, rejectionUntil: -Infinity };
 }
@@ -63,7 +66,7 @@ export function mayReplace(rejected: Secret, cooldowns: Cooldowns, clocks: Clock
     clocks.monotonic() >= cooldowns.rejectionUntil;
 }
 
-/** Whether it is not yet time to replace the access token. */
+/** Whether the access token does not have to be replaced yet. */
 export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean {
   return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
 }
@@ -94,9 +97,9 @@ export function planFor(
 }
 
 /**
- * The error of a call that finds no token it can use or refresh.
+ * Makes the error for a call that finds no token to use or refresh.
  *
- * @param note Why there never was a session.
+ * @param note The reason why there never was a session.
  */
 export function whyNot(
   state: SessionState,

@@ -15,14 +15,17 @@ import type { Keeper, Step } from "./keeper.ts";
 import { next, sameRefresh, type SessionEvent, tokensOf } from "./state.ts";
 import type { Lock, Wait } from "./store.ts";
 
-/** Why a refresh is made: the token expired, is about to expire, the user wants it, the API said 401. */
+/**
+ * The reason for a refresh: the token expired (`due`) or is about to expire (`early`), the user
+ * asked for it (`forced`), or the API responded with 401 (`rejected`).
+ */
 export type Reason = "due" | "early" | "forced" | "rejected";
 
 /** A refresh in progress, and the callers waiting for it. */
 export class Refresh {
   /** Aborted when a login replaces this refresh, or when every caller gave up before the request. */
   readonly abort = new AbortController();
-  /** The response of the provider, once it was asked: a logout revokes the tokens it brings. */
+  /** The provider's response, once the request was sent. A logout revokes the tokens in it. */
   response: Promise<TokenResult> | undefined;
   readonly #result = Promise.withResolvers<Tokens>();
   readonly #callers: (AbortSignal | undefined)[] = [];
@@ -33,7 +36,7 @@ export class Refresh {
     return this.#result.promise;
   }
 
-  /** Everything it remembers, for tests. */
+  /** The complete state, for tests. */
   get memory(): unknown {
     const { abort, reason, response } = this;
     return [reason, abort.signal.aborted, response !== undefined, this.#callers];
@@ -43,11 +46,12 @@ export class Refresh {
     return this.#callers.some((signal) => signal?.aborted !== true);
   }
 
-  /** @param onGivenUp Called when every caller gave up before the provider was asked. */
+  /** @param onGivenUp Called if every caller gave up before the request was sent. */
   join(signal: AbortSignal | undefined, onGivenUp: () => void): void {
     this.#callers.push(signal);
     const stopListening = onAbort(signal, () => {
-      // The provider may have replaced the refresh token, so its response is needed.
+      // Once the request was sent, the response is needed, because the provider may have replaced
+      // the refresh token.
       if (this.response !== undefined || this.isWaitedFor) return;
       onGivenUp();
       this.abort.abort();
@@ -60,10 +64,10 @@ export class Refresh {
   }
 }
 
-/** A decision to let a login or a logout that was called meanwhile go first. */
+/** The decision to let a login or a logout that was called in the meantime go first. */
 export const OVERTAKEN = Symbol("overtaken");
 
-/** A session as a refresh uses it. */
+/** The parts of a session that a refresh uses. */
 export interface Refreshing {
   readonly keeper: Keeper;
   /** Updates the store, unless a login or a logout takes over. */
@@ -77,14 +81,17 @@ export interface Refreshing {
   saved(event: SessionEvent): void;
   /** Whether no login or logout replaced this refresh. */
   isCurrent(refresh: Refresh): boolean;
-  /** After a refresh for a 401: no other is made for these tokens, and for any tokens only after a pause. */
+  /**
+   * Records a refresh after a 401. These tokens are not refreshed again, and other tokens only
+   * after a pause.
+   */
   noteReplacement(refresh: Refresh, held: Tokens): void;
 }
 
 /**
- * Makes one refresh for all callers in this process and, by the lock of the store, in all processes:
- * take the lock, look, send the request, save, use. A login or a logout that is called meanwhile
- * takes over the lock.
+ * Refreshes once for all callers in this process and, because of the store's lock, in all
+ * processes: takes the lock, reads the store, sends the request, saves and then uses the tokens. A
+ * login or a logout that is called in the meantime takes over the lock.
  */
 export async function renew(session: Refreshing, refresh: Refresh): Promise<Tokens> {
   const { keeper } = session;
@@ -92,7 +99,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   const { reason, abort: { signal } } = refresh;
   const first = renewable(session);
   const { options } = keeper.configuration;
-  // Everything is loaded before the lock is taken and the request is sent.
+  // All code is loaded before the lock is taken and the request is sent.
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
@@ -100,12 +107,12 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   const started = world.monotonic();
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
-  /** Valid tokens that another process saved instead of these. */
+  /** Whether another process saved valid tokens that replace these. */
   const savedInsteadOf = (held: Tokens): boolean => {
     const plan = planFor(keeper.current, world, NO_COOLDOWNS, 0);
     return plan.kind === "use" && !sameAccess(plan.tokens, held);
   };
-  // A user who asks for a refresh wants a newer token than the one another process just saved.
+  // A user who calls refresh() wants a newer token than the one that another process just saved.
   const isServed = () => reason !== "forced" && savedInsteadOf(first);
   const isServedNow = () => {
     keeper.readStore();
@@ -116,15 +123,15 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   let endMs = 0;
   let refusal: AuthError | undefined;
 
-  // Repeated if another process writes without the lock, or if a login was canceled.
+  // Called again if another process writes without the lock, or if a login was canceled.
   async function decide(lock: Lock): Promise<Step | typeof OVERTAKEN | undefined> {
     if (refresh.response === undefined) {
       signal.throwIfAborted();
       if (isServed()) return undefined;
       held = renewable(session);
       goWithout(lock);
-      // A process that was suspended while it waited still has a quarter of its time: if the response
-      // comes too late, the refresh token is lost.
+      // After a process was suspended while it waited, a quarter of the time is still available,
+      // because a response that arrives too late would lose the refresh token.
       endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
     }
     for (;;) {
@@ -134,7 +141,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       const { clockOffsetMs, tokens } = response;
       notices.learnClock(clockOffsetMs);
       if (tokens) return kept(tokens, lock);
-      // A late holder of the lock may just have saved what it received for this refresh token.
+      // A late holder of the lock may just have saved the tokens that it received for this refresh
+      // token.
       await keeper.lookAgain();
       refusal = undefined;
       if (savedInsteadOf(held)) return undefined;
@@ -152,15 +160,15 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     }
   }
 
-  /** Another process may never release the lock. Until it expires, the current token is used. */
+  /** Continues without the lock if possible, because another process may never release it. */
   function goWithout({ problem, isOptional }: Lock): void {
     if (problem === undefined) return;
     if (!isOptional || isGoodFor(held, world, 0)) throw problem;
-    const text = "another process has held the lock for too long";
+    const text = "another process held the lock for too long";
     notices.set("LOCK_BUSY", text, "the session was refreshed without it");
   }
 
-  /** A holder of the lock stops after half the time, so that others have their turn. */
+  /** The holder of the lock stops after half the time, so that other processes have their turn. */
   function leftMs(lock: Lock): number {
     const ms = endMs - world.monotonic();
     return lock.isHeld ? Math.min(ms, totalMs / 2) : ms;
@@ -176,7 +184,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
         const learned = learnedFrom(variant, sent, provider);
         return { ...result, tokens: tokens && { ...tokens, learned } };
       });
-    // It may be left to a logout, which waits for it only briefly.
+    // Handled here because a logout may take over the response and waits for it only briefly.
     response.catch(() => {});
     return response;
   }
@@ -193,17 +201,21 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     return { tokens: fresh, by: "refresh", saved };
   }
 
-  /** Only for a response that a caller is still waiting for. */
+  /** Only a response that a caller is still waiting for starts a pause. */
   function noteReplacement(): void {
     if (refresh.isWaitedFor) session.noteReplacement(refresh, held);
   }
 
-  /** A refresh token that was refused for good is forgotten here before it leaves the store. */
+  /**
+   * A refresh token that was refused for good is removed from memory before it is removed from the
+   * store.
+   */
   function ended(error: AuthError, lock: Lock): Step | undefined {
     const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
     const because = { code, problem: error.problem, fix: error.fix } as const;
     keeper.apply({ kind: "refused", held, because, isValid: isGoodFor(held, world, 0) });
-    // Another process that holds the lock may still get a response, so it decides.
+    // Without the lock, the store is not changed, because the process that holds the lock may still
+    // receive tokens.
     return lock.problem ? undefined : { tokens: tokensOf(keeper.current), by: "refusal" };
   }
 
@@ -222,25 +234,27 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   return tokens;
 }
 
-/** The tokens held, if they can be refreshed. */
+/** Returns the tokens of the session if they can be refreshed. */
 function renewable({ keeper }: Refreshing): RenewableTokens {
   const now = keeper.current;
   if (now.kind !== "renewable") throw keeper.whyNot();
   return now.tokens;
 }
 
-/** The form of the request that the provider accepted, and what was learned before. */
+/** Adds the form of the request that the provider accepted to what was learned before. */
 function learnedFrom(
   variant: RefreshVariant,
   { learned }: RenewableTokens,
   { clientSecret }: ProviderSettings,
 ): Tokens["learned"] {
-  // Without a secret there is no hash to omit, so nothing was learned.
+  // A request of a client without a secret never contains a hash, so nothing was learned.
   const isPlain = variant === "omit" && clientSecret === undefined;
   return { ...learned, refreshVariant: isPlain ? undefined : variant };
 }
 
-/** Whether a refusal ends the session. If the API rejected the access token too, any refusal does. */
+/**
+ * Whether a refusal ends the session. Any refusal does if the API also rejected the access token.
+ */
 function endsSession({ outcome }: SendResult, reason: Reason): boolean {
   return outcome.kind === "refused" &&
     (outcome.isFinal || (reason === "rejected" && outcome.code === "REFRESH_REJECTED"));

@@ -1,12 +1,12 @@
 /**
- * What a session holds, and every way in which that changes. Pure functions over values: nothing here
- * reads a file, a clock or a setting.
+ * The state of a session and every way in which it changes. These are pure functions, which read no
+ * file, no clock and no setting.
  */
 import type { SessionExpiredErrorCode } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { isRenewable, type RenewableTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 
-/** Why a session can no longer be used, for the calls that follow. */
+/** The reason why a session ended, which later calls report. */
 export interface Ending {
   readonly code: SessionExpiredErrorCode;
   readonly problem: string;
@@ -15,7 +15,7 @@ export interface Ending {
 
 export type SessionState =
   | { readonly kind: "none"; readonly because?: Ending }
-  /** From the portal, or left over after the refresh token was refused. */
+  /** An access token from the portal, or one that is left after the refresh token was refused. */
   | {
     readonly kind: "access-only";
     readonly tokens: Tokens;
@@ -55,7 +55,7 @@ export type SessionEvent =
 
 const SIGNED_OUT: SessionState = { kind: "none" };
 
-/** The state after an event; the same object if nothing changed. */
+/** Returns the state after an event; the same object if nothing changed. */
 export function next(now: SessionState, event: SessionEvent): SessionState {
   switch (event.kind) {
     case "tokens":
@@ -70,7 +70,8 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
       if (now.kind === "none") return now;
       const { held, fresh, isAlone } = event;
       const { authenticatedAt } = held;
-      // Without a lock, another process may have refreshed the same login: the last response is kept.
+      // Without a lock, another process may have refreshed the same login. The last response is
+      // kept.
       const isSameLogin = authenticatedAt !== undefined &&
         now.tokens.authenticatedAt === authenticatedAt;
       return sameAccess(now.tokens, held) || (isSameLogin && !isAlone) ? stateOf(fresh) : now;
@@ -89,7 +90,7 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
   }
 }
 
-/** The state of a session that holds these tokens. */
+/** Returns the state of a session with these tokens. */
 export function stateOf(tokens: Tokens | undefined): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
@@ -101,7 +102,7 @@ export function tokensOf(state: SessionState): Tokens | undefined {
   return state.kind === "none" ? undefined : state.tokens;
 }
 
-/** Whether two records hold the same refresh token. */
+/** Whether two records contain the same refresh token. */
 export function sameRefresh(a: RenewableTokens, b: RenewableTokens): boolean {
   return a.refreshToken.reveal() === b.refreshToken.reveal();
 }

@@ -10,7 +10,7 @@ export interface StoredSession {
   readonly notices: Notices;
 }
 
-/** The content of a store: the same object until it changes. */
+/** The content of a store. The object is replaced only when the content changes. */
 export interface Stored {
   readonly tokens: Tokens | undefined;
 }
@@ -20,45 +20,49 @@ export const NOTHING: Stored = { tokens: undefined };
 /** The lock under which an update is made. */
 export interface Lock {
   readonly isHeld: boolean;
-  /** Why it is not held. Absent if this store cannot have a lock. */
+  /** The reason why the lock is not held. Absent if this store has no lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether a refresh may proceed without it, because its holder may never release it. Otherwise only
-   * logins and logouts may.
+   * Whether a refresh may proceed without the lock, because the holder may never release it. If
+   * not, only logins and logouts may proceed.
    */
   readonly isOptional?: boolean;
 }
 
-/** What an update writes. */
+/** The tokens that an update writes. */
 export interface Write {
   /** `undefined` removes the tokens. */
   readonly tokens: Tokens | undefined;
   /**
-   * What it replaces. `user`, a login or a logout: everything. `refresh`: only what `decide` saw; if
-   * something else was written since, `decide` is called again. `refusal`: the same, and it gives
-   * way to tokens that a late holder of the lock still writes.
+   * The origin of the write. The write of a `user`, by a login or a logout, replaces everything.
+   * That of a `refresh` replaces only the content that `decide` received; if the content has
+   * changed since, `decide` is called again. A `refusal` follows the same rule, and is replaced by
+   * tokens that a late holder of the lock still writes.
    */
   readonly by: "user" | "refresh" | "refusal";
 }
 
-/** Decides what to write; `undefined` leaves the store unchanged. */
+/** Decides what to write. The result `undefined` leaves the store unchanged. */
 export type Decide = (now: Stored, lock: Lock) => Promise<Write | undefined>;
 
 /** The outcome of an update. */
 export interface Updated {
   readonly stored: Stored;
-  /** Why the tokens could not be written. */
+  /** The reason why the tokens could not be written. */
   readonly problem?: ConfigError | undefined;
 }
 
 export interface Wait {
-  /** Time limit of the wait for the lock, in milliseconds. */
+  /** Maximum time to wait for the lock, in milliseconds. */
   readonly ms: number;
-  /** Whether the caller has no valid token without the store, so that an unreachable one is retried. */
+  /**
+   * Whether the caller has no valid token without the store. If so, requests to an unreachable
+   * store are repeated.
+   */
   readonly isNeeded: boolean;
-  /** Ends the wait; its reason is thrown. */
+  /** Ends the wait. The reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether another process already did what the lock is wanted for. */
+  /** Whether another process has already done the work for which the lock is needed. */
   isServed?(): boolean;
 }
 
@@ -67,35 +71,43 @@ export type Place = { readonly envFile: string } | { readonly store: string };
 
 /** Shares a session with other processes. */
 export interface TokenStore {
-  /** `undefined`: in memory only. */
+  /** `undefined` if the session is in memory only. */
   readonly place: Place | undefined;
-  /** The latest known content, without waiting. A store that cannot be read is unchanged. */
+  /**
+   * Returns the latest known content, without waiting. If the store cannot be read, the content
+   * stays the same.
+   */
   peek(): Stored;
   /**
-   * Asks a server for the latest, so that `peek()` returns it. Absent if `peek()` reads it itself.
+   * Requests the latest content from a server, so that `peek()` returns it. Absent if `peek()`
+   * itself reads the latest content.
    *
-   * @throws {ConfigError} If the store cannot be used, or is needed and cannot be reached.
+   * @throws {ConfigError} If the store cannot be used, or if it is needed but cannot be reached.
    */
   look?(wait: Wait): Promise<void>;
   /**
-   * Takes the lock, reads, lets `decide` choose, writes, and frees the lock. If another process writes
-   * without the lock, `decide` is called again, so it must be repeatable.
+   * Takes the lock, reads the content, calls `decide`, writes the result and releases the lock. If
+   * another process writes without the lock, `decide` is called again, so it must be repeatable.
    */
   update(wait: Wait, decide: Decide): Promise<Updated>;
   /**
-   * Why this store cannot keep the tokens of a login: it belongs to another account.
+   * Returns an error if the store cannot keep the tokens of a login, because the store belongs to
+   * another account.
    *
    * @param login Its user name before a password is sent, or the tokens that it brought.
    */
   refusal?(login: string | Tokens): ConfigError | undefined;
-  /** Tests everything that a session depends on, and leaves nothing behind. @throws {AuthError} */
+  /**
+   * Checks everything that a session needs from the store, and leaves nothing behind.
+   * @throws {AuthError}
+   */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** The limit of repetitions of an update while another process writes at the same time. */
+/** Maximum number of attempts at an update while another process writes at the same time. */
 export const MAX_ROUNDS = 5;
 
-/** Shares a session with no other process. */
+/** A store that keeps the session in memory only. */
 export const MEMORY_ONLY: TokenStore = {
   place: undefined,
   peek: () => NOTHING,
@@ -105,7 +117,7 @@ export const MEMORY_ONLY: TokenStore = {
   },
 };
 
-/** The place in a message. */
+/** Names the place in a message. */
 export function placeText(place: Place | undefined): string | undefined {
   return place && ("envFile" in place ? place.envFile : `the store at ${place.store}`);
 }

@@ -23,7 +23,7 @@ export const TOKEN_KEYS = [
 /** The lines that store a session; `undefined` removes a line. */
 export function linesOf(tokens: Tokens | undefined): Map<string, string | undefined> {
   return new Map<string, string | undefined>([
-    // A session may be a refresh token alone.
+    // A session may consist of a refresh token alone.
     ["ACCESS_TOKEN", tokens?.accessToken.reveal() || undefined],
     ["REFRESH_TOKEN", tokens?.refreshToken?.reveal()],
     ["ACCESS_TOKEN_EXPIRES_AT", isoText(tokens?.expiresAt || undefined)],
@@ -35,15 +35,15 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
 /** Tokens read from text. */
 export interface StoredTokens {
   readonly parts: TokenParts | undefined;
-  /** Why they are not used. */
+  /** The reason why the tokens are not used. */
   readonly note?: { readonly problem: string; readonly fix: Fix };
 }
 
 /**
  * Reads stored tokens.
  *
- * @param read Returns the value of a key.
- * @param clientId The configured client: a refresh token of another one is useless.
+ * @param read Returns the value of a key in the store.
+ * @param clientId The configured client. A refresh token of another client is useless.
  */
 export function readStored(
   read: (key: string) => string | undefined,
@@ -60,7 +60,7 @@ export function readStored(
   if (!accessText && !refreshText) return { parts: undefined };
   let accessToken: Secret;
   try {
-    // A refresh token alone is a session too: its access token has expired.
+    // A refresh token without an access token is also a session, whose access token has expired.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
     return ignored(`ACCESS_TOKEN in ${place} is not a token`);
@@ -72,7 +72,7 @@ export function readStored(
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return ignored(`the session in ${place} belongs to an app client other than APP_CLIENT_ID`);
   }
-  // A missing access token has expired, too.
+  // A missing access token is treated as expired.
   const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
   return {
     parts: {
@@ -88,33 +88,37 @@ export function readStored(
 }
 
 /**
- * Whether the access token in a `.env` seems to belong to another program: the file contains no setting and
- * no session of this module, and the token does not look like one of such a provider.
+ * Whether the access token in a `.env` seems to belong to another program, because the file
+ * contains no setting and no session of this module, and the token does not look like a token of
+ * such a provider.
  */
 export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
   const token = values.get("ACCESS_TOKEN");
   if (!token || TOKEN_KEYS.some((key) => key !== "ACCESS_TOKEN" && values.has(key))) return false;
   const { clientId, tokenUse } = readClaims(token.replace(/^bearer\s+/i, ""));
   if (clientId !== undefined || tokenUse === "access") return false;
-  // Other programs have a USERNAME and a PASSWORD, too.
+  // Other programs use USERNAME and PASSWORD, too.
   const isCommon = (name: SettingName) => name === "username" || name === "password";
   return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
 }
 
-/** What a session learned, as the value of one line; `undefined` if it learned nothing. */
+/**
+ * Writes what a session learned as the value of one line; returns `undefined` if it learned
+ * nothing.
+ */
 function learnedText(tokens: Tokens): string | undefined {
   const { claims, expiresAt, learned: { deviceKey, loginName, refreshVariant } } = tokens;
   const facts = [
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
-    // An access token alone could belong to any program.
+    // Marks the line as this module's, because an access token alone could belong to any program.
     ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");
 }
 
-/** Reads the line, ignoring unknown facts. */
+/** Reads that line, ignoring unknown facts. */
 function learnedIn(line: string | undefined): Learned {
   const facts = new Map(
     (line ?? "").split(",").map((fact) => {

@@ -2,7 +2,7 @@ import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
 import { MEMORY_ONLY, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
 
-/** Opens the store that the settings name. A new kind of store is added here. */
+/** Opens the store that the settings name. This is the place to add a new kind of store. */
 export function openStore(session: StoredSession): TokenStore {
   const { envFile, isByCommand, settings } = session.configuration;
   const address = settings.text("store");

@@ -14,10 +14,10 @@ const PRINT_NOTHING_ELSE =
   "let it print a token and nothing else, as platform-auth token --json does";
 
 /**
- * Runs the command and returns the tokens that it prints. Changes nothing.
+ * Runs the command and returns the tokens that it prints. Does not change the session.
  *
  * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`, `TOKEN_COMMAND`.
- * @throws {ProviderError} `TIMEOUT` if it does not end in time.
+ * @throws {ProviderError} `TIMEOUT` if the command does not end in time.
  */
 export async function tokensByCommand(
   { configuration }: { readonly configuration: Configuration },
@@ -29,7 +29,7 @@ export async function tokensByCommand(
   if (command === undefined) {
     throw new ConfigError(
       "INVALID_SETTING",
-      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or it names no program",
+      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or the program is missing",
       "correct it and try again",
     );
   }
@@ -46,7 +46,7 @@ export async function tokensByCommand(
         "TIMEOUT",
         `Cannot get a token: ${program} of AUTH_TOKEN_COMMAND did not end within ` +
           `${limitMs / 1_000} seconds and was stopped`,
-        "run the command in a terminal to see what it waits for, such as a password, or raise " +
+        "run the command in a terminal to see what it waits for, such as a password, or increase " +
           "AUTH_TIMEOUT_MS",
       );
     case "long":
@@ -58,8 +58,8 @@ export async function tokensByCommand(
         const printed = quoted(ended.errors, known.filter((it) => it !== undefined));
         throw failed(
           `${program} ended with status ${ended.status}${printed}`,
-          "run the command in a terminal to see its whole output, and log in on the machine where it " +
-            "runs if necessary",
+          "run the command in a terminal to see its whole output, and if necessary log in on the machine where " +
+            "it runs",
         );
       }
       const now = world.now();
@@ -74,19 +74,19 @@ export async function tokensByCommand(
       throw failed(
         `${program} printed a token that expired ${spanText(now - (end ?? now))} ago by this ` +
           "computer's clock",
-        "log in where the command runs, or set the clock right",
+        "log in where the command runs, or correct the clock",
       );
     }
   }
 }
 
 /**
- * The number of token commands that contain this process. The profile of a login shell may set the command
- * again, so an empty `AUTH_TOKEN_COMMAND` does not end a loop. `LC_`, because on most systems `ssh` passes
- * only these variables.
+ * The number of token commands within which this process runs. This stops a loop, which an empty
+ * `AUTH_TOKEN_COMMAND` cannot, because the profile of a login shell may set the command again. The
+ * name begins with `LC_`, because `ssh` passes only such variables on most systems.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
-/** A command may lead through two machines to a third that has a command of its own. */
+/** A command may lead through two machines to a third one that has its own command. */
 const MAX_DEPTH = 3;
 
 async function run(
@@ -99,12 +99,12 @@ async function run(
   const depth = Number(/^\d+$/.exec(environment(DEPTH_VARIABLE) ?? "")?.[0] ?? 0);
   if (depth >= MAX_DEPTH) {
     throw failed(
-      `it runs itself: this process was started by ${program}`,
+      `it runs itself, because ${program} started this process`,
       "set AUTH_TOKEN_COMMAND= for the program that it runs, as in ssh login-node " +
         "AUTH_TOKEN_COMMAND= platform-auth token --json",
     );
   }
-  // If the command runs platform-auth on this machine, that must not run the command again.
+  // If the command runs platform-auth on this machine, that process must not run the command again.
   const env = { [VARIABLES.tokenCommand]: "", [DEPTH_VARIABLE]: `${depth + 1}` };
   try {
     return await runProgram(command, { limitMs, signal, env });
@@ -134,11 +134,11 @@ function readOutput(
   const expiresAt = expires_in === undefined
     ? Date.parse(typeof expires_at === "string" ? expires_at : "")
     : now + Number(expires_in) * 1_000;
-  // A larger number exceeds the range of a Date.
+  // A larger number would exceed the range of a Date.
   return Math.abs(expiresAt) < 8.64e15 ? { ...token, expiresAt } : undefined;
 }
 
-/** Shorter text is a word of a message. */
+/** Shorter text is more likely a word of a message. */
 const SHORTEST_TOKEN = 20;
 
 function readToken(text: string): { readonly accessToken: Secret } | undefined {
@@ -150,20 +150,21 @@ function readToken(text: string): { readonly accessToken: Secret } | undefined {
   }
 }
 
-/** Signs that a line may contain an unknown secret, such as one of another machine. */
+/** Signs that a line may contain an unknown secret, such as a password for another machine. */
 const SECRET_SIGNS: readonly RegExp[] = [
-  // A token.
+  // This matches a token.
   /[\w~+/=-]{32}|eyJ/,
-  // A name and its value, also with words between them: "Password for ada: …".
+  // These match a name and its value, even with words between them: "Password for ada: …".
   /(pass(word|wd|phrase|code|wort)?|pwd)(?![a-z])[\w-]*["']?(\s+[\w.@-]+){0,3}\s*[:=]\s*\S/i,
   /(secret|credentials?|authorization|api.?key)(?![a-z])[\w-]*["']?\s*[:=]\s*\S/i,
   /(token|key)\s*=\s*\S/i,
-  // Arguments of a command line that a shell repeats, and an address with a user name and password.
+  // These match arguments of a command line that a shell repeats, and an address with a user name
+  // and a password.
   /\s--[\w-]*(pass|secret|token)[\w-]*\s+\S|\s-u\s*\S+:\S/i,
   /:\/\/[^\s/]*@/,
 ];
 
-/** The last line of the error output, unless it may contain a secret. */
+/** Quotes the last line of the error output, unless it may contain a secret. */
 function quoted(errors: string, secrets: readonly Secret[]): string {
   const line = errors.trim().split("\n").at(-1) ?? "";
   if (line === "") return "";

@@ -3,7 +3,7 @@ import { escapeHtml } from "../errors/escape.ts";
 import { type AuthenticatorKey, groupedKey, KEY_WARNING } from "../session/challenges/challenge.ts";
 import { type Level, LEVEL_MARKS, type Row, type Tone, type View } from "./view.ts";
 
-/** Lines and marks that show on light and dark pages alike. Text keeps the page's color. */
+/** Colors of lines and marks, visible on light and dark pages. Text keeps the page's color. */
 const COLORS: Readonly<Record<Tone, string>> = {
   good: "#1f9d63",
   amber: "#c98500",
@@ -19,10 +19,10 @@ const LEVEL_TONES: Readonly<Record<Level, Tone>> = {
 };
 
 /**
- * A view as a compact card. It is a table, because front ends take styles out of saved notebooks and a
- * table reads well without them. It takes text color and font from the page, contains no script and no
- * style sheet, and escapes everything. Nothing in it moves: an animation in a saved card would restart
- * whenever its notebook is opened.
+ * Draws a view as a compact card. The card is a table, because front ends remove styles from saved
+ * notebooks, and a table reads well without styles. It inherits text color and font from the page,
+ * contains no scripts and no style sheets, and escapes all text. Nothing is animated, because an
+ * animation in a saved card would restart whenever the notebook is opened.
  */
 export function cardHtml({ tone, title, note, rows, link }: View): string {
   const drawn = rows.map((row) => ({ ...row, html: valueHtml(row, COLORS[tone], link) }));
@@ -30,9 +30,9 @@ export function cardHtml({ tone, title, note, rows, link }: View): string {
 }
 
 /**
- * The card of a key for an authenticator app.
+ * Draws the card of a key for an authenticator app.
  *
- * @param picture SVG to scan; `undefined`: the key has to be typed.
+ * @param picture The QR code as SVG; `undefined` if the user has to type the key.
  */
 export function keyCard(key: AuthenticatorKey, picture: string | undefined): string {
   const box = 'role="img" aria-label="QR code of the address" style="max-width:220px"';
@@ -54,7 +54,7 @@ function valueHtml({ value, fix, level, share }: Row, barColor: string, link?: s
   return mark + textHtml(value, link) + next + (share === undefined ? "" : bar(share, barColor));
 }
 
-/** Text as HTML. A call such as `login({ force: true })` stays on one line if it fits. */
+/** Returns text as HTML. A call such as `login({ force: true })` stays on one line if it fits. */
 function textHtml(text: string, link: string | undefined): string {
   const html = escapeHtml(
     text.replace(/\(\{[^}]*\}\)/g, (options) => options.replaceAll(" ", "\u00a0")),
@@ -94,17 +94,17 @@ function frame(
     `<tbody style="display:block">${rows.map(tableRow).join("")}</tbody></table></div>`;
 }
 
-/** Each property that front ends set on tables is set here. */
+/** Sets every property that front ends set on tables. */
 const ROW = "display:block;border:0;padding:0;background:none;text-align:left";
 const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
   "vertical-align:top;font-weight:normal;line-height:inherit;max-width:100%;white-space:normal";
 const NAME = `${CELL};width:120px;padding:4px 8px 0 0`;
-/** Moves below its name if there is no room next to it. */
+/** The value moves below its name if there is no room next to the name. */
 const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);padding:4px 0 0`;
 
 /**
- * Only uses styles that JupyterLab keeps in an untrusted notebook, or without which the card still reads
- * well: it removes a flex gap and `overflow-wrap:anywhere`.
+ * Draws one row. The essential styles are among those that JupyterLab keeps in an untrusted
+ * notebook; a flex gap and `overflow-wrap:anywhere`, for example, are not.
  */
 function tableRow({ name, html }: DrawnRow): string {
   const label = escapeHtml(name).replaceAll(" ", "&nbsp;");

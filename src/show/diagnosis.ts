@@ -27,13 +27,13 @@ export interface Diagnosis {
   /** The checks, in the order in which they were made. */
   checks: Check[];
 }
-/** The diagnosis with these checks. Shows as a card in a notebook and as text in a terminal. */
+/** Makes a diagnosis, which shows as a card in a notebook and as text in a terminal. */
 export function diagnosisOf(checks: Check[]): Diagnosis {
   const diagnosis = { ok: checks.every(({ level }) => level !== "fail"), checks };
   return displayed(diagnosis, () => diagnosisView(diagnosis));
 }
 
-/** What a diagnosis shows. */
+/** Returns the view of a diagnosis. */
 export function diagnosisView({ checks }: Diagnosis): View {
   const failed = checks.filter(({ level }) => level === "fail").length;
   const isWarned = checks.some(({ level }) => level === "warn");

@@ -15,7 +15,7 @@ export function displayableSession<T extends { status(): SessionStatus }>(sessio
       return statusView(session.status());
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
-      // The settings cannot be read.
+      // The error of settings that cannot be read is shown instead.
       return { tone: "red", title: error.problem, rows: [{ name: "next", value: error.fix }] };
     }
   });
@@ -37,9 +37,9 @@ export function displayed<T extends object>(value: T, view: () => View): T {
 }
 
 /**
- * Waits before a notebook receives what it shows. The kernel sends a cell's value and the end of the
- * cell on separate ways; on a busy machine the end may arrive first, and the front end then drops the
- * value (docs/notebooks.md).
+ * Delays the value of a cell. The kernel sends the value and the end of the cell through separate
+ * channels; on a busy machine, the end may arrive first, and the front end then drops the value
+ * (docs/notebooks.md).
  */
 export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
   const made = await bundle();

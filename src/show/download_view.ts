@@ -31,7 +31,7 @@ function downloadView(download: Download): View {
   };
 }
 
-/** The number of failures shown; the result lists all of them. */
+/** Maximum number of failures shown. The result lists all of them. */
 const MOST_SHOWN = 20;
 
 function downloadsView({ counts, failed, bytes, milliseconds }: Downloads): View {
@@ -54,7 +54,7 @@ function downloadsView({ counts, failed, bytes, milliseconds }: Downloads): View
       }),
       ...(rest > 0 ? [{ name: "failed", value: `and ${rest} more`, level: "fail" as const }] : []),
       ...(counts.failed > 0
-        ? [{ name: "next", value: "run it again: files that exist are kept" }]
+        ? [{ name: "next", value: "run the download again; existing files are kept" }]
         : []),
     ],
   };

@@ -2,10 +2,10 @@ import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.
 import { loadPackage } from "../platform/packages.ts";
 import { delayedDisplay } from "./displayable.ts";
 
-/** Draws QR codes. */
+/** The package that draws QR codes. */
 const QR_PACKAGE = "npm:uqr@0.1.3";
 
-/** Makes a key show as text and picture if it is the value of a cell. */
+/** Makes a key show as text and as a picture if it is the value of a cell. */
 export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
   return Object.defineProperty(key, Symbol.for("Jupyter.display"), {
     value: () => delayedDisplay(() => bundleOf(key)),
@@ -15,7 +15,7 @@ export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
 /**
  * Shows a key in a notebook now.
  *
- * @returns Removes it from the output again, and so from the notebook's file.
+ * @returns A function that removes the key from the output, and thus from the notebook's file.
  */
 export async function showKey(key: AuthenticatorKey): Promise<() => Promise<void>> {
   const display_id = crypto.randomUUID();
@@ -31,11 +31,14 @@ async function bundleOf(key: AuthenticatorKey): Promise<Record<string, string>> 
   return { "text/plain": keyText(key), "text/html": keyCard(key, await pictureOf(key.address)) };
 }
 
-/** The address as a QR code; `undefined` if the package cannot be fetched: the key can be typed. */
+/**
+ * Draws the address as a QR code. Returns `undefined` if the package cannot be fetched, so that the
+ * user types the key instead.
+ */
 async function pictureOf(address: string): Promise<string | undefined> {
   try {
     const { renderSVG } = await loadPackage("draw a QR code", QR_PACKAGE);
-    // Readers need this margin on a dark page, too.
+    // Scanners need this margin, especially on a dark page.
     return renderSVG(address, { border: 4 });
   } catch {
     return undefined;

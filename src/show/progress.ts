@@ -5,25 +5,26 @@ import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";
 import { printable } from "../errors/escape.ts";
 
-/** In a notebook, a faster download shows no line. */
+/** A download that takes less time shows no progress line in a notebook. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
 
 /** A line that shows the progress of a call. */
 export interface ProgressLine<Progress> {
-  /** Replaces what the line shows. */
+  /** Replaces the text of the line. */
   show(progress: Progress): void;
-  /** Removes the line: the result of the call says the rest. */
+  /** Removes the line, because the result of the call follows. */
   end(): void;
 }
 
-/** What a line says. `first` is the progress when the call began. */
+/** Returns the text of a line. `first` is the progress at the start of the call. */
 export type ProgressText<Progress> = (now: Progress, passedMs: number, first: Progress) => string;
 
 /**
- * A progress line under the cell of a notebook, or on the terminal; `undefined` if there is neither.
+ * Makes a progress line under the cell of a notebook or on the terminal; returns `undefined` if
+ * there is neither.
  *
- * @param name What is being saved.
+ * @param name The name of the file that is being saved.
  * @param monotonic Milliseconds.
  */
 export function progressLine<Progress>(
@@ -52,7 +53,7 @@ export function progressLine<Progress>(
   };
 }
 
-/** Bar, bytes, rate and time left. The rate is that of this call: a resumed download starts above 0. */
+/** Returns bar, bytes, rate and remaining time. The rate excludes the bytes of earlier calls. */
 export function downloadText(
   { bytes, total }: DownloadProgress,
   passedMs: number,
@@ -61,13 +62,17 @@ export function downloadText(
   const rate = (bytes - first.bytes) / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  // An API may send more than it announced; the download reports that as an error.
+  // The share is limited, because an API may send more bytes than it announced, which the download
+  // reports as an error.
   const share = Math.min(bytes / total, 1);
   const left = rate > 0 ? `  ${durationText(total * (1 - share) / rate * 1_000)} left` : "";
   return `${barText(share)}  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;
 }
 
-/** Bar, files, bytes, rate and time left, estimated from the files that were not kept: those cost no time. */
+/**
+ * Returns bar, files, bytes, rate and remaining time. The estimate ignores files that were kept,
+ * because they take no time.
+ */
 export function downloadsText(
   { files, total, kept, failed, bytes }: DownloadsProgress,
   passedMs: number,

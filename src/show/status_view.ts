@@ -5,7 +5,7 @@ import { logsInUnasked, type SessionStatus } from "../session/status.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
 
-/** What a status shows. */
+/** Returns the view of a status. */
 export function statusView(status: SessionStatus): View {
   const { state, clientId, notices, portalUrl, asOf } = status;
   return {
@@ -30,14 +30,14 @@ export function statusView(status: SessionStatus): View {
   };
 }
 
-/** A token that cannot be refreshed is amber when it expires this soon. */
+/** A token that cannot be refreshed turns amber when it expires within this time. */
 const EXPIRES_SOON_SECONDS = 300;
 
 function toneOf(status: SessionStatus): Tone {
   const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
-  // A portal token can never be refreshed: no reason for amber until it is about to expire.
+  // A portal token can never be refreshed, so it turns amber only when it is about to expire.
   const needsAction = notices.some(({ level, code }) =>
     level === "warning" && code !== "PORTAL_TOKEN"
   );
@@ -51,7 +51,7 @@ function secondsLeft({ accessTokenExpiresAt: end, asOf }: SessionStatus): number
   return end === undefined ? 0 : Math.max(0, (end.getTime() - asOf.getTime()) / 1_000);
 }
 
-/** What is left of the token's lifetime, if both are known. */
+/** The remaining share of the token's lifetime, if lifetime and expiry are known. */
 function shareLeft(status: SessionStatus): number | undefined {
   const { state, accessTokenLifetimeSeconds: lifetime } = status;
   const seconds = secondsLeft(status);
@@ -78,7 +78,7 @@ function placeText(status: SessionStatus): string {
   if (logsInUnasked(status) && settings[VARIABLES.password] === "environment") {
     const unless = envFile === undefined ? "" : " unless a file is named";
     return fixText([
-      { inProgram: `login() keeps it in ${place}`, inTerminal: `nothing is kept${unless}` },
+      { inProgram: `login() keeps it in ${place}`, inTerminal: `no session is saved${unless}` },
     ]);
   }
   return fixText([{ call: "login" }, ` keeps it in ${place}`]);
@@ -125,7 +125,7 @@ export function nextStep(status: SessionStatus): Fix {
       ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
       : "for about 30 days after the login";
     return state === "refreshable"
-      ? `the next call refreshes it, which is possible ${until}`
+      ? `the next call refreshes the token, which the provider allows ${until}`
       : `refreshed automatically ${until}`;
   }
   const when = state === "unknown" ? " when the API rejects it" : " when it expires";

@@ -1,22 +1,22 @@
 import { printable } from "../errors/escape.ts";
 
 /**
- * A title and rows: what a status, a diagnosis or a download shows. Drawn as text here and as HTML in
- * `card.ts`.
+ * A title and rows that show a status, a diagnosis or a download. This file draws a view as text,
+ * `card.ts` draws it as HTML.
  *
  * The folder shows values in a notebook and a terminal. It may import `api/` and all below it.
  */
 export interface View {
   readonly tone: Tone;
   readonly title: string;
-  /** Follows the title, less prominent. */
+  /** Text after the title, shown less prominently. */
   readonly note?: string;
   readonly rows: readonly Row[];
-  /** An address that is a link in the card wherever a row names it. */
+  /** An address that the card shows as a link in every row that contains it. */
   readonly link?: string | undefined;
 }
 
-/** How things are, as a color. `none`: there is nothing to judge. */
+/** The color of a view. `none` means that there is nothing to judge. */
 export type Tone = "good" | "amber" | "red" | "none";
 
 /** A named line of a view. */
@@ -31,7 +31,10 @@ export interface Row {
   readonly share?: number | undefined;
 }
 
-/** `ok`; `warn`: works, with a risk; `fail`: does not work; `skip`: no result. */
+/**
+ * The result of a row: `ok` works, `warn` works with a risk, `fail` does not work, `skip` has no
+ * result.
+ */
 export type Level = "ok" | "warn" | "fail" | "skip";
 
 /** The mark of a row, in text and in HTML. */
@@ -47,7 +50,10 @@ const TITLE_MARKS: Readonly<Record<Tone, string>> = { good: "●", amber: "◐",
 /** Width of an ordinary terminal, in characters. */
 const COLUMNS = 80;
 
-/** A view as text: one line for the title and one for each row. A long fix has its own line. */
+/**
+ * Draws a view as text, with one line for the title and one for each row. A long fix gets a line of
+ * its own.
+ */
 export function viewText({ tone, title, note, rows }: View): string {
   const head = note === undefined ? title : `${title} · ${note}`;
   return [`${TITLE_MARKS[tone]} ${printable(head)}`, ...rows.map(rowText)].join("\n");

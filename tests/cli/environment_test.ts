@@ -87,12 +87,12 @@ Deno.test("status says what fetch and token do without a session", () =>
     const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
     assertMatch(
       bare.stdout,
-      /next: fetch and token log in by themselves\n {2}session: nothing is kept\n/,
+      /next: fetch and token log in by themselves\n {2}session: no session is saved\n/,
     );
     const unnamed = await run(["status"], { env });
     assertMatch(
       unnamed.stdout,
-      /themselves\n {2}session: nothing is kept unless a file is named\n/,
+      /themselves\n {2}session: no session is saved unless a file is named\n/,
     );
     await writeEnv(folder, variables);
     const own = await run(["status"]);

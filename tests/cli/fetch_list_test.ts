@@ -37,7 +37,7 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
         failure,
         /^✗ failed: \/v1\/no%20such → data\/no such: Cannot GET .* answered 404/,
       );
-      assertEquals(more.at(-1), "  next: run it again: files that exist are kept");
+      assertEquals(more.at(-1), "  next: run the download again; existing files are kept");
       assertEquals(stdout.includes("hidden"), false);
       const files = ["data/by name/all stations.json", "data/observations.csv", "urls.txt"];
       assertEquals(filesBelow(folder), files);

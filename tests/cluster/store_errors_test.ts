@@ -23,7 +23,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "lets its user do too little",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     (url) => url.replace("//", "//limited:Limited-Word-1@"),
-    /: its user lacks permission for a command; grant that user the commands that docs\/clusters.md lists/,
+    /: the user of AUTH_STORE lacks the permission for a command; grant this user the commands that docs\/clusters.md lists/,
   ],
   [
     "has no memory left",
@@ -71,7 +71,7 @@ for (
           assertEquals(error.code, "NO_SESSION");
           assertMatch(
             error.message,
-            /saved with another AUTH_STORE_KEY or an earlier version, or changed since, and is/,
+            /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is/,
           );
         }
         const one = session();

@@ -109,7 +109,7 @@ testNeeding(
       const { message } = await rejection(session().logout({ everywhere: true }));
       assertMatch(
         message,
-        /: the connection was refused \(there was no session to end here; not on other devices: no token is left to do that with; the store at \S+ may still contain tokens\); start it/,
+        /: the connection was refused \(there was no session to end here; not on other devices: no token is left for that request; the store at \S+ may still contain tokens\); start it/,
       );
     }),
 );

@@ -70,7 +70,7 @@ testNeeding(
         assertEquals(error.code, "NO_SESSION");
         assertMatch(
           error.message,
-          /saved with another AUTH_STORE_KEY or an earlier version, or changed since, and is ignored; set the same key on all machines, or run/,
+          /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is ignored; set the same key on all machines, or run/,
         );
       }
     }),
@@ -88,8 +88,8 @@ testNeeding(
       assertMatch(found[0]?.message ?? "", /^reachable, but .* saved with another AUTH_STORE_KEY/);
       assertEquals(
         found[0]?.fix,
-        "set the same key on all machines, or run login(): machines with the other key cannot " +
-          "read that session then",
+        "set the same key on all machines, or run login(); machines with the other key cannot " +
+          "read the new session",
       );
     }),
 );

@@ -36,7 +36,7 @@ const cases: [string, SessionOptions, string, RegExp][] = [
     "a short key",
     { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
     "INVALID_SETTING",
-    /not a key of 43 characters; make one with/,
+    /not a key of 43 characters; generate one with/,
   ],
   [
     "a host that is not permitted",

@@ -59,7 +59,10 @@ for (const [what, moved] of MOVED) {
           assertEquals(error.code, "NO_SESSION");
         }
         const { message } = await rejection(call(session()));
-        assertMatch(message, /or an earlier version, or changed since, and is ignored; set the/);
+        assertMatch(
+          message,
+          /or by an earlier version, or was changed since, and is ignored; set the/,
+        );
         await one.login();
         assertEquals([await call(other), await call(session())], [200, 200]);
       }),

@@ -149,7 +149,7 @@ const CASES: readonly PoolCase[] = [
     message: "PreTokenGeneration failed",
     code: "REJECTED",
     problem: /a program of your platform that checks each request failed/,
-    fix: /try again in a few minutes; if it keeps failing, tell the support channel/,
+    fix: /try again in a few minutes; if it keeps failing, report that to the support channel/,
     sent: { login: 4, refresh: 4 },
   })),
   {
@@ -171,7 +171,7 @@ const CASES: readonly PoolCase[] = [
     name: "LimitExceededException",
     message: "Exceeded daily email limit for the operation or the account.",
     code: "THROTTLED",
-    problem: /sent as many e-mails with codes today as it may/,
+    problem: /reached its limit of e-mails with codes for today/,
     fix: /authenticator app, or log in with the portal string/,
   },
   {
@@ -179,7 +179,7 @@ const CASES: readonly PoolCase[] = [
     message: "Unable to verify secret hash for client abc",
     code: "SECRET_HASH_REJECTED",
     problem: /rejected SECRET_HASH/,
-    fix: /if both were right before, the secret was replaced: ask the support channel/,
+    fix: /if both were correct before, the secret was replaced: ask the support channel/,
     sent: { refresh: 2 },
   },
 ];

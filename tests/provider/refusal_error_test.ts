@@ -47,7 +47,7 @@ Deno.test("a response of the wrong kind is UNEXPECTED_RESPONSE", () => {
     session: undefined,
   } as const;
   const seen: [Outcome, string][] = [
-    [step, "a further step, SMS_MFA, that does not belong here"],
+    [step, "a further step, SMS_MFA, that does not fit this request"],
     [{ kind: "done", fields: {}, session: undefined }, "neither tokens nor a challenge"],
   ];
   for (const [outcome, text] of seen) {

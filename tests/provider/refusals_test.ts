@@ -53,7 +53,7 @@ const EXAMPLES: readonly Example[] = [
     "THROTTLED",
     {
       repeatable: false,
-      means: "the provider has sent as many e-mails with codes today as it may",
+      means: "the provider has reached its limit of e-mails with codes for today",
     },
   ],
   ["LimitExceededException", "Attempt limit exceeded, please try after some time.", "THROTTLED", {

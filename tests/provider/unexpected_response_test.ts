@@ -19,7 +19,7 @@ const unexpected: [string, Canned, number, RegExp][] = [
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), 200, /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), 200, /HTML/],
   ["an empty body", text(""), 200, /empty body/],
-  ["JSON that is cut off", text(whole.slice(0, -9)), 200, /not whole JSON/],
+  ["JSON that is cut off", text(whole.slice(0, -9)), 200, /not complete JSON/],
   [
     "a number for the token",
     jsonAnswer({ AuthenticationResult: { AccessToken: 7 } }),
@@ -58,7 +58,7 @@ const unexpected: [string, Canned, number, RegExp][] = [
   ["a redirect with tokens", text(whole, 308, { location: "/other" }), 308, /redirect/],
   ["an HTML error", text("<html>Bad gateway of the proxy</html>", 403), 403, /HTML/],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), 400, /without an error name/],
-  ["a page not found", text("Not Found", 404), 404, /not whole JSON/],
+  ["a page not found", text("Not Found", 404), 404, /not complete JSON/],
 ];
 for (const [what, answer, status, seen] of unexpected) {
   Deno.test(`${what} is UNEXPECTED_RESPONSE on login and refresh, with the status and what was seen`, async () => {

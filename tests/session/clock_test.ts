@@ -92,7 +92,7 @@ Deno.test("a portal token where the clock is ahead is taken once the provider to
   const portalToken = await world.sandbox.portalToken();
   const refused = await rejection(world.session.login({ portalToken }));
   assertEquals(refused.code, "INVALID_PORTAL_TOKEN");
-  assertMatch(refused.message, /set the clock right/);
+  assertMatch(refused.message, /correct the clock/);
   await world.session.login();
   const { state, accessTokenExpiresAt } = await world.session.login({ portalToken });
   assertEquals(state, "valid");

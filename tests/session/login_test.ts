@@ -202,7 +202,7 @@ Deno.test("the list of what is missing leaves out what is set", async () => {
   const error = await rejection(createSession(rest).login({ strategy: "environment" }));
   assertMatch(
     error.message,
-    /missing APP_CLIENT_SECRET, PASSWORD; set what is missing in the environment/,
+    /missing APP_CLIENT_SECRET, PASSWORD; set the missing values in the environment/,
   );
   assertEquals(world.sent.length, 0);
 });
@@ -215,18 +215,18 @@ Deno.test("what to do about a missing password names no command and no file that
     (await rejection(createSession(options).login({ strategy: "environment" }))).message;
   assertMatch(
     await missing({ ...rest, envFile }),
-    /missing PASSWORD; set what is missing in \S+\.env, in the environment or as an/,
+    /missing PASSWORD; set the missing values in \S+\.env, in the environment or as an/,
   );
   const inMemory = await missing(rest);
   const { clientId: __, ...others } = rest;
   const all = await missing({ ...others, envFile });
   assertMatch(
     all,
-    /missing APP_CLIENT_ID, PASSWORD; .*; set what is missing in \S+\.env \(platform-auth init does\), in/,
+    /missing APP_CLIENT_ID, PASSWORD; .*; set the missing values in \S+\.env \(platform-auth init does\), in/,
   );
   assertMatch(
     inMemory,
-    /missing PASSWORD; set what is missing in the environment or as an option \(help/,
+    /missing PASSWORD; set the missing values in the environment or as an option \(help/,
   );
 });
 

@@ -27,7 +27,7 @@ Deno.test("settingsFault() names each setting that is missing", async () => {
   assertMatch(fault?.problem ?? "", /^missing AUTH_URL \(or .*\), APP_CLIENT_ID, USER_POOL_ID$/);
   assertMatch(
     fault?.fix ?? "",
-    /^set what is missing in the environment or as an option\. The app client id/,
+    /^set the missing values in the environment or as an option\. The app client id/,
   );
 });
 

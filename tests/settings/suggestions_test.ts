@@ -75,7 +75,7 @@ for (const [right, given] of near) {
       const error = await rejection(session.login({ strategy: "environment" }));
       assertEquals([error.code, asked(), world.sent.length], ["MISSING_SETTINGS", 0, 0]);
       assert(
-        error.message.includes(`; ${meant}; correct the name; set what is missing in`),
+        error.message.includes(`; ${meant}; correct the name; set the missing values in`),
         error.message,
       );
       const { checks } = await session.doctor();

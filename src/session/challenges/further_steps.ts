@@ -33,16 +33,17 @@ import { shortened } from "../../errors/lines.ts";
 /** The ways to answer the steps of a login. */
 export interface Answerers {
   readonly questions: Questions;
-  /** A program, if there is one. */
+  /** The callback that answers the steps, if the caller passed one. */
   readonly onChallenge: ((challenge: Challenge) => Answers | Promise<Answers>) | undefined;
-  /** Whether to prompt a person. */
+  /** Whether to prompt the user. */
   readonly asksPerson: boolean;
 }
 
 /**
  * Takes the steps that the provider requires until it issues tokens.
  *
- * @throws {ChallengeError} If a step remains unanswered; its `respond()` continues from there.
+ * @throws {ChallengeError} If a step remains unanswered. The error's `respond()` continues the
+ * login.
  */
 export async function takeSteps(
   login: PasswordLogin,
@@ -72,7 +73,8 @@ async function answersTo(
     return answers;
   }
   if (!asksPerson) throw openStep(login, step);
-  // A notebook keeps the text of a prompt, but what is displayed can be removed again.
+  // The key is displayed instead of being part of the prompt, because a notebook saves prompts but
+  // an output can be removed.
   const isDisplayed = key !== undefined && questions.isInNotebook;
   const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
   try {
@@ -85,7 +87,10 @@ async function answersTo(
   }
 }
 
-/** Prompts for each part of an answer. @returns `null` if none was given, `undefined` if no prompt is possible. */
+/**
+ * Prompts for each part of an answer.
+ * @returns `null` if the user gave no answer, `undefined` if no prompt is possible.
+ */
 async function askPerson(
   questions: Questions,
   step: Step,
@@ -126,26 +131,29 @@ async function askPerson(
   return answers;
 }
 
-/** The number of invalid inputs that a prompt accepts. */
+/** Maximum number of invalid inputs at one prompt. */
 const MAX_TRIES = 3;
 
-/** A choice may be typed as its name or its number. */
+/** Finds the choice that was typed as its name or its number. */
 function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | undefined {
   if (!choices) return tidyAnswer(name, answer);
   const typed = answer.trim().toUpperCase();
   return choices.find((choice, at) => [choice.toUpperCase(), `${at + 1}`].includes(typed));
 }
 
-/** The error of a step that remains unanswered. Its `respond()` continues the login in later calls. */
+/**
+ * Makes the error for a step that remains unanswered. Its `respond()` continues the login in later
+ * calls.
+ */
 function openStep(login: PasswordLogin, first: Step, isCanceled = false): ChallengeError {
   const { support } = login;
-  // Every error of a login answers its current step, because a cell may run twice. While an answer is
-  // being sent, no step is open.
+  // `respond()` of every error of a login answers the current step, because a cell may run twice.
+  // While an answer is being sent, no step is open.
   let open: Step | undefined = first;
   const respond = support && ((given: Answers) =>
     support.inLaterCall(async (signal, isWanted) => {
       const step = open;
-      if (step === undefined) throw expired(first, "it was answered before");
+      if (step === undefined) throw expired(first, "it was already answered");
       if (!isWanted) throw expired(first, "a later login or logout replaced this login");
       if (step.challenge.asks.length === 0) throw errorOf(step);
       const answers = checkAnswers(given, step.challenge.asks, "respond() takes");
@@ -155,7 +163,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
         if ("tokens" in next) return next;
         open = next;
       } catch (error) {
-        // The provider did not judge the answer.
+        // The step is open again, because the provider did not judge the answer.
         if (!(error instanceof ChallengeError)) open = step;
         throw error;
       }
@@ -168,7 +176,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
   return errorOf(first, isCanceled);
 }
 
-/** Problem and fix of a step that remains unanswered. */
+/** Returns the problem and the fix for a step that remains unanswered. */
 function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [string, Fix] {
   const { challenge, challenge: { name, asks, authenticator } } = step;
   if (asks.length === 0) {

@@ -8,12 +8,12 @@ import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 import type { AuthenticatorKey } from "./challenge.ts";
 
-/** The tokens of a login. Nothing has changed until the session takes them over. */
+/** The tokens of a login. The session does not change until it applies them. */
 export interface LoginResult {
   readonly tokens: Tokens;
-  /** The provider's clock minus this machine's, in milliseconds, if the login showed it. */
+  /** The provider's clock minus this machine's, in milliseconds, if the login revealed it. */
   readonly clockOffsetMs: number | undefined;
-  /** What the user should know, by code; `undefined` removes a notice. */
+  /** Notices for the user, by code; `undefined` removes a notice. */
   readonly notices: NoticeTexts;
 }
 
@@ -22,9 +22,9 @@ export interface PasswordLogin {
   readonly provider: ProviderSettings;
   readonly world: World;
   readonly settings: Settings;
-  /** The name that the user logs in with. */
+  /** The name that the user typed or configured. */
   readonly username: string;
-  /** Without it, no step is answered by a later call, and no authenticator key is requested. */
+  /** Without support, no later call can answer a step, and no authenticator key is requested. */
   readonly support: StepSupport | undefined;
 }
 
@@ -35,9 +35,9 @@ export interface StepSupport {
   /** Loads the display of a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;
   /**
-   * Runs the rest of the login in a later call, and keeps its result as `login()` does.
+   * Runs the rest of the login in a later call, and saves its result as `login()` does.
    *
-   * @param work Receives whether no later login or logout has won.
+   * @param work The rest of the login. `isWanted` is false if a later login or logout replaced it.
    */
   inLaterCall(
     work: (signal: AbortSignal | undefined, isWanted: boolean) => Promise<LoginResult>,
@@ -46,13 +46,16 @@ export interface StepSupport {
 
 /** How a notebook shows a key for an authenticator app. */
 interface KeyDisplay {
-  /** Makes a key show as text and picture if it is the value of a cell. */
+  /** Makes a key show as text and as a picture if it is the value of a cell. */
   displayableKey(key: AuthenticatorKey): AuthenticatorKey;
-  /** Shows it now. @returns Removes it from the output again. */
+  /**
+   * Shows the key now.
+   * @returns A function that removes the key from the output.
+   */
   showKey(key: AuthenticatorKey): Promise<() => Promise<void>>;
 }
 
-/** The result of a login, once the provider has issued tokens. */
+/** Makes the result of a login, once the provider has issued tokens. */
 export function loginResult(
   { settings, username }: PasswordLogin,
   tokens: Tokens,

@@ -17,11 +17,16 @@ import type { Fix } from "../../errors/advice.ts";
 import { shortened } from "../../errors/lines.ts";
 import type { Secret } from "../../platform/secret.ts";
 
-/** The number of answers to one step that the provider may refuse. */
+/** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
-/** No account needs as many steps: a provider that requires more would never end. */
+/**
+ * Maximum number of steps. No account needs more, and a faulty provider might never stop asking.
+ */
 const MAX_STEPS = 20;
-/** Longest list of requested answers in an error, in characters. Its `challenge` has the whole list. */
+/**
+ * Maximum length of the list of requested answers in an error, in characters. The error's
+ * `challenge` has the whole list.
+ */
 export const MAX_LIST_LENGTH = 1_000;
 
 export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
@@ -31,22 +36,22 @@ export interface Step {
   readonly challenge: Challenge;
   /** The name by which the provider knows the user. */
   readonly username: string;
-  /** Must be sent with the answer. */
+  /** The provider's session string, which must be sent with the answer. */
   readonly session: Secret | undefined;
   /** The code of an error about this step. */
   readonly code: ChallengeErrorCode;
-  /** Whether the refused code was right once. */
+  /** Whether the refused code was valid but already used. */
   readonly codeAlreadyUsed: boolean;
-  /** Its number in the login, starting at 1. */
+  /** The number of the step in this login, starting at 1. */
   readonly count: number;
   /** Whether the account gets a new password in this step or got one in an earlier step. */
   readonly hasNewPassword: boolean;
 }
 
 /**
- * The step for a challenge. Requests a key for an authenticator app if the step needs one.
+ * Makes the step for a challenge. Requests a key for an authenticator app if the step needs one.
  *
- * @param before The step before it.
+ * @param before The previous step.
  * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the provider requires too many steps.
  */
 export async function stepOf(
@@ -81,7 +86,7 @@ export async function stepOf(
 /**
  * Sends the answers to a step.
  *
- * @returns The next step, the same one if another answer may be given, or the result of the login.
+ * @returns The next step, the same step if the user may answer again, or the result of the login.
  * @throws {ChallengeError} If the login must start over.
  * @throws {ProviderError} If the provider did not judge the answer.
  */
@@ -102,7 +107,7 @@ export async function answerStep(
     : stepAgain(step, result);
 }
 
-/** The same step once more, if another answer may be given. */
+/** Returns the same step for another attempt, if one is allowed. */
 function stepAgain(step: Step, result: SendResult): Step {
   const { outcome } = result;
   if (
@@ -118,7 +123,10 @@ function stepAgain(step: Step, result: SendResult): Step {
   throw challengeError(code, problem, LOGIN_AGAIN, challenge);
 }
 
-/** A challenge with its key, which is not enumerable so that no output shows it by accident. */
+/**
+ * Adds the key to a challenge. The property is not enumerable, so that no output shows the key by
+ * accident.
+ */
 function withKey(challenge: Challenge, value: AuthenticatorKey | undefined): Challenge {
   return value ? Object.defineProperty(challenge, "authenticator", { value }) : challenge;
 }
@@ -141,7 +149,7 @@ function tooManySteps(): ProviderError {
   );
 }
 
-/** The error of a step that can no longer be answered. */
+/** Makes the error for a step that can no longer be answered. */
 export function expired({ challenge }: Step, why: string): ChallengeError {
   return challengeError(
     "CHALLENGE_EXPIRED",
@@ -151,7 +159,7 @@ export function expired({ challenge }: Step, why: string): ChallengeError {
   );
 }
 
-/** What the provider requires, or why it refused the answer. */
+/** Says what the provider requires, or why it refused the answer. */
 export function problemOf({ challenge, code }: Step): string {
   const { name, asks, refused } = challenge;
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;

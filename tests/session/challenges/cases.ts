@@ -144,7 +144,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
         ...mail,
         attempt: 3,
         says:
-          /^The provider rejected the code \(.*\); take the newest one that was sent\. Code that/,
+          /^The provider rejected the code \(.*\); use the newest code that was sent\. Code that/,
       },
     ],
   },

@@ -198,7 +198,7 @@ const ELSEWHERE: [string, RegExp][] = [
   ],
   ["DEVICE_SRP_AUTH", /needs SRP.*ask the support channel .* to switch off remembered devices/],
   ["DEVICE_PASSWORD_VERIFIER", /needs SRP.*ask the support channel/],
-  ["SELECT_CHALLENGE", /needs a browser; ask the support channel .* sign-in by password alone/],
+  ["SELECT_CHALLENGE", /needs a browser; ask the support channel .* login with the password alone/],
   ["WEB_AUTHN", /a passkey needs a browser/],
   ["SOMETHING_NEW", /does not know that step/],
 ];

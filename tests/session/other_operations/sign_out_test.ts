@@ -180,12 +180,15 @@ Deno.test("a session without a refresh token has nothing to revoke, and none has
   };
   assertMatch(
     await portal({}),
-    /^; nothing to end at the provider: an access token is valid until/,
+    /^; nothing to revoke at the provider: an access token is valid until/,
   );
   assertMatch(noteOf(await at.session.logout()), /^there was no session to end: .* no tokens$/);
   const again = await at.session.logout({ everywhere: true });
   assertMatch(noteOf(again), /^there was no session to end: .*; not on other devices: no token is/);
-  assertMatch(noteOf(again), /; to sign out other devices run login\(\) first, then this again$/);
+  assertMatch(
+    noteOf(again),
+    /; to sign out other devices, run login\(\) first, then log out again$/,
+  );
   assertEquals(again.ended, "here");
   assertEquals(at.sent.length, 0);
   assertEquals(await portal({ everywhere: true }), "; also at the provider, on all devices");
@@ -352,7 +355,7 @@ Deno.test("whoever ends a logout's wait for a refresh is logged out here", async
   await using at = world(done, { session: { sleep: untilAborted } });
   const { out, release } = await logoutDuringRefresh(at, { signal: abort.signal });
   abort.abort();
-  assertMatch(noteOf(await out), /^; not at the provider: the wait for it was canceled$/);
+  assertMatch(noteOf(await out), /^; not at the provider: the wait for the provider was canceled$/);
   release();
   assertEquals([told(at), linesOf(at.envFile)], [[], {}]);
 });

@@ -5,7 +5,7 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 
-/** The place of an entry in a store. */
+/** The position of an entry in a store. */
 export interface Place {
   /** The name of the entry, without line breaks. */
   readonly name: string;
@@ -19,8 +19,9 @@ export function newStoreKey(): string {
 }
 
 /**
- * Encrypts an entry of a store with AES-GCM. It can be decrypted only under the name, number and id for
- * which it was sealed, so an old entry cannot be made the latest without the key.
+ * Encrypts an entry of a store with AES-GCM. The entry can be decrypted only under the name, number
+ * and id for which it was encrypted. Without the key, an old entry therefore cannot be turned into
+ * the latest one.
  */
 export class Seal {
   readonly #key: CryptoKey;
@@ -29,11 +30,11 @@ export class Seal {
     this.#key = key;
   }
 
-  /** @throws {ConfigError} `INVALID_SETTING` if it is not such a key. */
+  /** @throws {ConfigError} `INVALID_SETTING` if the text is not such a key. */
   static async with(key: Secret): Promise<Seal> {
     let bytes: Uint8Array<ArrayBuffer>;
     try {
-      // Other programs make keys in plain base64, with padding.
+      // Other programs generate keys in plain base64, with padding.
       const text = key.reveal().replaceAll("+", "-").replaceAll("/", "_");
       bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
     } catch {
@@ -43,7 +44,7 @@ export class Seal {
       throw new ConfigError(
         "INVALID_SETTING",
         "Cannot use AUTH_STORE_KEY (storeKey): it is not a key of 43 characters",
-        "make one with platform-auth store-key, and set the same one on all machines",
+        "generate one with platform-auth store-key, and set the same key on all machines",
       );
     }
     return new Seal(
@@ -58,7 +59,10 @@ export class Seal {
     return `${iv.toBase64(BASE64)}.${new Uint8Array(sealed).toBase64(BASE64)}`;
   }
 
-  /** @returns `undefined` if it was sealed with another key, for another place, or not at all. */
+  /**
+   * @returns `undefined` if the entry was encrypted with another key or for another position, or
+   * was not encrypted.
+   */
   async open(sealed: string, place: Place): Promise<Secret | undefined> {
     try {
       const [iv = new Uint8Array(), data = new Uint8Array()] = sealed.split(".")

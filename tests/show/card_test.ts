@@ -87,7 +87,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     "refreshable",
     { state: "refreshable", accessTokenExpiresAt: inMinutes(-10) },
     AMBER,
-    /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes it/s,
+    /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes the token/s,
   ],
   ["expired", OVER, RED, /○ Session ended.*expired 10 min ago\n.*next: run login\(\)/s],
   ["portal, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],

@@ -1,6 +1,6 @@
 /**
- * A session shared through a Redis or Valkey server. Loaded only if `AUTH_STORE` is set. May import what
- * `session/` may, and its parent folder.
+ * Shares a session through a Redis or Valkey server. This folder is loaded only if `AUTH_STORE` is
+ * set. It may import whatever `session/` may, and its parent folder.
  */
 import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";
@@ -9,7 +9,7 @@ import type { World } from "../../platform/world.ts";
 
 const CLIENT = "npm:@redis/client@5.12.1";
 
-/** The part of the client that is used. */
+/** The methods of the client package that this file uses. */
 interface Client {
   connect(): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -22,19 +22,22 @@ interface Package {
     url: string;
     socket: { connectTimeout: number; reconnectStrategy: false };
   }): Client;
-  /** The error of a connection that was not established in time. */
+  /** The client's error for a connection that was not established in time. */
   readonly ConnectionTimeoutError: new () => Error;
 }
 
 interface Details {
   readonly cause?: unknown;
-  /** What to do, if starting the store or correcting its address does not help. */
+  /** What to do. Default: start the store or correct its address. */
   readonly fix?: string | undefined;
-  /** Whether trying again is useless until a user changes something. */
+  /** Whether further attempts are useless until a user changes something. */
   readonly isPermanent?: boolean | undefined;
 }
 
-/** The store did not respond as it should. Its content is unchanged, or a later request shows the change. */
+/**
+ * The error of a request to the store. Either the store is unchanged, or a later request shows the
+ * change.
+ */
 export class Unreachable extends Error {
   override name = "Unreachable";
   readonly fix: string | undefined;
@@ -48,8 +51,8 @@ export class Unreachable extends Error {
 }
 
 /**
- * Connects to a store for each request and disconnects after it: an open connection could fail between
- * calls, or keep a script from ending.
+ * Connects to a store for each request and disconnects afterwards, because an open connection could
+ * fail between calls or keep a script from ending.
  */
 export class Connection {
   private constructor(
@@ -78,11 +81,11 @@ export class Connection {
   async run(script: string, keys: string[], words: string[], limitMs: number): Promise<unknown> {
     const ms = Math.max(1, Math.ceil(limitMs));
     const { createClient, ConnectionTimeoutError } = this.client;
-    // A connection that is being established cannot be ended: it needs a timeout of its own.
+    // A connection that is being established cannot be canceled, so it needs its own timeout.
     const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
     const client = createClient({ url: this.url.href, socket });
     const failed = Promise.withResolvers<never>();
-    // Without a listener, an error ends the process.
+    // Without a listener, an error would end the process.
     client.on("error", failed.reject);
     const tooLate = () => new Unreachable("it did not respond in time");
     const stopTimer = onAbort(this.timeout(ms), () => failed.reject(tooLate()));
@@ -96,7 +99,7 @@ export class Connection {
       try {
         client.destroy();
       } catch {
-        // It was closed already.
+        // The connection was already closed.
       }
     }
   }
@@ -121,8 +124,8 @@ const KNOWN: readonly KnownError[] = [
   },
   {
     pattern: /NOPERM/,
-    problem: "its user lacks permission for a command",
-    fix: "grant that user the commands that docs/clusters.md lists, and try again",
+    problem: "the user of AUTH_STORE lacks the permission for a command",
+    fix: "grant this user the commands that docs/clusters.md lists, and try again",
     isPermanent: true,
   },
   {
@@ -149,15 +152,18 @@ const KNOWN: readonly KnownError[] = [
   },
 ];
 
-/** What to do about a response that no Redis server gives. */
+/** The fix for a response that does not come from a Redis server. */
 export const CHECK_SERVER =
   "check that AUTH_STORE names a Redis (6.2 or later) or Valkey server, and try again";
 
-/** The client's own message is not shown: it may contain the address, and with it a password. */
+/**
+ * Explains an error of the client, whose own message is not shown, because it may contain the
+ * address and thus a password.
+ */
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
-  // The server's errors begin with a word in capitals.
+  // The server's errors begin with a word in capital letters.
   const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (name === undefined) {
     const { isKnown, words, fix } = networkReason(error);

@@ -26,37 +26,39 @@ import { Connection, Unreachable } from "./connection.ts";
 import { type Answer, exchange, type Kept, type Known, type Request } from "./store_script.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
-/** Time limit of one response: a new connection may find another server. */
+/** Time limit of one request. It is short, because a new connection may reach another server. */
 const ANSWER_MS = 2_000;
-/** Time limit of a call with a valid token, and the shortest time that is worth another attempt. */
+/**
+ * Time limit of a request if the token is still valid, and the minimum time for another attempt.
+ */
 const BRIEF_MS = 250;
 /** The pauses between two requests while the store is unreachable, or its lock is busy. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 /** Lifetime of an entry after it was written: about that of a refresh token. */
 const KEEP_MS = REFRESH_DAYS * 86_400_000;
-/** The share of the time limit of a call that a probe has. */
+/** The share of a call's time limit for a probe. */
 const PROBE_SHARE = 0.25;
 
 const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
 
-/** The latest entry: the store has it, or gets it with the next request. */
+/** The latest entry. Either the store has it, or the next request sends it. */
 interface Latest extends Known {
   readonly stored: Stored;
 }
 
-/** A lock, with the number for the first write. */
+/** A lock, and the number of the holder's first write. */
 interface NumberedLock extends Lock {
   /** `0` if the store did not respond. */
   readonly number: number;
-  /** When it expires in the store, by the monotonic clock; `0` if it is not held. */
+  /** When the lock expires, by the monotonic clock; `0` if it is not held. */
   readonly endsAt: number;
 }
 
 /**
- * Stores a session in a Redis or Valkey server, for other machines. Each request contains the latest
- * entry that this process knows, so a server that lost its data gets it back, and tokens that could not
- * be saved are saved later.
+ * Stores a session on a Redis or Valkey server, for other machines. Each request contains the
+ * latest entry that this process knows. That restores the data of a server that lost it, and saves
+ * tokens that could not be saved earlier.
  */
 export class RedisStore implements TokenStore {
   #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
@@ -101,10 +103,11 @@ export class RedisStore implements TokenStore {
   }
 
   async update(wait: Wait, decide: Decide): Promise<Updated> {
-    // If its holder is killed, the lock expires while others still wait for it.
+    // If the holder is killed, the lock expires while other processes are still waiting for it.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(owner, wait);
-    // A store that accepts no writes grants no lock, but shows which tokens a logout revokes.
+    // A store that accepts no writes grants no lock, but can still be read for the tokens that a
+    // logout revokes.
     if (lock.number === 0) await this.#look(BRIEF_MS, wait.signal);
     try {
       for (let round = 1;; round++) {
@@ -154,7 +157,7 @@ export class RedisStore implements TokenStore {
     if (answer instanceof ConfigError) throw answer;
   }
 
-  /** One request for all simultaneous calls, so no caller's signal ends it. */
+  /** Sends one request for all simultaneous calls. No caller's signal ends that request. */
   #look(waitMs: number, signal: AbortSignal | undefined): Promise<Answer | ConfigError> {
     const ask = (limitMs: number) =>
       this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
@@ -164,25 +167,27 @@ export class RedisStore implements TokenStore {
   /**
    * Writes an entry, unless a later one exists.
    *
-   * @param seen The number of the entry for which the write was decided.
+   * @param seen The number of the entry on which the decision to write was based.
    */
   async #write({ tokens, by }: Write, seen: number, lock: NumberedLock): Promise<Updated> {
-    // A refusal has the lowest number: a late holder of the lock, which may have received valid tokens,
-    // replaces it.
+    // A refusal gets the lowest number, so that a late holder of the lock, which may have received
+    // valid tokens, replaces it.
     const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
     const replacesUpTo = by === "user" ? number - 1 : by === "refusal" ? seen : seen + 1;
     if (this.#known.number > replacesUpTo) return { stored: this.peek() };
     this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
-    // Once the lock has expired, the next holder uses the refresh token that was replaced.
+    // The write must arrive before the lock expires, because the next holder would use the replaced
+    // refresh token.
     const lockMs = lock.endsAt - this.session.configuration.world.monotonic();
     const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(lockMs, ANSWER_MS));
     const stored = this.peek();
     return answer instanceof ConfigError ? { stored, problem: answer } : { stored };
   }
 
-  /** A number that is higher than all known ones. */
+  /** Returns a number that is higher than all known numbers. */
   #nextNumber({ number }: NumberedLock): number {
-    // If the store did not issue one, the time. The store accepts only whole numbers.
+    // If the store issued no number, the time is used, as a whole number because the store accepts
+    // no others.
     const given = number || Math.ceil(this.session.configuration.world.now() * 1_000);
     return Math.max(given, this.#known.number + 1);
   }
@@ -197,8 +202,9 @@ export class RedisStore implements TokenStore {
     const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
     const ask = (limitMs: number) => this.#ask(owner, limitMs);
     for (let attempt = 1;; attempt++) {
-      // The last request needs time for its response: otherwise a busy lock looks like an unreachable
-      // store. The signal does not end a request: a lock granted in its response would stay.
+      // The last request has enough time for its response, because otherwise a busy lock would look
+      // like an unreachable store. The signal does not end a request, because the response might
+      // grant a lock that would then stay.
       const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
       const answer = await this.#untilReached(ask, limitMs, signal);
       const mayHold = answer instanceof ConfigError || answer.isHolder;
@@ -221,7 +227,7 @@ export class RedisStore implements TokenStore {
     return backoffMs(attempt, FIRST_PAUSE_MS, random, LONGEST_PAUSE_MS);
   }
 
-  /** If this fails, the lock expires by itself. */
+  /** Releases the lock. If the request fails, the lock expires by itself. */
   async #release(owner: Pick<Request, "owner">): Promise<void> {
     await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
   }
@@ -229,9 +235,9 @@ export class RedisStore implements TokenStore {
   /**
    * Repeats a request until there is a response or the time limit is reached.
    *
-   * @param ask Sends the request, with its time limit.
-   * @param signal Ends the pauses, but not a request.
-   * @returns An error, which is also a notice, if there was no response.
+   * @param ask Sends the request with a time limit.
+   * @param signal Ends a pause, but not a request.
+   * @returns The response, or an error, which also becomes a notice.
    */
   async #untilReached(
     ask: (limitMs: number) => Promise<Answer>,
@@ -270,7 +276,7 @@ export class RedisStore implements TokenStore {
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // Another response may have been later.
+      // The response to another request may have contained a later entry.
       if (isNews()) {
         const { stored } = this.#known;
         const replacesUpTo = kept.number - 1;
@@ -294,7 +300,7 @@ export class RedisStore implements TokenStore {
     const error = new ConfigError(
       "STORE_UNREACHABLE",
       `Cannot use the session in the store at ${this.address.host}: ${unreachable.message}`,
-      unreachable.fix ?? "start it, or correct AUTH_STORE, and try again",
+      unreachable.fix ?? "start the store, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
     const { problem, fix } = error;
@@ -338,7 +344,7 @@ export class RedisStore implements TokenStore {
         [
           "set the same key on all machines, or run ",
           { call: "login" },
-          ": machines with the other key cannot read that session then",
+          "; machines with the other key cannot read the new session",
         ],
       );
       return undefined;
@@ -351,8 +357,8 @@ export class RedisStore implements TokenStore {
 }
 
 /**
- * A lock in a store expires by itself, so a busy one is in use. A refresh without it would end the
- * session for all processes if refresh tokens rotate.
+ * Makes the error for a busy lock. A lock in a store expires by itself, so a busy one is in use,
+ * and a refresh without the lock would end the session for all processes if refresh tokens rotate.
  */
 function lockBusy(): ProviderError {
   return new ProviderError(
@@ -367,12 +373,12 @@ function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
   return sameAccess(a, b) && a.refreshToken?.reveal() === b.refreshToken?.reveal();
 }
 
-/** The lines of a `.env`, as JSON. */
+/** Writes tokens as JSON, with the lines of a `.env` as members. */
 function textOf(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
 }
 
-/** Reads the lines; `undefined` if the text is something else. */
+/** Reads those lines. Returns `undefined` for any other text. */
 function linesIn(text: string): Record<string, string | undefined> | undefined {
   try {
     const value: unknown = JSON.parse(text);

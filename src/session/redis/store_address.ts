@@ -5,9 +5,9 @@ import { ConfigError, missingPermission } from "../../errors/errors.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
-/** The address of the store and the entry of a session in it, checked. */
+/** The checked address of the store, and the entry of a session in it. */
 export interface StoreAddress {
-  /** Not shown: it may contain a password. */
+  /** The full address, which is never shown because it may contain a password. */
   readonly url: URL;
   /** Host and port, for messages. */
   readonly host: string;
@@ -23,7 +23,7 @@ export interface StoreAddress {
   readonly isOpen: boolean;
 }
 
-/** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`: nothing was sent. */
+/** @throws {ConfigError} `INVALID_SETTING` or `PERMISSION`; nothing was sent. */
 export function storeAddress({ options, settings }: Configuration): StoreAddress {
   const url = parsed(settings.text("store") ?? "");
   if (url === undefined) {
@@ -50,7 +50,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   url.hash = "";
   const parts = [URL.parse(endpoint ?? "")?.host, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
-  // The braces keep all keys of a session on one node of a cluster.
+  // The braces make Redis keep all keys of a session on one node of a cluster.
   return { url, host, name: `platform-auth:{${name}}`, account, key, isOpen };
 }
 

@@ -1,51 +1,55 @@
 import { CHECK_SERVER, type Connection, Unreachable } from "./connection.ts";
 
 /**
- * The entry of a session in the store. The higher number is the later one: the store issues numbers with
- * the lock, from its clock, so that they grow even if it lost its data.
+ * The entry of a session in the store. Later entries have higher numbers: the store issues a number
+ * with the lock, from its clock, so that numbers grow even if the store lost its data.
  */
 export interface Kept {
   readonly number: number;
-  /** Random, for each write. */
+  /** A random id of the write. */
   readonly id: string;
-  /** Sealed tokens; empty after a logout, so that no process restores the session. */
+  /** The encrypted tokens; empty after a logout, so that no process restores the session. */
   readonly data: string;
 }
 
 /** The latest entry that a process knows. */
 export interface Known extends Kept {
-  /** The highest number that it may replace: a refresh keeps entries written since it looked. */
+  /**
+   * The highest number that this entry may replace, because a refresh must not replace entries
+   * written after it read the store.
+   */
   readonly replacesUpTo: number;
 }
 
 export interface Request {
-  /** The store adopts it if it is later than its own. */
+  /** The store adopts this entry if it is later than the stored one. */
   readonly known: Known;
   /** Lifetime of the entry. */
   readonly keepMs: number;
   /** The process that requests or releases the lock. */
   readonly owner?: string;
-  /** When the lock expires if its holder does not release it; `0` releases it. */
+  /** Time after which the lock expires, in milliseconds; `0` releases the lock. */
   readonly lockMs?: number;
 }
 
 export interface Answer {
-  /** The latest entry, which may be that of the request. */
+  /** The latest entry, which may be the one in the request. */
   readonly kept: Kept;
-  /** The next number; with the lock, the one for its holder's first write. */
+  /** The next number. With the lock, this is the number of the holder's first write. */
   readonly number: number;
   readonly isHolder: boolean;
 }
 
 /**
- * One atomic step, which may be repeated. An entry with a lower number than the stored one comes from a
- * late writer and is ignored.
+ * Exchanges entries in one atomic step, which may be repeated. An entry with a lower number than
+ * the stored one comes from a late writer and is ignored.
  *
- * A refresh also sends the number that it may replace, so entries written since it looked are kept. A
- * refusal of the refresh token is written with the lowest possible number, so that valid tokens of a late
- * holder of the lock replace it.
+ * A refresh also sends the highest number that it may replace, so that entries written after it
+ * read the store are kept. A refusal of the refresh token is written with the lowest possible
+ * number, so that valid tokens of a late holder of the lock replace it.
  *
- * A key of another type is not ours. A request for the lock removes it, or it would block all machines.
+ * A key of another type belongs to another program. A request for the lock removes the key, which
+ * would otherwise block all machines.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
@@ -77,7 +81,10 @@ elseif owner ~= '' and (not holder or holder == owner) then
 end
 return { string.format('%.0f', number), text('id'), text('data'), string.format('%.0f', next), held }`;
 
-/** Exchanges the latest entry with the store. @throws {Unreachable} */
+/**
+ * Exchanges the latest entry with the store.
+ * @throws {Unreachable}
+ */
 export async function exchange(
   connection: Connection,
   name: string,

@@ -54,7 +54,10 @@ export class Configuration {
     this.#settings = settings;
   }
 
-  /** The settings, read on first use. @throws {ConfigError} `INVALID_SETTING` if one cannot be used. */
+  /**
+   * The settings, read on first use.
+   * @throws {ConfigError} `INVALID_SETTING` if one cannot be used.
+   */
   get settings(): Settings {
     return this.#settings ??= resolveSettings(this.options, this.isDefault);
   }

@@ -17,7 +17,9 @@ export function openStore(session: StoredSession): TokenStore {
   return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, session);
 }
 
-/** A store on a server: its code is loaded, and its address checked, by the first call that needs it. */
+/**
+ * A store on a server. The first call that needs the store loads its code and checks its address.
+ */
 function onDemand(
   host: string,
   { notices }: StoredSession,

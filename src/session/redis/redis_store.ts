@@ -32,10 +32,13 @@ const ANSWER_MS = 2_000;
  * Time limit of a request if the token is still valid, and the minimum time for another attempt.
  */
 const BRIEF_MS = 250;
-/** The pauses between two requests while the store is unreachable, or its lock is busy. */
+/**
+ * The shortest and the longest pause between two requests while the store is unreachable or its
+ * lock is busy.
+ */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** Lifetime of an entry after it was written: about that of a refresh token. */
+/** Lifetime of an entry after it was written, about as long as a refresh token lives. */
 const KEEP_MS = REFRESH_DAYS * 86_400_000;
 /** The share of a call's time limit for a probe. */
 const PROBE_SHARE = 0.25;
@@ -123,7 +126,10 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** User names may be aliases, `sub` is not; a portal string may belong to any account. */
+  /**
+   * Refuses a login of another account. Accounts are compared by `sub`, because user names may be
+   * aliases and a portal string may belong to any account.
+   */
   refusal(login: string | Tokens): ConfigError | undefined {
     const { account } = this.address;
     const claims = this.peek().tokens?.claims;
@@ -145,12 +151,15 @@ export class RedisStore implements TokenStore {
     );
   }
 
-  /** Reads, then takes a lock of its own: a store that accepts no writes can still be read. */
+  /**
+   * Reads the store, then takes a separate lock, because a store that accepts no writes can still
+   * be read.
+   */
   async probe(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     await this.look({ ms, isNeeded: true, signal });
     const name = `${this.address.name}:probe`;
-    // Lock and entry expire at once, so that nothing remains there.
+    // Lock and entry expire at once, so that nothing remains in the store.
     const moment = { owner: crypto.randomUUID(), lockMs: 1, keepMs: 1, known: NOTHING_KNOWN };
     const take = (limitMs: number) => exchange(this.connection, name, moment, limitMs);
     const answer = await this.#untilReached(take, ms, signal);
@@ -340,7 +349,7 @@ export class RedisStore implements TokenStore {
       this.session.notices.set(
         "STORED_IGNORED",
         `the session in the store at ${this.address.host} was saved with another AUTH_STORE_KEY ` +
-          "or an earlier version, or changed since, and is ignored",
+          "or by an earlier version, or was changed since, and is ignored",
         [
           "set the same key on all machines, or run ",
           { call: "login" },
@@ -363,7 +372,7 @@ export class RedisStore implements TokenStore {
 function lockBusy(): ProviderError {
   return new ProviderError(
     "TIMEOUT",
-    "Cannot refresh the session: another process has held the lock in the store for too long",
+    "Cannot refresh the session: another process held the lock in the store for too long",
     "try again, or end that process",
   );
 }

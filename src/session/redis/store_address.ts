@@ -14,8 +14,8 @@ export interface StoreAddress {
   /** The name of the entry of this provider, client and account. */
   readonly name: string;
   /**
-   * The account of the session: the name after the `#`, for machines without a `USERNAME`, or else that
-   * name. `undefined`: that of machines that name no account.
+   * The account of the session: the name after the `#`, or else `USERNAME`; `undefined` if neither
+   * is set.
    */
   readonly account: string | undefined;
   readonly key: Secret | undefined;

@@ -40,7 +40,7 @@ const CREDENTIALS = {
   other: "REJECTED",
 } as const;
 
-const USED_BEFORE = "the refresh token was used before, and the one that replaced it is with " +
+const USED_BEFORE = "the refresh token was already used, and the token that replaced it is in " +
   "another program or was lost";
 
 const EXAMPLES: readonly Example[] = [

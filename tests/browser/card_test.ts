@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { SessionStatus } from "../../mod.ts";
 import { cardHtml, keyCard } from "../../src/show/card.ts";
 import { diagnosisView } from "../../src/show/diagnosis.ts";
@@ -139,4 +139,40 @@ chromiumTest("each word of a card can be read, on a light and on a dark page", a
       await assertReadable(page.locator("[role=group]"), ground as "light" | "dark");
     }
   }
+});
+
+chromiumTest("a card stays within a narrow page, however long the names in it", async (browser) => {
+  const username = "a".repeat(300);
+  const card = cardHtml(statusView({
+    ...LONG,
+    username,
+    clientId: username,
+    provider: `https://${"a".repeat(60)}.example`,
+    envFile: `/data/${username}/.env`,
+    notices: [{ code: "CLOCK", level: "warning", problem: username }],
+  }));
+  const { page } = await openPage(browser);
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.setContent(`<body style="background:#111318;color:#e6e6e6">${card}`);
+  assertEquals(await page.evaluate("document.documentElement.scrollWidth"), 360);
+});
+
+chromiumTest("beside an open side bar a card has its values below their names", async (browser) => {
+  const card = cardHtml(statusView(STATUS));
+  const { page } = await openPage(browser);
+  const places = async (width: number) => {
+    await page.setContent(`<body style="margin:0"><div style="width:${width}px">${card}`);
+    const name = await page.locator("th", { hasText: "next" }).boundingBox();
+    const value = await page.locator("td", { hasText: "refreshed" }).boundingBox();
+    const bar = await page.locator("svg").boundingBox();
+    if (!name || !value || !bar) throw new Error("it is not shown");
+    return { isBelow: value.y >= name.y + name.height, value: value.width, bar: bar.width };
+  };
+  const wide = await places(600);
+  assertEquals(wide.isBelow, false);
+  assert(wide.bar > 400, `the bar is ${wide.bar} pixels wide`);
+  // What JupyterLab leaves of 520 pixels.
+  const narrow = await places(150);
+  assertEquals(narrow.isBelow, true);
+  assert(narrow.value > 100, `the words have ${narrow.value} pixels`);
 });

@@ -84,8 +84,8 @@ export class LabPage extends NotebookPage {
     return new LabPage(page);
   }
 
-  /** Opens a notebook, in the place of the one before, whose kernel ends. */
-  async openNotebook(name: string): Promise<void> {
+  /** Shows a notebook, in the place of the one before, whose kernel ends. */
+  async show(name: string): Promise<void> {
     await this.page.evaluate(`(async ({ commands, shell }) => {
       // Closed first, they would leave a page that opens its start page over the notebook.
       const others = [...shell.widgets("main")];
@@ -95,6 +95,11 @@ export class LabPage extends NotebookPage {
         other.dispose();
       }
     })(jupyterapp)`);
+  }
+
+  /** Shows a notebook, and waits for its kernel. */
+  async openNotebook(name: string): Promise<void> {
+    await this.show(name);
     await this.page.waitForFunction(`!!(${KERNEL})`, undefined, START);
     // Answered by the kernel itself: what is run before it is there is lost.
     await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);

@@ -7,15 +7,15 @@ import { writeNotebook } from "../notebooks/notebook.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { type JupyterHome, jupyterHome } from "../support/jupyter.ts";
 import { linesOf } from "../support/portless.ts";
-import { settingsEnvironment } from "../support/sandbox_env.ts";
+import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 /** A folder for pictures, to look at them; unset: none are taken. */
 export const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
 
-export const GREEN = "rgb(31, 157, 99)";
-export const AMBER = "rgb(201, 133, 0)";
-export const RED = "rgb(214, 69, 69)";
-export const GRAY = "rgb(125, 133, 144)";
+const GREEN = "rgb(31, 157, 99)";
+const AMBER = "rgb(201, 133, 0)";
+const RED = "rgb(214, 69, 69)";
+const GRAY = "rgb(125, 133, 144)";
 
 /** An open notebook. Cells count from 0, of the code cells. */
 export abstract class NotebookPage {
@@ -114,4 +114,41 @@ export async function signInWorld(name: string, cells: readonly string[]): Promi
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The cells of a session from the first prompt on, which `walkThrough()` runs. */
+export const SESSION_CELLS: readonly string[] = [
+  `${importing("authFetch, configure, doctor, download, login, status")}
+let ahead = 0;
+configure({ now: () => Date.now() + ahead });
+status()`,
+  "await login()",
+  "ahead = 600_000;\nstatus()",
+  `ahead = 0;\nawait login({ strategy: "password" })`,
+  "await doctor()",
+];
+
+/** Runs the cells of a session as a person does, and checks what each shows. */
+export async function walkThrough(
+  notebook: NotebookPage,
+  { portalString, user }: SignInWorld,
+  check: (index: number, name: string, words: RegExp, color?: string) => Promise<void>,
+): Promise<void> {
+  await notebook.run(0);
+  await check(0, "none", /Not signed in .*run login\(\)/, GRAY);
+  await notebook.start(1);
+  await notebook.answer(1, "password", portalString);
+  await notebook.ended(1);
+  await check(1, "amber", /Signed in as student .*cannot be refreshed/, AMBER);
+  await notebook.run(2);
+  await check(2, "red", /Session ended .*copy a new portal string/, RED);
+  await notebook.start(3);
+  await notebook.answer(3, "text", user.username);
+  await notebook.answer(3, "password", user.password);
+  await notebook.ended(3);
+  await check(3, "good", /Signed in as ada .*refreshed automatically/, GREEN);
+  const bar = await notebook.cell(3).locator("[role=group] svg").boundingBox();
+  assertEquals(bar?.height, 6, "the bar has its style");
+  await notebook.run(4);
+  await check(4, "doctor", /settings/);
 }

@@ -1,7 +1,9 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
+import type { Exercise } from "../../notebooks/exercises/check.ts";
 import { cardHtml } from "../../src/show/card.ts";
 import { inCliWorld } from "../support/cli_world.ts";
+import { code } from "./notebook_builders.ts";
 import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./main.ts";
@@ -27,11 +29,69 @@ function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): s
   return problems;
 }
 
-Deno.test("every notebook shows again what its file holds", async (t) => {
+const TURN = "// Your turn";
+const ANSWER = /(?<==>? )undefined\b/;
+
+/** An answer to an exercise, and the words that it must show. */
+interface Step {
+  readonly cell: CodeCell;
+  readonly says: string;
+}
+
+/** The answers to try at an exercise, the solution last: it is folded in the cell below. */
+function stepsOf(
+  { source }: CodeCell,
+  below: string,
+  exercises: Readonly<Record<string, Exercise>>,
+): Step[] {
+  const [, name = ""] = /\bcheck\("([\w-]+)"/.exec(source) ?? [];
+  const exercise = exercises[name];
+  if (exercise === undefined) throw new Error(`no exercise has the name "${name}"`);
+  assert(ANSWER.test(source), `${name} has no undefined to put an answer in place of`);
+  const [, solution = ""] = /<details>[^]*?```ts\n([^]*?)\s*```[^]*?<\/details>/.exec(below) ?? [];
+  assert(solution, `${name} has no solution in <details> in the cell below it`);
+  const withAnswer = (answer: string) => code(source.replace(ANSWER, () => answer));
+  return [
+    ...(exercise.hints ?? []).map(({ example, say }) => ({
+      cell: withAnswer(example),
+      says: `✗ Not yet. ${say}`,
+    })),
+    {
+      cell: solution.includes("check(") ? code(solution) : withAnswer(solution),
+      says: `✓ Right. ${exercise.because}`,
+    },
+  ];
+}
+
+/** The text without the line breaks that a cell gets for its width. */
+function unwrapped(text: string): string {
+  return text.replace(/\s+/g, " ");
+}
+
+Deno.test("every notebook shows again what its file holds, and every exercise its answers", async (t) => {
+  const folder = new URL("../../notebooks/exercises/", import.meta.url);
+  const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
   for (const path of await listNotebooks()) {
     await t.step(basename(path), async () => {
-      const report = await runNotebook(path);
+      const file = files.find((name) => name === `${basename(path).slice(0, 2)}.ts`);
+      const { exercises = {} } = file ? await import(new URL(file, folder).href) : {};
+      const { cells } = await readNotebook(path);
+      const steps: Step[] = [];
+      const report = await runNotebook(path, {
+        further(cell, index) {
+          if (!cell.source.startsWith(TURN)) return [];
+          const own = stepsOf(cell, cells[index + 1]?.source ?? "", exercises);
+          steps.push(...own);
+          return own.map(({ cell }) => cell);
+        },
+      });
       assertEquals(report.problems, [], formatReport(report));
+      for (const { cell, says } of steps) {
+        const shown = describeOutputs(report.results.get(cell)?.outputs ?? []);
+        assertStringIncludes(unwrapped(shown), unwrapped(says), cell.source);
+      }
+      const solved = steps.filter(({ says }) => says.startsWith("✓"));
+      assertEquals(solved.length, Object.keys(exercises).length, "each exercise is asked");
     });
   }
 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { type CellResult, CellTimeoutError, startKernel } from "../kernel/kernel.ts";
 import {
+  type CodeCell,
   codeCells,
   compareOutputs,
   describeOutputs,
@@ -34,6 +35,8 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Ends the kernel and with it the run. */
   signal?: AbortSignal;
+  /** Cells to run behind one of the notebook's, whose results are in the report. */
+  further?: (cell: CodeCell, index: number) => readonly CodeCell[];
 }
 
 /** Something to repair. Fit to be printed: secrets are hidden. */
@@ -54,6 +57,7 @@ export interface NotebookReport {
   problems: Problem[];
   /** Whether the file was rewritten. */
   updated: boolean;
+  results: ReadonlyMap<CodeCell, CellResult>;
 }
 
 /**
@@ -69,13 +73,16 @@ export async function runNotebook(
   const started = performance.now();
   const committed = await readNotebook(path);
   const cells = codeCells(committed);
-  const { results, problems } = await runCells(cells, path, options);
+  const further = ({ number, cell }: NumberedCodeCell) =>
+    options.further?.(cell, committed.cells.indexOf(cell)).map((cell) => ({ number, cell })) ?? [];
+  const all = cells.flatMap((each) => [each, ...further(each)]);
+  const { results, problems } = await runCells(all, path, options);
   const shown = withResults(committed, results);
   const update = options.update === true && problems.length === 0;
   const file = update ? keepUnstable(committed, shown) : committed;
 
-  const isNew = ({ number }: NumberedCodeCell): boolean =>
-    results.has(number) && !problems.some((problem) => problem.cell === number);
+  const isNew = ({ number, cell }: NumberedCodeCell): boolean =>
+    results.has(cell) && !problems.some((problem) => problem.cell === number);
   if (!update) problems.push(...cells.filter(isNew).flatMap((cell) => differences(cell, results)));
   if (recordOf(file.metadata.kernelspec).name !== "deno") {
     problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
@@ -87,19 +94,19 @@ export async function runNotebook(
     formatNotebook(file) !== await Deno.readTextFile(path);
   if (updated) await writeNotebook(path, file);
   const ms = performance.now() - started;
-  return { name: basename(path), cells: cells.length, ms, problems, updated };
+  return { name: basename(path), cells: cells.length, ms, problems, updated, results };
 }
 
 /**
  * Runs cells one after the other on a kernel in the folder of `path`. The first that fails is the last.
  * Runs of one notebook wait for each other, because they write the same files.
  */
-export async function runCells(
+async function runCells(
   cells: readonly NumberedCodeCell[],
   path: string,
   options: RunOptions = {},
-): Promise<{ results: Map<number, CellResult>; problems: Problem[] }> {
-  const results = new Map<number, CellResult>();
+): Promise<{ results: Map<CodeCell, CellResult>; problems: Problem[] }> {
+  const results = new Map<CodeCell, CellResult>();
   using turn = await Deno.open(`${tmpdir()}/platform-auth-${basename(path)}.lock`, {
     create: true,
     write: true,
@@ -117,11 +124,11 @@ export async function runCells(
   options.signal?.addEventListener("abort", stop);
   try {
     for (const numbered of cells) {
-      const { number, cell } = numbered;
+      const { cell } = numbered;
       try {
         const left = Math.max(1, Math.round(deadline - performance.now()));
         const result = await kernel.execute(cell.source, { timeoutMs: left });
-        results.set(number, result);
+        results.set(cell, result);
         const mayFail = hasTag(cell, "raises-exception");
         if (result.status === "error" && !mayFail) {
           return { results, problems: [problemOf(numbered, failureOf(result), result)] };
@@ -147,9 +154,9 @@ export async function runCells(
 
 function differences(
   numbered: NumberedCodeCell,
-  results: ReadonlyMap<number, CellResult>,
+  results: ReadonlyMap<CodeCell, CellResult>,
 ): Problem[] {
-  const result = results.get(numbered.number);
+  const result = results.get(numbered.cell);
   if (result === undefined) return [];
   const unstable = hasTag(numbered.cell, UNSTABLE);
   return compareOutputs(numbered.cell.outputs, result.outputs, { unstable })
@@ -157,10 +164,11 @@ function differences(
 }
 
 /** The notebook as this run showed it; cells that did not run keep their outputs. */
-function withResults(notebook: Notebook, results: ReadonlyMap<number, CellResult>): Notebook {
+function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResult>): Notebook {
   const shown = structuredClone(stripVolatile(notebook));
-  for (const { number, cell } of codeCells(shown)) {
-    const result = results.get(number);
+  const before = codeCells(notebook);
+  for (const [index, { number, cell }] of codeCells(shown).entries()) {
+    const result = before[index] && results.get(before[index].cell);
     if (result === undefined) continue;
     cell.execution_count = number;
     cell.outputs = structuredClone(mergeStreams(result.outputs));

@@ -43,9 +43,13 @@ export function readRefusal(
   return { ...refused, seen, providerCode, message: shown };
 }
 
-/** Name and message of an error, from the body's `__type` or `code`, or the header. */
-function errorIn({ headers }: ProviderResponse, json: unknown): { name: string; message: string } {
-  const body = typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
+/** Name and message of an error, from the body's `__type` or `code`, the header, or plain text. */
+function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
+  const { headers, text } = response;
+  const [, code, message] = /^\s*([\w.#]+Exception)\b[:\s]*([^<]*)/.exec(text) ?? [];
+  const body = typeof json === "object" && json !== null
+    ? json as Record<string, unknown>
+    : { code, message };
   const first = (...values: unknown[]) =>
     String(values.find((value) => typeof value === "string" && value !== "") ?? "");
   const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype"));

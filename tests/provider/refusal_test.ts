@@ -64,6 +64,13 @@ for (const [form, answer] of FORMS) {
   });
 }
 
+Deno.test("an error as plain text is understood, too", async () => {
+  const text = (body: string): Canned => () => new Response(body, { status: 400 });
+  const login = await loginError(text("NotAuthorizedException: Password attempts exceeded"));
+  assertEquals(login.code, "LOCKED_OUT");
+  assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");
+});
+
 Deno.test("an error in the header of an answer without a body is understood too", async () => {
   const header = { "x-amzn-ErrorType": "ResourceNotFoundException:" };
   const answer: Canned = () => new Response(null, { status: 400, headers: header });

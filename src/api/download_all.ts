@@ -119,25 +119,100 @@ export async function downloadItems(
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
-  const { concurrency = DEFAULT_CONCURRENCY } = options;
+  const { concurrency = DEFAULT_CONCURRENCY, ifExists = "keep" } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw typeError("concurrency must be a whole number from 1");
   }
   idleTimeout(options.idleTimeoutMs);
-  checkIfExists(options.ifExists);
+  checkIfExists(ifExists);
   const { method = "GET", headers, body } = options.init ?? {};
   checkRequest(method.toUpperCase(), headers);
   if (body instanceof ReadableStream) {
     throw typeError("The body is sent with each item; pass text or bytes, not a stream");
   }
-  const batch = new Batch(account, options, new DownloadGroup(account.world, concurrency));
-  const stopListening = onAbort(signal, () => batch.end.abort(signal?.reason));
+  const { tasks, total } = checkedItems(items);
+  const { world } = account;
+  const group = new DownloadGroup(world, concurrency);
+  const { end } = group;
+  const started = world.monotonic();
+  let restedAt = performance.now();
+  const saved: Download[] = [];
+  const kept: Download[] = [];
+  const failed: FailedDownload[] = [];
+  /** Items that another process is saving. They are tried again after all others. */
+  const busy: Task[] = [];
+  let fetched = 0;
+  const reports = new Reports(world, () => {
+    options.onProgress?.({
+      files: saved.length + kept.length + failed.length,
+      ...(total !== undefined && { total }),
+      kept: kept.length,
+      failed: failed.length,
+      bytes: fetched,
+    });
+  });
+
+  async function save({ input, path }: Task): Promise<"busy" | "done"> {
+    if (performance.now() - restedAt > BUSY_MS) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      restedAt = performance.now();
+    }
+    end.signal.throwIfAborted();
+    let before: number | undefined;
+    // The bytes of an earlier call are not counted; a file that starts over begins at zero.
+    const onPiece = ({ bytes }: DownloadProgress) => {
+      fetched += Math.max(0, bytes - (before ?? bytes));
+      before = bytes;
+      reports.soon();
+    };
+    const either = input instanceof Request
+      ? AbortSignal.any([end.signal, input.signal])
+      : end.signal;
+    try {
+      const given = { ...options, ifExists, onPiece };
+      const done = await downloadUnlessBusy(account, input, path, given, either, group);
+      if (done === "busy") return done;
+      (done.kept ? kept : saved).push(done);
+    } catch (reason) {
+      end.signal.throwIfAborted();
+      // The signal of an item may abort with a value of any type.
+      const error = reason instanceof Error ? reason : new Error(`${reason}`);
+      if (concernsAll(error)) throw error;
+      failed.push({ input: withoutQuery(input), file: path, error });
+    }
+    reports.soon();
+    return "done";
+  }
+
+  /** Saves items as long as there are any. Several workers do this at once. */
+  async function work(): Promise<void> {
+    for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
+      if (await save(next.value) === "busy") busy.push(next.value);
+    }
+    for (let task; (task = busy.shift()) !== undefined;) {
+      const again = task;
+      await whenFree(account, end.signal, () => save(again));
+    }
+  }
+
+  const stopListening = onAbort(signal, () => end.abort(signal?.reason));
   try {
-    return await batch.run(items, concurrency * OPEN_FOR_EACH);
+    reports.now();
+    const openFiles = concurrency * OPEN_FOR_EACH;
+    const workers = Array.from({ length: Math.min(openFiles, total ?? openFiles) }, work);
+    await Promise.all(workers.map((each) => each.catch((error) => end.abort(error))));
+    end.signal.throwIfAborted();
+    reports.now();
   } finally {
     stopListening();
-    batch.reports.end();
+    reports.end();
+    // Not awaited, because the source of the items may be waiting, too.
+    tasks.return(undefined).catch(() => {});
   }
+  const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
+  const counts = { saved: saved.length, kept: kept.length, failed: failed.length };
+  const milliseconds = Math.round(world.monotonic() - started);
+  return { saved, kept, failed, counts, bytes, milliseconds };
 }
 
 /** A checked item. */
@@ -146,138 +221,35 @@ interface Task {
   readonly path: string;
 }
 
-class Batch {
-  readonly reports: Reports;
-  /** Ends all downloads; its reason rejects the call. */
-  readonly end: AbortController;
+/** Checks the items: those of an array at once, those of an async iterable as they come. */
+function checkedItems(
+  items: DownloadItems,
+): { readonly tasks: AsyncGenerator<Task, undefined>; readonly total?: number } {
   /** The files, to find two items with the same one. */
-  readonly #targets = new Set<string>();
-  /** Items that another process is saving. They are tried again after all others. */
-  readonly #busy: Task[] = [];
-  readonly #saved: Download[] = [];
-  readonly #kept: Download[] = [];
-  readonly #failed: FailedDownload[] = [];
-  #total: number | undefined;
-  #fetched = 0;
-  #restedAt = performance.now();
-
-  constructor(
-    readonly account: ApiAccount,
-    readonly options: DownloadAllOptions,
-    readonly group: DownloadGroup,
-  ) {
-    this.end = group.end;
-    this.reports = new Reports(account.world, () => this.#report());
-  }
-
-  /** @param openFiles Maximum number of open files. */
-  async run(items: DownloadItems, openFiles: number): Promise<Downloads> {
-    const { monotonic } = this.account.world;
-    const started = monotonic();
-    const { signal } = this.end;
-    const tasks = this.#tasksOf(items);
-    this.reports.now();
-    const workers = Array.from({ length: Math.min(openFiles, this.#total ?? openFiles) });
-    await Promise.all(workers.map(() => this.#work(tasks).catch((error) => this.end.abort(error))));
-    if (signal.aborted) {
-      // Not awaited, because the source of the items may be waiting, too.
-      tasks.return(undefined).catch(() => {});
-      throw signal.reason;
-    }
-    this.reports.now();
-    const [saved, kept, failed] = [this.#saved, this.#kept, this.#failed];
-    const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
-    const counts = { saved: saved.length, kept: kept.length, failed: failed.length };
-    const milliseconds = Math.round(monotonic() - started);
-    return { saved, kept, failed, counts, bytes, milliseconds };
-  }
-
-  /** Saves items as long as there are any. Several workers do this at once. */
-  async #work(tasks: AsyncGenerator<Task, undefined>): Promise<void> {
-    const { signal } = this.end;
-    for (let next; !(next = await unlessAborted(signal, tasks.next())).done;) {
-      if (await this.#save(next.value) === "busy") this.#busy.push(next.value);
-    }
-    for (let task; (task = this.#busy.shift()) !== undefined;) {
-      const busy = task;
-      await whenFree(this.account, signal, () => this.#save(busy));
-    }
-  }
-
-  /** The checked items. Those of an array are checked before the first one is returned. */
-  #tasksOf(items: DownloadItems): AsyncGenerator<Task, undefined> {
-    if (Symbol.asyncIterator in Object(items)) {
-      return each(items, (item, index) => this.#check(item, index));
-    }
-    if (!(Symbol.iterator in Object(items))) {
-      throw typeError("downloadAll() takes an array or another iterable of pairs [input, file]");
-    }
-    const tasks = Array.from(
-      items as Iterable<DownloadItem>,
-      (item, index) => this.#check(item, index),
-    );
-    this.#total = tasks.length;
-    return each(tasks, (task) => task);
-  }
+  const targets = new Set<string>();
 
   /** @throws {TypeError | ConfigError} For an invalid item, and for a file that another item names. */
-  #check(item: unknown, index: number): Task {
+  function check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
     const target = FOLDS_CASE ? file.toLowerCase() : file;
-    if (this.#targets.has(target)) {
+    if (targets.has(target)) {
       throw new ConfigError(
         "INVALID_SETTING",
         `Cannot save ${task.path}: item ${index + 1} and one before it name the same file`,
         "give each item a file of its own",
       );
     }
-    this.#targets.add(target);
+    targets.add(target);
     return task;
   }
 
-  async #save({ input, path }: Task): Promise<"busy" | "done"> {
-    if (performance.now() - this.#restedAt > BUSY_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      this.#restedAt = performance.now();
-    }
-    const { account, group, end: { signal } } = this;
-    signal.throwIfAborted();
-    let before: number | undefined;
-    // The bytes of an earlier call are not counted; a file that starts over begins at zero.
-    const onPiece = ({ bytes }: DownloadProgress) => {
-      this.#fetched += Math.max(0, bytes - (before ?? bytes));
-      before = bytes;
-      this.reports.soon();
-    };
-    const { ifExists = "keep" } = this.options;
-    const options = { ...this.options, ifExists, onPiece };
-    const either = input instanceof Request ? AbortSignal.any([signal, input.signal]) : signal;
-    try {
-      const done = await downloadUnlessBusy(account, input, path, options, either, group);
-      if (done === "busy") return done;
-      (done.kept ? this.#kept : this.#saved).push(done);
-    } catch (reason) {
-      signal.throwIfAborted();
-      // The signal of an item may abort with a value of any type.
-      const error = reason instanceof Error ? reason : new Error(`${reason}`);
-      if (concernsAll(error)) throw error;
-      this.#failed.push({ input: withoutQuery(input), file: path, error });
-    }
-    this.reports.soon();
-    return "done";
+  if (Symbol.asyncIterator in Object(items)) return { tasks: each(items, check) };
+  if (!(Symbol.iterator in Object(items))) {
+    throw typeError("downloadAll() takes an array or another iterable of pairs [input, file]");
   }
-
-  #report(): void {
-    const [kept, failed] = [this.#kept.length, this.#failed.length];
-    this.options.onProgress?.({
-      files: this.#saved.length + kept + failed,
-      ...(this.#total !== undefined && { total: this.#total }),
-      kept,
-      failed,
-      bytes: this.#fetched,
-    });
-  }
+  const tasks = Array.from(items as Iterable<DownloadItem>, check);
+  return { tasks: each(tasks, (task) => task), total: tasks.length };
 }
 
 /** The codes of errors that affect only one item. */

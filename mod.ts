@@ -25,7 +25,7 @@ export {
   refresh,
   status,
 } from "./src/default_session.ts";
-export type { Download, DownloadOptions, DownloadProgress } from "./src/api/download.ts";
+export type { Download, DownloadOptions } from "./src/api/download.ts";
 export type {
   DownloadAllOptions,
   DownloadItem,
@@ -33,6 +33,7 @@ export type {
   DownloadsProgress,
   FailedDownload,
 } from "./src/api/download_all.ts";
+export type { DownloadProgress } from "./src/api/transfer.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/show/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";

@@ -1,26 +1,20 @@
 /**
- * Downloads one file by sending requests until the file is complete. `download_all.ts` downloads
- * many files, `part.ts` writes the bytes, and `version.ts` reads the headers that describe the
- * file.
+ * Downloads one file. `transfer.ts` sends requests until it is complete, `download_all.ts` downloads
+ * many files, `part.ts` writes the bytes, and `version.ts` reads the headers that describe the file.
  */
 import type { ApiAccount } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
+import { DownloadGroup } from "./download_group.ts";
 import { checkedHeaders } from "./headers.ts";
-import { Outlet } from "./outlet.ts";
-import { type IfExists, openTarget, type Target } from "./part.ts";
-import { isElsewhere } from "./redirects.ts";
+import { type IfExists, openTarget } from "./part.ts";
 import { Reports } from "./reports.ts";
 import { onDisk } from "./save_errors.ts";
-import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
-import { isUrl, pathOfUrl } from "../platform/paths.ts";
+import { checkDigest, type DownloadProgress, transfer } from "./transfer.ts";
 import { onAbort } from "../platform/abort.ts";
-import { backoffMs, retryAfterMs } from "../platform/backoff.ts";
-import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
-import { Pauses } from "../platform/pauses.ts";
+import { idleTimeout } from "../platform/idle.ts";
+import { isUrl, pathOfUrl } from "../platform/paths.ts";
 import { type Attempt, retry } from "../platform/retry.ts";
-import type { World } from "../platform/world.ts";
-import { type ApiError, typeError, UnreachableError } from "../errors/errors.ts";
-import { bytesText } from "../errors/amounts.ts";
+import { typeError } from "../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
@@ -47,14 +41,6 @@ export interface DownloadOptions {
   signal?: AbortSignal;
 }
 
-/** The progress of a download. */
-export interface DownloadProgress {
-  /** Bytes on disk, including those of earlier calls. */
-  bytes: number;
-  /** Length of the complete file in bytes, if known. */
-  total?: number;
-}
-
 /** A downloaded file; shows as a card in a notebook. */
 export interface Download {
   /** Path of the file, as given. */
@@ -71,63 +57,8 @@ export interface Download {
   kept?: true;
 }
 
-/** Maximum number of consecutive requests without new data. */
-const MAX_FRUITLESS = 6;
-/** The same for a host that has never responded. The address may be wrong. */
-const MAX_UNANSWERED = 3;
-const FIRST_PAUSE_MS = 500;
-/** A download fails if Retry-After asks for a longer pause. */
-const LONGEST_PAUSE_MS = 300_000;
-/** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
-const WORTH_A_RETRY = [429, 502, 503, 504];
-const PIECE_BYTES = 262_144;
 /** Interval at which to check whether another download of the same file has ended. */
 const LOOK_MS = 100;
-
-/** The state shared by downloads that run at the same time. */
-export class DownloadGroup {
-  /** Maximum number of consecutive requests that do not reach a host, by its origin. */
-  readonly tries = new Map<string, number>();
-  /** Aborts with an error that affects all downloads of the group. */
-  readonly end = new AbortController();
-  readonly pauses: Pauses;
-  #hold: Promise<unknown> = Promise.resolve();
-  #free: number;
-  #freed = Promise.withResolvers<void>();
-
-  /** @param transfers Maximum number of downloads that use the network at the same time. */
-  constructor(world: World, transfers = 1) {
-    this.pauses = new Pauses(world);
-    this.#free = transfers;
-  }
-
-  /**
-   * Does the work when a place on the network is free. Meanwhile, other downloads open and finish
-   * their files.
-   */
-  async inPlace(work: () => Promise<void>): Promise<void> {
-    while (this.#free === 0) await this.#freed.promise;
-    this.#free--;
-    try {
-      await work();
-    } finally {
-      this.#free++;
-      this.#freed.resolve();
-      this.#freed = Promise.withResolvers();
-    }
-  }
-
-  /** Pauses the requests of all downloads in the group. */
-  hold(ms: number, why: string, signal: AbortSignal | undefined): void {
-    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, signal)]);
-  }
-
-  /** Waits until requests may be sent. */
-  async turn(): Promise<void> {
-    let hold;
-    do await (hold = this.#hold); while (hold !== this.#hold);
-  }
-}
 
 /**
  * Returns the path of a file to save.
@@ -251,13 +182,12 @@ export async function downloadUnlessBusy(
   // this call ends later.
   const stopListening = onAbort(signal, () => target.release());
   try {
-    const transfer = new Transfer(call, file, target, onPiece, group);
-    await group.inPlace(() => transfer.run());
-    await check(call, target);
+    const transferred = await group.inPlace(() => transfer(call, file, target, onPiece, group));
+    await checkDigest(call, target);
     const bytes = target.size;
     const found = await onDisk(file, () => target.finish());
     if (found !== undefined) return kept(found);
-    const { resumedFrom, contentType } = transfer;
+    const { resumedFrom, contentType } = transferred;
     return { file, bytes, resumedFrom, ...(contentType && { contentType }), ...passed() };
   } catch (error) {
     signal?.throwIfAborted();
@@ -266,271 +196,5 @@ export async function downloadUnlessBusy(
     stopListening();
     target.release();
     call.release();
-  }
-}
-
-async function check(call: CheckedCall, target: Target): Promise<void> {
-  const { digest } = target.version;
-  if (digest === undefined || target instanceof Outlet || await target.matches(digest)) return;
-  target.discard();
-  const algorithm = digest.algorithm.toUpperCase();
-  throw broken(
-    call,
-    `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
-  );
-}
-
-function broken(call: CheckedCall, why: string): ApiError {
-  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, "run it again");
-}
-
-/** A request that did not complete the file. */
-interface Setback {
-  readonly why: string;
-  /** Pause before the next request, in milliseconds; `undefined`: the usual backoff. */
-  readonly pauseMs?: number | undefined;
-  /** The underlying error: a network error or `Stalled`. */
-  readonly cause?: unknown;
-  /** Whether the API is overloaded, so that all downloads of the group pause. */
-  readonly isBusy?: boolean;
-}
-
-const BROKE_OFF = "the response broke off";
-
-/** The requests of one download. */
-class Transfer {
-  resumedFrom: number;
-  contentType: string | undefined;
-  /**
-   * Whether to request a response without an encoding. Otherwise, length and ranges are not those
-   * of the file.
-   */
-  #wantsPlain: boolean;
-
-  constructor(
-    readonly call: CheckedCall,
-    readonly file: string,
-    readonly target: Target,
-    readonly onPiece: FileOptions["onPiece"],
-    readonly group: DownloadGroup,
-  ) {
-    this.#wantsPlain = call.isSafe;
-    this.resumedFrom = target.size;
-  }
-
-  /** Sends requests until the file is complete. */
-  run(): Promise<void> {
-    const { account: { world }, isSafe, signal } = this.call;
-    let furthest = this.target.size;
-    let fruitless = 0;
-    this.#report();
-    return retry(world, signal, async (): Promise<Attempt<void>> => {
-      await this.group.turn();
-      const setback = await this.#attempt(fruitless + 1);
-      if (setback === undefined) return { done: undefined };
-      const { size, version } = this.target;
-      fruitless = size > furthest ? 0 : fruitless + 1;
-      furthest = Math.max(furthest, size);
-      const canContinue = isSafe && (size === 0 || version.validator !== undefined);
-      if (!canContinue || fruitless >= MAX_FRUITLESS) throw this.#brokenOff(setback, fruitless);
-      const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
-      const { why, pauseMs = usual, isBusy } = setback;
-      if (!isBusy) return { pauseMs, why };
-      this.group.hold(pauseMs, why, signal);
-      return { pauseMs: 0, why };
-    }, this.group.pauses);
-  }
-
-  /** Sends one request. @returns `undefined` if the file is complete. */
-  async #attempt(attempts: number): Promise<Setback | undefined> {
-    const { size, version } = this.target;
-    let response: Response;
-    try {
-      response = await this.call.send(this.#headers());
-    } catch (error) {
-      this.call.signal?.throwIfAborted();
-      return this.#unreachable(error, attempts);
-    }
-    this.group.tries.set(new URL(this.call.url).origin, MAX_FRUITLESS);
-    const { status } = response;
-    if (size > 0 && (status === 206 || status === 416)) {
-      if (!isRest(response, size, version)) return this.#startOver(response);
-      if (status === 416) {
-        await response.body?.cancel();
-        return undefined;
-      }
-      this.target.version = { ...version, total: version.total ?? totalIn(response.headers) };
-      return await this.#read(response);
-    }
-    if (response.ok && status !== 206) return await this.#begin(response);
-    return await this.#refused(response, attempts);
-  }
-
-  /** Decides whether a host that sent no response is worth another request; throws if not. */
-  #unreachable(error: unknown, attempts: number): Setback {
-    const isStall = error instanceof Stalled;
-    if (!isStall && !(error instanceof UnreachableError)) throw error;
-    const setback = { why: isStall ? error.message : "no connection", cause: error };
-    const { tries, end } = this.group;
-    const { origin } = new URL(this.call.url);
-    const { origin: host } = new URL(this.call.sentTo);
-    // The API redirected to that host.
-    if (host !== origin) tries.set(origin, MAX_FRUITLESS);
-    if (this.call.isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
-    const failure = isStall ? this.#brokenOff(setback, attempts) : error;
-    if (tries.size === 0) end.abort(failure);
-    // Other downloads from this host fail after one request.
-    if (!tries.has(host)) tries.set(host, 1);
-    throw failure;
-  }
-
-  #headers(): Headers {
-    const headers = checkedHeaders(this.call.headers);
-    headers.delete("accept-encoding");
-    if (this.#wantsPlain) headers.set("accept-encoding", "identity");
-    const { size, version } = this.target;
-    if (size > 0) {
-      headers.set("range", `bytes=${size}-`);
-      headers.set("if-range", version.validator ?? "");
-    }
-    return headers;
-  }
-
-  /** Reads a response that contains the file from its first byte. */
-  async #begin(response: Response): Promise<Setback | undefined> {
-    await this.call.refuseUnusable(response, this.file);
-    const encoding = encodingOf(response);
-    if (encoding !== "" && this.#wantsPlain) {
-      // The runtime decodes a response only if the runtime set accept-encoding.
-      this.#wantsPlain = false;
-      return this.#startOver(response);
-    }
-    if (!/^(gzip|br)?$/.test(encoding)) {
-      await response.body?.cancel();
-      const what = this.call.quote(encoding, response, 80);
-      throw this.call.bodyError(response, {
-        problem: `it is encoded with ${what}, and was not saved`,
-        fix: "ask the support channel of your subscription for files without this encoding",
-      });
-    }
-    await this.#beginWith(encoding === "" ? versionOf(response.headers) : NO_VERSION);
-    return await this.#read(response);
-  }
-
-  /** Starts again at the first byte, without a pause. */
-  async #startOver({ body }: Response): Promise<Setback> {
-    body?.cancel().catch(() => {});
-    await this.#beginWith(NO_VERSION);
-    return { why: "the API sent another part or version of the file", pauseMs: 0 };
-  }
-
-  async #beginWith(version: Version): Promise<void> {
-    await onDisk(this.file, () => this.target.begin(version));
-    this.resumedFrom = 0;
-  }
-
-  /**
-   * Decides whether to repeat a refused request.
-   * @throws {ApiError} `API_STATUS` if not.
-   */
-  async #refused(response: Response, attempts: number): Promise<Setback> {
-    const { status } = response;
-    const waitMs = retryAfterMs(response.headers, this.call.account.world.now());
-    const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
-    const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const isFromStore = isElsewhere(response, this.call.url);
-    // A presigned address may have expired; the API returns a new one.
-    const hasExpired = isFromStore && status < 500 && attempts === 1;
-    if (!this.call.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
-      const error = await this.call.statusError(response, attempts);
-      const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
-      if (concernsAll) this.group.end.abort(error);
-      throw error;
-    }
-    await response.body?.cancel();
-    return {
-      why: `the API answered ${status}`,
-      pauseMs: isPassing ? waitMs : 0,
-      isBusy: isPassing && (status === 429 || waitMs !== undefined),
-    };
-  }
-
-  /** Writes a body to the target. */
-  async #read(response: Response): Promise<Setback | undefined> {
-    const type = response.headers.get("content-type");
-    this.contentType = type === null ? undefined : this.call.quote(type, response);
-    const breakage = response.body === null ? undefined : await this.#copy(response.body);
-    const { size, version: { total } } = this.target;
-    if (total === undefined) return breakage;
-    // If the connection breaks after the last byte, the file is complete.
-    if (size === total) return undefined;
-    if (size < total) return breakage ?? { why: BROKE_OFF };
-    this.target.discard();
-    throw broken(this.call, "the API sent more bytes than it announced");
-  }
-
-  /**
-   * Copies a body piece by piece, through one buffer if possible.
-   *
-   * @returns The reason if the body broke off.
-   */
-  async #copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
-    const { size, version: { total = Infinity } } = this.target;
-    // A small file needs only a small buffer.
-    let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
-    const reader = readerOf(body);
-    try {
-      while (true) {
-        let piece: ReadableStreamReadResult<Bytes>;
-        try {
-          piece = await this.call.more(reader.read(new Uint8Array(buffer)));
-        } catch (cause) {
-          this.call.signal?.throwIfAborted();
-          return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
-        }
-        const { done, value } = piece;
-        if (done) return undefined;
-        await onDisk(this.file, () => this.target.write(value));
-        this.#report();
-        buffer = value.buffer;
-      }
-    } finally {
-      reader.cancel().catch(() => {});
-    }
-  }
-
-  #report(): void {
-    const { size, version: { total } } = this.target;
-    this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
-  }
-
-  #brokenOff({ why, cause }: Setback, times: number): ApiError {
-    const { size, version: { total } } = this.target;
-    const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
-    const often = times > 1 ? `, ${times} times in a row` : "";
-    const what = `Cannot download ${this.call.url} (${why}${often} after ${
-      bytesText(size)
-    }${whole})`;
-    const fix = "run it again to resume it, if the API allows that";
-    return cause instanceof Stalled
-      ? this.call.error("API_TIMEOUT", what, [fix, WAIT_LONGER])
-      : this.call.error("DOWNLOAD_BROKEN", what, fix, { cause });
-  }
-}
-
-type Bytes = Uint8Array<ArrayBuffer>;
-
-interface Reader {
-  /** @param room Buffer for the piece; a default reader ignores it. */
-  read(room: Bytes): Promise<ReadableStreamReadResult<Bytes>>;
-  cancel(): Promise<void>;
-}
-
-function readerOf(body: ReadableStream<Bytes>): Reader {
-  try {
-    return body.getReader({ mode: "byob" }) as Reader;
-  } catch {
-    // A `fetch` that tests replace may return a body that is not a byte stream.
-    return body.getReader();
   }
 }

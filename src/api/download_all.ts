@@ -3,14 +3,14 @@ import {
   checkIfExists,
   checkRequest,
   type Download,
-  DownloadGroup,
-  type DownloadProgress,
   downloadUnlessBusy,
   pathOfFile,
   whenFree,
 } from "./download.ts";
+import { DownloadGroup } from "./download_group.ts";
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "./save_errors.ts";
+import type { DownloadProgress } from "./transfer.ts";
 import { filePath, fileUrl } from "../platform/paths.ts";
 import { idleTimeout } from "../platform/idle.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";

@@ -1,0 +1,47 @@
+import { Pauses } from "../platform/pauses.ts";
+import type { World } from "../platform/world.ts";
+
+/** The state shared by downloads that run at the same time. */
+export class DownloadGroup {
+  /** Maximum number of consecutive requests that do not reach a host, by its origin. */
+  readonly tries = new Map<string, number>();
+  /** Aborts with an error that affects all downloads of the group. */
+  readonly end = new AbortController();
+  readonly pauses: Pauses;
+  #hold: Promise<unknown> = Promise.resolve();
+  #free: number;
+  #freed = Promise.withResolvers<void>();
+
+  /** @param transfers Maximum number of downloads that use the network at the same time. */
+  constructor(world: World, transfers = 1) {
+    this.pauses = new Pauses(world);
+    this.#free = transfers;
+  }
+
+  /**
+   * Does the work when a place on the network is free. Meanwhile, other downloads open and finish
+   * their files.
+   */
+  async inPlace<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#free === 0) await this.#freed.promise;
+    this.#free--;
+    try {
+      return await work();
+    } finally {
+      this.#free++;
+      this.#freed.resolve();
+      this.#freed = Promise.withResolvers();
+    }
+  }
+
+  /** Pauses the requests of all downloads in the group. */
+  hold(ms: number, why: string, signal: AbortSignal | undefined): void {
+    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, signal)]);
+  }
+
+  /** Waits until requests may be sent. */
+  async turn(): Promise<void> {
+    let hold;
+    do await (hold = this.#hold); while (hold !== this.#hold);
+  }
+}

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
-import { needing, NO_SIGNALS } from "../support/needs.ts";
+import { NO_SIGNALS } from "../support/needs.ts";
 import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
@@ -20,19 +20,8 @@ interface Desk {
   readonly env: Record<string, string>;
 }
 
-/** A notebook on a real kernel, with `login` imported, in a folder of its own. */
-async function atDesk(
-  use: (desk: Desk & { kernel: Kernel }) => Promise<void>,
-  leaveOut: readonly string[] = [],
-  more: Record<string, string> = {},
-): Promise<void> {
-  await withDesk(async (desk) => {
-    const env = { ...desk.env, ...Object.fromEntries(leaveOut.map((name) => [name, ""])), ...more };
-    await using kernel = await startKernel({ cwd: desk.folder, env });
-    const imported = await kernel.execute(importing("authFetch, login, status"));
-    assertEquals(imported.status, "ok");
-    await use({ ...desk, kernel });
-  });
+interface Running extends Desk {
+  readonly kernel: Kernel;
 }
 
 async function withDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
@@ -112,132 +101,137 @@ const LOGINS: [
   [`{ strategy: "portal" }`, () => [""], [true], CANCELED],
 ];
 
-Deno.test("in a notebook login() prompts for what it needs, and shows no secret", async () => {
-  await atDesk(async ({ kernel, ...desk }) => {
-    const wrong = crypto.randomUUID();
-    const prompts: string[] = [];
-    for (const [options, answers, masked, wanted] of LOGINS) {
-      const call = `await login({ ...${options || "{}"}, force: true })`;
-      const result = await kernel.execute(call, typing(...answers(desk, wrong)));
-      assertEquals(masks(result), masked, call);
-      assertStringIncludes(kept(result), wanted, call);
-      assertHides(kept(result), desk);
-      assertEquals(repeatedPart(kept(result), [wrong]), undefined);
-      prompts.push(...result.inputs.map(({ prompt }) => prompt));
-    }
-    assertMatch(prompts[0] ?? "", /Copy Token[^]*press Enter for user name and password/);
-    assertMatch(
-      prompts[3] ?? "",
-      /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
-    );
-    assertMatch(prompts[10] ?? "", /^That password was rejected\.\nPassword of ada for/);
-    assertEquals(desk.sandbox.requests.length, 6);
-    const again = await kernel.execute("await login()", typing());
-    assertEquals([again.status, again.inputs], ["ok", []]);
-    const call = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
-    assertEquals([call.status, call.ename], ["error", "TypeError"], "cells are not type-checked");
-  });
-});
-
-Deno.test("while a question is open a line says where and how to leave it, and then is gone", async () => {
-  await atDesk(
-    async ({ kernel, ...desk }) => {
-      const left = ["", "ada", desk.password];
-      const seen: string[] = [];
-      const result = await kernel.execute("await login()", {
-        onInput: async (prompt, _, outputs) => {
-          assertEquals(prompt.split("\n").filter((line) => line.length > 60), []);
-          while (!JSON.stringify(outputs).includes("Stop")) {
-            await new Promise((resolve) => setTimeout(resolve, 10));
-          }
-          const [line] = outputs;
-          if (line?.output_type !== "display_data") throw new Error(JSON.stringify(outputs));
-          seen.push(String(line.data["text/plain"]));
-          assertEquals(outputs.length, 1, "one line, however many questions");
-          return left.shift() ?? "";
-        },
-      });
-      const open = "A prompt is open below the cell (VS Code: top of window).\n" +
-        "Stop, then Enter, cancels.";
-      assertEquals(seen, [`Portal: https://portal.example/\n${open}`, open, open]);
-      const [line, card] = result.outputs;
-      assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
-        "text/plain": "",
-        "text/html": "",
-      }]);
-      assertEquals([card?.output_type, result.outputs.length], ["execute_result", 2]);
-      const empty = await kernel.execute(
-        `await login({ strategy: "password", username: "ada" })`,
-        typing(""),
-      );
-      assertStringIncludes(empty.traceback?.join("\n") ?? "", "\n→ run the cell again\n");
-    },
-    [],
-    { PORTAL_URL: "https://portal.example/" },
+async function promptsForWhatItNeeds({ kernel, ...desk }: Running): Promise<void> {
+  const wrong = crypto.randomUUID();
+  const prompts: string[] = [];
+  for (const [options, answers, masked, wanted] of LOGINS) {
+    const call = `await login({ ...${options || "{}"}, force: true })`;
+    const result = await kernel.execute(call, typing(...answers(desk, wrong)));
+    assertEquals(masks(result), masked, call);
+    assertStringIncludes(kept(result), wanted, call);
+    assertHides(kept(result), desk);
+    assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+    prompts.push(...result.inputs.map(({ prompt }) => prompt));
+  }
+  assertMatch(prompts[0] ?? "", /Copy Token[^]*press Enter for user name and password/);
+  assertMatch(
+    prompts[3] ?? "",
+    /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
   );
-});
+  assertMatch(prompts[10] ?? "", /^That password was rejected\.\nPassword of ada for/);
+  assertEquals(desk.sandbox.requests.length, 6);
+  const again = await kernel.execute("await login()", typing());
+  assertEquals([again.status, again.inputs], ["ok", []]);
+  const call = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
+  assertEquals([call.status, call.ename], ["error", "TypeError"], "cells are not type-checked");
+}
 
-Deno.test(
-  needing(NO_SIGNALS, "Stop at any question ends the cell after its answer and sends no more"),
-  async () => {
-    await atDesk(async ({ kernel, ...desk }) => {
-      const byPassword = ["", "ada", desk.password];
-      const wrong = crypto.randomUUID();
-      const stories: [cell: string, answers: string[], sent?: number][] = [
-        ["await login()", byPassword.slice(0, 1)],
-        ["await login()", byPassword.slice(0, 2)],
-        ["await login()", byPassword],
-        ["await login()", ["", "ada", wrong, desk.password], 1],
-        ["await login()", [desk.portalString]],
-        [`await login({ strategy: "portal" })`, [desk.portalString]],
-        [`await login({ username: "ada", strategy: "password" })`, [desk.password]],
-      ];
-      for (const [cell, answers, sent = 0] of stories) {
-        const before = desk.sandbox.requests.length;
-        const typed = typing(...answers);
-        let asked = 0;
-        const result = await kernel.execute(cell, {
-          onInput: () => {
-            if (++asked === answers.length) {
-              assertEquals(desk.sandbox.requests.length - before, sent, "before Stop");
-              kernel.interrupt();
-            }
-            return typed.onInput();
-          },
-        });
-        const what = `${cell} ${asked}`;
-        assertEquals([result.status, result.ename], ["error", "AuthError"], what);
-        assertMatch(
-          result.evalue ?? "",
-          /^Stopped login\(\): Stop was pressed, and nothing is sent after that; .*INTERRUPTED in docs/,
-        );
-        assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
-        assertHides(kept(result), desk);
-        assertEquals(repeatedPart(kept(result), [wrong]), undefined);
-        const after = await kernel.execute("status().state");
-        assertStringIncludes(JSON.stringify(after.outputs), "none");
-        assertEquals(desk.sandbox.requests.length - before, sent, what);
+async function saysHowToLeaveAPrompt({ kernel, ...desk }: Running): Promise<void> {
+  await kernel.execute(`await logout(); configure({ portalUrl: "https://portal.example/" })`);
+  const left = ["", "ada", desk.password];
+  const seen: string[] = [];
+  const result = await kernel.execute("await login()", {
+    onInput: async (prompt, _, outputs) => {
+      assertEquals(prompt.split("\n").filter((line) => line.length > 60), []);
+      while (!JSON.stringify(outputs).includes("Stop")) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
       }
-      const right = await kernel.execute("await login()", typing(...byPassword));
-      assertEquals([right.status, desk.sandbox.requests.length], ["ok", 2]);
-    });
-  },
-);
+      const [line] = outputs;
+      if (line?.output_type !== "display_data") throw new Error(JSON.stringify(outputs));
+      seen.push(String(line.data["text/plain"]));
+      assertEquals(outputs.length, 1, "one line, however many questions");
+      return left.shift() ?? "";
+    },
+  });
+  const open = "A prompt is open below the cell (VS Code: top of window).\n" +
+    "Stop, then Enter, cancels.";
+  assertEquals(seen, [`Portal: https://portal.example/\n${open}`, open, open]);
+  const [line, card] = result.outputs;
+  assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
+    "text/plain": "",
+    "text/html": "",
+  }]);
+  assertEquals([card?.output_type, result.outputs.length], ["execute_result", 2]);
+  const empty = await kernel.execute(
+    `await login({ strategy: "password", username: "ada" })`,
+    typing(""),
+  );
+  assertStringIncludes(empty.traceback?.join("\n") ?? "", "\n→ run the cell again\n");
+}
 
-Deno.test("a front end that cannot ask gets one error that lists all that is missing", async () => {
-  await atDesk(async ({ kernel, sandbox }) => {
-    const code = (options: string) =>
-      `await login(${options}).catch((error) => console.log(error.code, error.message))`;
-    const auto = await kernel.execute(code(""));
-    assertMatch(JSON.stringify(auto.outputs), /MISSING_SETTINGS .*APP_CLIENT_ID/);
-    assertMatch(JSON.stringify(auto.outputs), /USER_POOL_ID.*USERNAME.*PASSWORD/);
-    assertMatch(JSON.stringify(auto.outputs), /support/);
-    const portal = await kernel.execute(code(`{ strategy: "portal" }`));
-    assertMatch(JSON.stringify(portal.outputs), /PROMPT_UNAVAILABLE .*login\({ portalToken }\)/);
-    const shown = await kernel.execute("await login()");
-    assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
-    assertEquals(sandbox.requests.length, 0);
-  }, ["APP_CLIENT_ID", "USER_POOL_ID"]);
+async function stopsAtAnyPrompt({ kernel, ...desk }: Running): Promise<void> {
+  await kernel.execute("await logout()");
+  const byPassword = ["", "ada", desk.password];
+  const wrong = crypto.randomUUID();
+  const stories: [cell: string, answers: string[], sent?: number][] = [
+    ["await login()", byPassword.slice(0, 1)],
+    ["await login()", byPassword.slice(0, 2)],
+    ["await login()", byPassword],
+    ["await login()", ["", "ada", wrong, desk.password], 1],
+    ["await login()", [desk.portalString]],
+    [`await login({ strategy: "portal" })`, [desk.portalString]],
+    [`await login({ username: "ada", strategy: "password" })`, [desk.password]],
+  ];
+  for (const [cell, answers, sent = 0] of stories) {
+    const before = desk.sandbox.requests.length;
+    const typed = typing(...answers);
+    let asked = 0;
+    const result = await kernel.execute(cell, {
+      onInput: () => {
+        if (++asked === answers.length) {
+          assertEquals(desk.sandbox.requests.length - before, sent, "before Stop");
+          kernel.interrupt();
+        }
+        return typed.onInput();
+      },
+    });
+    const what = `${cell} ${asked}`;
+    assertEquals([result.status, result.ename], ["error", "AuthError"], what);
+    assertMatch(
+      result.evalue ?? "",
+      /^Stopped login\(\): Stop was pressed, and nothing is sent after that; .*INTERRUPTED in docs/,
+    );
+    assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
+    assertHides(kept(result), desk);
+    assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+    const after = await kernel.execute("status().state");
+    assertStringIncludes(JSON.stringify(after.outputs), "none");
+    assertEquals(desk.sandbox.requests.length - before, sent, what);
+  }
+  const right = await kernel.execute("await login()", typing(...byPassword));
+  assertEquals(right.status, "ok");
+}
+
+/** As `nbconvert` runs a notebook. */
+async function listsWhatIsMissing({ kernel, sandbox }: Running): Promise<void> {
+  const before = sandbox.requests.length;
+  const names = ["APP_CLIENT_ID", "USER_POOL_ID"];
+  await kernel.execute(`await logout({ revoke: false });
+      for (const name of ${JSON.stringify(names)}) Deno.env.set(name, "");`);
+  const code = (options: string) =>
+    `await login(${options}).catch((error) => console.log(error.code, error.message))`;
+  const auto = await kernel.execute(code(""));
+  assertMatch(JSON.stringify(auto.outputs), /MISSING_SETTINGS .*APP_CLIENT_ID/);
+  assertMatch(JSON.stringify(auto.outputs), /USER_POOL_ID.*USERNAME.*PASSWORD/);
+  assertMatch(JSON.stringify(auto.outputs), /support/);
+  const portal = await kernel.execute(code(`{ strategy: "portal" }`));
+  assertMatch(JSON.stringify(portal.outputs), /PROMPT_UNAVAILABLE .*login\({ portalToken }\)/);
+  const shown = await kernel.execute("await login()");
+  assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
+  assertEquals(sandbox.requests.length, before);
+}
+
+Deno.test("in a notebook login() prompts for what it needs, and shows no secret", async () => {
+  await withDesk(async (desk) => {
+    await using kernel = await startKernel({ cwd: desk.folder, env: desk.env });
+    const imported = await kernel.execute(importing("authFetch, configure, login, logout, status"));
+    assertEquals(imported.status, "ok");
+    const running = { ...desk, kernel };
+    await promptsForWhatItNeeds(running);
+    await saysHowToLeaveAPrompt(running);
+    if (NO_SIGNALS === undefined) await stopsAtAnyPrompt(running);
+    await listsWhatIsMissing(running);
+  });
 });
 
 /** A script in a terminal, whose settings lack user name and password, and what is typed there. */

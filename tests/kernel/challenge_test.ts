@@ -82,57 +82,53 @@ async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) 
   return { result, key };
 }
 
-Deno.test("in a notebook login() asks for each further step, and keeps none of the answers", async () => {
-  await inKernel(async (kernel) => {
-    for (const each of CHALLENGE_CASES) {
-      await atDesk(kernel, each.user, async (sandbox) => {
-        const earlier = earlierTurns(each);
-        if (earlier.length > 0) await typeAt(kernel, sandbox, earlier);
-        const { result, key } = await typeAt(kernel, sandbox, each.turns);
-        assertEquals([result.status, result.evalue], ["ok", undefined], each.title);
-        assertStringIncludes(kept(result), `Signed in as ${USERNAME}`, each.title);
-        for (const { prompt, password } of result.inputs) {
-          assertEquals(password, !/^How to get|^email of/.test(prompt), prompt);
-        }
-        const setsUp = each.turns.some(({ challenge }) => challenge === "MFA_SETUP");
-        assertEquals(key !== "", setsUp, each.title);
-        // The key that was shown is taken out of the notebook.
-        assertEquals(kept(result).includes("was shown here"), setsUp, each.title);
-      });
-    }
-  });
-});
+async function promptsForEachStep(kernel: Kernel): Promise<void> {
+  for (const each of CHALLENGE_CASES) {
+    await atDesk(kernel, each.user, async (sandbox) => {
+      const earlier = earlierTurns(each);
+      if (earlier.length > 0) await typeAt(kernel, sandbox, earlier);
+      const { result, key } = await typeAt(kernel, sandbox, each.turns);
+      assertEquals([result.status, result.evalue], ["ok", undefined], each.title);
+      assertStringIncludes(kept(result), `Signed in as ${USERNAME}`, each.title);
+      for (const { prompt, password } of result.inputs) {
+        assertEquals(password, !/^How to get|^email of/.test(prompt), prompt);
+      }
+      const setsUp = each.turns.some(({ challenge }) => challenge === "MFA_SETUP");
+      assertEquals(key !== "", setsUp, each.title);
+      // The key that was shown is taken out of the notebook.
+      assertEquals(kept(result).includes("was shown here"), setsUp, each.title);
+    });
+  }
+}
 
-Deno.test("a notebook that cannot ask answers each step in the next cell", async () => {
+async function answersInTheNextCell(kernel: Kernel): Promise<void> {
   const failed = (call: string) =>
     `try { console.log((await ${call}).state) } catch (e) { globalThis.error ??= e; console.log(e.code, e.message) }`;
   const { turns, user } = CHALLENGE_CASES.find(({ title }) => title.includes(", then the setup")) ??
     { turns: [], user: {} };
   assertEquals(turns.length, 3);
-  await inKernel(async (kernel) => {
-    await atDesk(kernel, user, async (sandbox) => {
-      const cells = [await kernel.execute(failed("session.login()"))];
-      for (const turn of turns) {
-        const answers = JSON.stringify(await turn.answer(sandbox));
-        cells.push(await kernel.execute(failed(`error.respond(${answers})`)));
-      }
-      assertEquals(cells.map((cell) => /"([A-Z_]+|valid)[ \\]/.exec(shown(cell.outputs))?.[1]), [
-        ...["CHALLENGE_REQUIRED", "CHALLENGE_REQUIRED", "CODE_REJECTED", undefined],
-      ]);
-      assertStringIncludes(shown(cells.at(-1)?.outputs ?? []), "valid");
-      assertMatch(shown(cells[1]?.outputs ?? []), /challenge\.authenticator/);
-      assertEquals(repeatedPart(cells.map(kept).join(), [NEW_PASSWORD]), undefined);
-      const whole = await kernel.execute("console.log(error)\nerror");
-      assert(!kept(whole).includes("otpauth"));
-    });
-    await atDesk(kernel, { challenge: "MFA_SETUP" }, async () => {
-      await kernel.execute("await session.login().catch((it) => { globalThis.error = it })");
-      const { outputs } = await kernel.execute("error.challenge.authenticator");
-      assertMatch(await keyOn(outputs), /^[A-Z2-7]{32,}$/);
-      assertMatch(shown(outputs), /<svg .*clear this output/);
-    });
+  await atDesk(kernel, user, async (sandbox) => {
+    const cells = [await kernel.execute(failed("session.login()"))];
+    for (const turn of turns) {
+      const answers = JSON.stringify(await turn.answer(sandbox));
+      cells.push(await kernel.execute(failed(`error.respond(${answers})`)));
+    }
+    assertEquals(cells.map((cell) => /"([A-Z_]+|valid)[ \\]/.exec(shown(cell.outputs))?.[1]), [
+      ...["CHALLENGE_REQUIRED", "CHALLENGE_REQUIRED", "CODE_REJECTED", undefined],
+    ]);
+    assertStringIncludes(shown(cells.at(-1)?.outputs ?? []), "valid");
+    assertMatch(shown(cells[1]?.outputs ?? []), /challenge\.authenticator/);
+    assertEquals(repeatedPart(cells.map(kept).join(), [NEW_PASSWORD]), undefined);
+    const whole = await kernel.execute("console.log(error)\nerror");
+    assert(!kept(whole).includes("otpauth"));
   });
-});
+  await atDesk(kernel, { challenge: "MFA_SETUP" }, async () => {
+    await kernel.execute("await session.login().catch((it) => { globalThis.error = it })");
+    const { outputs } = await kernel.execute("error.challenge.authenticator");
+    assertMatch(await keyOn(outputs), /^[A-Z2-7]{32,}$/);
+    assertMatch(shown(outputs), /<svg .*clear this output/);
+  });
+}
 
 Deno.test("a kernel that restarts between two steps leaves nothing, and the next login begins anew", () =>
   inFolder(async (folder) => {
@@ -171,41 +167,44 @@ Deno.test("a kernel that restarts between two steps leaves nothing, and the next
     assertStringIncludes(step, "MFA_SETUP");
   }));
 
-/** Stop is a signal, which Windows does not have. */
-const STOP = { ignore: Deno.build.os === "windows" };
+async function stops(kernel: Kernel): Promise<void> {
+  const user = { challenge: "SMS_MFA", phone: "+15555550100" } as const;
+  await atDesk(kernel, user, async (sandbox) => {
+    const cell = `await session.login({ onChallenge: () => ({ SMS_MFA_CODE: prompt("Code?") }) })`;
+    const result = await kernel.execute(cell, {
+      onInput: () => {
+        kernel.interrupt();
+        return sandbox.codes.at(-1)?.code ?? "";
+      },
+    });
+    assertMatch(result.evalue ?? "", /^Stopped login\(\)/);
+    await kernel.execute("await new Promise((resolve) => setTimeout(resolve))");
+    assertEquals(sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
+  });
+  await atDesk(kernel, { challenge: "MFA_SETUP" }, async (sandbox) => {
+    const result = await kernel.execute("await session.login()", {
+      onInput: async (_, __, outputs) => {
+        await keyOn(outputs);
+        kernel.interrupt();
+        return await sandbox.totp(USERNAME);
+      },
+    });
+    assertEquals([result.status, result.ename], ["error", "AuthError"]);
+    assertMatch(result.evalue ?? "", /^Stopped login\(\).*INTERRUPTED in docs/);
+    const after = await kernel.execute("session.status().state");
+    assertStringIncludes(shown(after.outputs), "none");
+    assertEquals(sandbox.requests.map(({ operation }) => operation), [
+      ...["InitiateAuth", "AssociateSoftwareToken"],
+    ]);
+    assert(!kept(result).includes("otpauth"), "the key is removed even after the cell's end");
+  });
+}
 
-Deno.test("Stop at a further step ends the cell and sends no more", STOP, async () => {
+Deno.test("in a notebook each further step is prompted for or answered in the next cell", async () => {
   await inKernel(async (kernel) => {
-    const user = { challenge: "SMS_MFA", phone: "+15555550100" } as const;
-    await atDesk(kernel, user, async (sandbox) => {
-      const cell =
-        `await session.login({ onChallenge: () => ({ SMS_MFA_CODE: prompt("Code?") }) })`;
-      const result = await kernel.execute(cell, {
-        onInput: () => {
-          kernel.interrupt();
-          return sandbox.codes.at(-1)?.code ?? "";
-        },
-      });
-      assertMatch(result.evalue ?? "", /^Stopped login\(\)/);
-      await kernel.execute("await new Promise((resolve) => setTimeout(resolve))");
-      assertEquals(sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
-    });
-    await atDesk(kernel, { challenge: "MFA_SETUP" }, async (sandbox) => {
-      const result = await kernel.execute("await session.login()", {
-        onInput: async (_, __, outputs) => {
-          await keyOn(outputs);
-          kernel.interrupt();
-          return await sandbox.totp(USERNAME);
-        },
-      });
-      assertEquals([result.status, result.ename], ["error", "AuthError"]);
-      assertMatch(result.evalue ?? "", /^Stopped login\(\).*INTERRUPTED in docs/);
-      const after = await kernel.execute("session.status().state");
-      assertStringIncludes(shown(after.outputs), "none");
-      assertEquals(sandbox.requests.map(({ operation }) => operation), [
-        ...["InitiateAuth", "AssociateSoftwareToken"],
-      ]);
-      assert(!kept(result).includes("otpauth"), "the key is removed even after the cell's end");
-    });
+    await promptsForEachStep(kernel);
+    await answersInTheNextCell(kernel);
+    // Stop is a signal, which Windows does not have.
+    if (Deno.build.os !== "windows") await stops(kernel);
   });
 });

@@ -22,8 +22,8 @@ interface Running {
   readonly folder: string;
 }
 
-/** Stop is a signal. */
-function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
+/** Stop is a signal. The subjects of a test share its kernel, which each leaves as it was. */
+function stopTest(name: string, ...subjects: ((running: Running) => Promise<void>)[]): void {
   Deno.test({
     ...needing(NO_SIGNALS, name),
     fn: () =>
@@ -34,7 +34,7 @@ function stopTest(name: string, fn: (running: Running) => Promise<void>): void {
         const names =
           "accessToken, authFetch, configure, createSession, doctor, download, downloadAll, fetchJson, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
-        await fn({ kernel, sandbox, folder });
+        for (const subject of subjects) await subject({ kernel, sandbox, folder });
       }),
   });
 }
@@ -118,7 +118,7 @@ const HANGING: [call: string, at: "token" | "api", cell: string][] = [
   ["doctor", "token", "await doctor({ login: true })"],
 ];
 
-stopTest("Stop ends a hanging call with an error, and the kernel goes on", async (running) => {
+async function hangingCall(running: Running): Promise<void> {
   const { kernel, sandbox, folder } = running;
   const { authUrl, clientId, clientSecret, userPoolId, password } = sandbox.settings;
   const settings = JSON.stringify({ authUrl, clientId, clientSecret, userPoolId });
@@ -158,9 +158,9 @@ stopTest("Stop ends a hanging call with an error, and the kernel goes on", async
     `own.abort(new Error("enough")); ${call}.catch((error) => error.message)`,
   );
   assertStringIncludes(JSON.stringify(aborted.outputs), "enough");
-});
+}
 
-stopTest("Stop ends the request itself, as the server sees it", async ({ kernel }) => {
+async function requestItself({ kernel, sandbox }: Running): Promise<void> {
   const arrived = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   const held = Promise.withResolvers<Response>();
@@ -179,8 +179,9 @@ stopTest("Stop ends the request itself, as the server sees it", async ({ kernel 
     assert(kernel.alive, "it was not the end of the kernel that closed it");
   } finally {
     held.resolve(new Response());
+    await run(kernel, `configure({ apiBaseUrl: "${sandbox.apiUrl}" })`);
   }
-});
+}
 
 const WHOLE = `["the first piece", "the rest"]`;
 const FIRST = 15;
@@ -240,7 +241,7 @@ async function withEndlessBody(
   await use(begin, () => isEndless = false);
 }
 
-stopTest("Stop ends the reading of a body, and the kernel goes on", async (running) => {
+async function reading(running: Running): Promise<void> {
   const { kernel, folder } = running;
   const before = linesOf(`${folder}/.env`);
   await withEndlessBody(kernel, async (begin) => {
@@ -262,9 +263,9 @@ stopTest("Stop ends the reading of a body, and the kernel goes on", async (runni
       await assertStopped(running, "authFetch", await ending, before);
     }
   });
-});
+}
 
-stopTest("Stop ends a call while its body is read, and the next call goes on", async (running) => {
+async function callWhileReading(running: Running): Promise<void> {
   const { kernel, folder } = running;
   const before = linesOf(`${folder}/.env`);
   await withEndlessBody(kernel, async (begin, end) => {
@@ -290,7 +291,15 @@ stopTest("Stop ends a call while its body is read, and the next call goes on", a
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, [".env", ".env.lock", "one.bin", "two.bin"]);
   });
-});
+}
+
+stopTest(
+  "Stop ends a call with an error, whatever it waits for, and the kernel goes on",
+  hangingCall,
+  requestItself,
+  reading,
+  callWhileReading,
+);
 
 /** Resolves when a part file contains something. */
 async function begun(folder: string): Promise<void> {

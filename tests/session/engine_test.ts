@@ -1,5 +1,5 @@
 /** How the engine uses a store: orders of events, and a store that misbehaves. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
 import {
   type Decide,
@@ -10,17 +10,19 @@ import {
   type Updated,
   type Wait,
 } from "../../src/session/store.ts";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 
 const EXPIRED = 3_000;
 
-/** A store whose lock one update has at a time, and that can be held up. */
+/** A store that can be held up, and whose content the test can change. */
 class Shelf implements TokenStore {
   readonly place = undefined;
   stored: Stored = NOTHING;
   /** Called instead of a write. */
   instead: (() => Promise<Updated>) | undefined;
+  /** Called when an update begins. */
+  onUpdate: (() => void | Promise<void>) | undefined;
   /** Awaited before each write. */
   beforeWrite: Promise<unknown> = Promise.resolve();
   /** How many writes began. */
@@ -31,6 +33,7 @@ class Shelf implements TokenStore {
   }
 
   async update(_: Wait, decide: Decide, lock: Lock = { isHeld: true }): Promise<Updated> {
+    if (this.onUpdate) await this.onUpdate();
     const write = await decide(this.stored, lock);
     if (write === undefined) return { stored: this.stored };
     this.writes++;
@@ -40,66 +43,94 @@ class Shelf implements TokenStore {
   }
 }
 
-Deno.test("a login whose signal aborted while it waited for the lock is applied by nobody", async () => {
-  await using world = portless();
+/** A session whose token expired. */
+async function expiredOnShelf(world: Portless) {
   const shelf = new Shelf();
   const session = makeSession(world.options, false, () => shelf);
   await session.login();
-  const before = await session.accessToken();
   world.clock.advance(EXPIRED);
+  return { shelf, session };
+}
+
+/** A refresh that was answered, and whose save is held up. */
+async function savingOnShelf(world: Portless) {
+  const { shelf, session } = await expiredOnShelf(world);
   const write = Promise.withResolvers<void>();
   shelf.beforeWrite = write.promise;
-  const refreshed = session.accessToken();
+  const call = session.accessToken();
   await until(() => shelf.writes === 2);
+  return { shelf, session, call, write };
+}
+
+Deno.test("a login that is canceled while it waits for the lock is applied by nobody", async () => {
+  await using world = portless();
+  const { shelf, session, call, write } = await savingOnShelf(world);
+  const { stored } = shelf;
   const controller = new AbortController();
   const login = rejection(session.login({ force: true, signal: controller.signal }));
   await until(() => world.logins() === 2);
   await until(() => true);
   controller.abort(new Error("the caller left"));
   assertEquals((await login).message, "the caller left");
-  write.resolve();
-  const token = await refreshed;
-  assertEquals(session.status().source, "refresh");
-  assertEquals(shelf.stored.tokens?.source, "refresh");
-  assertEquals(token === before, false);
-});
-
-Deno.test("a login that is canceled in line does not have the session read a file that is half written", async () => {
-  await using world = portless();
-  const shelf = new Shelf();
-  const session = makeSession(world.options, false, () => shelf);
-  await session.login();
-  world.clock.advance(EXPIRED);
-  const write = Promise.withResolvers<void>();
-  shelf.beforeWrite = write.promise;
-  const refreshed = session.accessToken();
-  await until(() => shelf.writes === 2);
-  const controller = new AbortController();
-  const login = rejection(session.login({ force: true, signal: controller.signal }));
-  await until(() => world.logins() === 2);
-  await until(() => true);
-  controller.abort(new Error("the caller left"));
-  await login;
+  // The session does not read a store that is half written.
   shelf.stored = { tokens: undefined };
   assertEquals(session.status().state, "refreshable");
+  shelf.stored = stored;
   write.resolve();
-  assertEquals(await refreshed, await session.accessToken());
+  const token = await call;
+  assertEquals([session.status().source, shelf.stored.tokens?.source], ["refresh", "refresh"]);
+  assertEquals(await session.accessToken(), token);
 });
 
 Deno.test("a refresh that a logout overtakes while it saves gives its callers no token", async () => {
   await using world = portless();
-  const shelf = new Shelf();
-  const session = makeSession(world.options, false, () => shelf);
-  await session.login();
-  world.clock.advance(EXPIRED);
-  const write = Promise.withResolvers<void>();
-  shelf.beforeWrite = write.promise;
-  const call = rejection(session.accessToken());
-  await until(() => shelf.writes === 2);
+  const { session, call, write } = await savingOnShelf(world);
+  const error = rejection(call);
   const out = session.logout();
   write.resolve();
   await out;
-  assertEquals((await call).code, "NO_SESSION");
+  assertEquals((await error).code, "NO_SESSION");
+});
+
+Deno.test("a logout that waits while a refresh is saved revokes its tokens, whatever is saved after it", async () => {
+  await using world = portless({ sandbox: { rotateRefreshTokens: true } });
+  const { shelf, session, call, write } = await savingOnShelf(world);
+  const out = session.logout();
+  let brought: string | undefined;
+  shelf.onUpdate = async () => {
+    await call;
+    await until(() => true);
+    brought = shelf.stored.tokens?.refreshToken?.reveal();
+    // Another process writes before this logout has the lock.
+    shelf.stored = { tokens: undefined };
+  };
+  write.resolve();
+  await out;
+  const revoked = world.sent.filter(({ flow }) => flow === "RevokeToken")
+    .map(({ body }) => body.Token);
+  assert(brought !== undefined && revoked.includes(brought), `${revoked.length} were revoked`);
+});
+
+Deno.test("a caller that joins a waiting refresh and gives up leaves it to the others", async () => {
+  await using world = portless();
+  const { shelf, session } = await expiredOnShelf(world);
+  const lock = Promise.withResolvers<void>();
+  let updates = 0;
+  shelf.onUpdate = () => {
+    updates++;
+    return lock.promise;
+  };
+  const first = session.accessToken();
+  const controller = new AbortController();
+  const joined = rejection(session.accessToken({ signal: controller.signal }));
+  await until(() => updates > 0);
+  controller.abort(new Error("the caller left"));
+  assertEquals((await joined).message, "the caller left");
+  const later = session.accessToken();
+  await until(() => true);
+  lock.resolve();
+  assertEquals(await first, await later);
+  assertEquals([updates, world.refreshes()], [1, 1]);
 });
 
 Deno.test("status() tells of a logout and a login in another process", async () => {

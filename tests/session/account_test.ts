@@ -169,16 +169,6 @@ Deno.test("a 401 whose refresh is refused for good ends the session, here and in
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("a 401 after a logout in another process is told as the end of the session", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  await world.another().logout();
-  world.sandbox.expireAccessTokens();
-  const error = await rejection(world.session.authFetch("/v1/whoami"));
-  assertEquals(error.code, "NO_SESSION");
-  assert(error.message.includes("outside this process"), error.message);
-});
-
 Deno.test("a 401 whose refresh fails for a passing reason comes back as it is", async () => {
   await using world = portless({ file: true });
   await world.session.login();

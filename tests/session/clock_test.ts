@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { linesOf, portless, rejection, statusOf } from "../support/portless.ts";
+import { portless, rejection, statusOf } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const HOUR = 3_600;
@@ -29,22 +29,6 @@ for (const [seconds, warning] of told) {
     assertEquals(clockWarnings((await world.session.refresh()).warnings), [], "set right");
   });
 }
-
-Deno.test("a provider that tells no time is believed by the time its token was issued", async () => {
-  for (const hours of [-3, 3]) {
-    await using world = portless({
-      provider: () => {
-        const iat = Math.floor(world.clock.provider() / 1_000);
-        const AccessToken = jwt({ iat, exp: iat + 1_800 });
-        return tokenAnswer({ AccessToken, RefreshToken: "r", ExpiresIn: 1_800 });
-      },
-    });
-    world.clock.jump(hours * HOUR);
-    const { warnings, accessTokenExpiresAt } = await world.session.login();
-    assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
-    assertEquals(clockWarnings(warnings).length, 1, `${hours} hours`);
-  }
-});
 
 Deno.test("a provider that tells no time at a refresh is believed by its token, or says nothing", async () => {
   for (const hours of [-3, 3]) {
@@ -97,38 +81,6 @@ Deno.test("a portal token where the clock is ahead is taken once the provider to
   const { state, accessTokenExpiresAt } = await world.session.login({ portalToken });
   assertEquals(state, "valid");
   assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
-});
-
-for (const hours of [-30, -2, 2, 30]) {
-  Deno.test(`a clock set by ${hours} hours between two processes costs at most one refresh`, async () => {
-    await using world = portless({ file: true });
-    await world.session.login();
-    world.clock.jump(hours * HOUR);
-    world.clock.advance(60);
-    const next = world.another();
-    assertEquals((await next.authFetch("/v1/whoami")).status, 200);
-    assert(world.refreshes() <= 1);
-    world.clock.advance(1_900);
-    assertEquals((await next.authFetch("/v1/whoami")).status, 200);
-    assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-    assert(world.refreshes() <= 2);
-    assert(world.called.length <= 4, "one call is answered 401 at most");
-    assertEquals(world.logins(), 1);
-  });
-}
-
-Deno.test("a clock that was ahead at the login and is set right later keeps no dead token", async () => {
-  await using world = portless({ file: true });
-  world.clock.jump(5 * HOUR);
-  await world.session.login();
-  world.clock.jump(-5 * HOUR);
-  world.clock.advance(1_801);
-  for (const session of [world.session, world.another()]) {
-    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
-  }
-  assertEquals(world.refreshes(), 1);
-  const kept = new Date(linesOf(world.envFile).ACCESS_TOKEN_EXPIRES_AT ?? "");
-  assertEquals(kept, new Date(world.clock.now() + 1_800_000));
 });
 
 Deno.test("a clock that jumps forward and back leaves a good token good", async () => {

@@ -1,6 +1,6 @@
 /** When a session does not refresh, and when a login is made all the same. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { linesOf, notesOf, portless, rejection } from "../support/portless.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { portless, rejection } from "../support/portless.ts";
 
 /** A token of half an hour is replaced a little earlier from here on. */
 const NEARLY_EXPIRED = 1_790;
@@ -70,23 +70,6 @@ Deno.test("status() warns of a .env that cannot be read, and says how to go on",
   assertMatch(warnings.join(), /it is not UTF-8 text; save it as UTF-8/);
   const error = await rejection(world.session.accessToken());
   assertMatch(error.message, /not UTF-8 text/);
-});
-
-Deno.test("an answer without a Date header leaves the clock alone", async () => {
-  await using world = portless();
-  const status = await world.session.login();
-  assertEquals(status.warnings, []);
-  assert(!Number.isNaN(status.accessTokenExpiresAt?.getTime()));
-});
-
-Deno.test("logout() says that it signed out, and the next login takes that back", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const out = await world.session.logout({ revoke: false });
-  assertEquals(out.state, "none");
-  assertMatch(notesOf(out).join(), /^signed out here: .*\.env hold no tokens any more$/);
-  assertEquals(linesOf(world.envFile), {});
-  assertEquals(notesOf(await world.session.login()), []);
 });
 
 Deno.test("a session in memory has the whole deadline for its refresh, one on a file leaves half to others", async () => {

@@ -8,33 +8,38 @@ import { inFile, inStore, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
 
+/** A session whose token expired, and whose refresh is answered when the test says so. */
+async function refreshing<T>(world: Portless, call: () => T, failures = 0) {
+  await world.session.login();
+  if (failures > 0) world.sandbox.failures.push({ at: "token", status: 503, times: failures });
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const made = call();
+  await held.arrived;
+  return { held, call: made };
+}
+
 const LOGIN_ANSWER = JSON.stringify({
   AuthenticationResult: { AccessToken: "opaque", RefreshToken: "opaque-too", ExpiresIn: 1800 },
 });
 
 Deno.test("logout() during a refresh drops the answer", async () => {
   await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const call = rejection(world.session.authFetch("/v1/whoami"));
-  await held.arrived;
+  const { held, call } = await refreshing(
+    world,
+    () => rejection(world.session.authFetch("/v1/whoami")),
+  );
   const out = world.session.logout();
   held.release();
   await out;
   assertEquals((await call).code, "NO_SESSION");
-  assertEquals(world.session.status().state, "none");
+  assertEquals([world.session.status().state, world.called.length], ["none", 0]);
   assertEquals(linesOf(world.envFile), {});
-  assertEquals(world.called.length, 0);
 });
 
 Deno.test("logout() in another process during a refresh drops the answer", async () => {
   await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const call = rejection(world.session.accessToken());
-  await held.arrived;
+  const { held, call } = await refreshing(world, () => rejection(world.session.accessToken()));
   await Deno.writeTextFile(world.envFile, "OTHER=1\n");
   held.release();
   assertEquals((await call).code, "NO_SESSION");
@@ -44,94 +49,59 @@ Deno.test("logout() in another process during a refresh drops the answer", async
 
 Deno.test("login() during a refresh wins", async () => {
   await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const call = world.session.accessToken();
-  await held.arrived;
+  const { held, call } = await refreshing(world, () => world.session.accessToken());
   const portalToken = await world.sandbox.portalToken();
   const login = world.session.login({ portalToken });
   held.release();
   await login;
   const bare = portalToken.replace("bearer ", "");
-  assertEquals(await call, bare);
-  assertEquals(await world.session.accessToken(), bare);
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, bare);
-  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+  assertEquals([await call, await world.session.accessToken()], [bare, bare]);
+  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
+  assertEquals([ACCESS_TOKEN, REFRESH_TOKEN], [bare, undefined]);
 });
 
-Deno.test("aborting one caller leaves the refresh to the others", async () => {
+Deno.test("aborting some callers leaves the refresh, and another attempt, to the others", async () => {
   await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
   const controller = new AbortController();
   const { signal } = controller;
-  const leaving = [
-    world.session.accessToken({ signal }),
-    world.session.refresh({ signal }),
-    world.session.authFetch("/v1/whoami", { signal }),
-    world.session.authFetch(new Request("https://api.sandbox.example/v1/whoami", { signal })),
-  ].map(rejection);
-  const staying = world.session.accessToken();
-  await held.arrived;
+  const calls = () => [
+    world.session.accessToken(),
+    ...[
+      world.session.accessToken({ signal }),
+      world.session.refresh({ signal }),
+      world.session.authFetch("/v1/whoami", { signal }),
+      world.session.authFetch(new Request("https://api.sandbox.example/v1/whoami", { signal })),
+    ].map(rejection),
+  ];
+  const { held, call: [staying, ...leaving] } = await refreshing(world, calls, 1);
   controller.abort(new Error("the caller left"));
-  for (const gone of leaving) assertEquals((await gone).message, "the caller left");
+  for (const gone of leaving) assertEquals(`${await gone}`, "Error: the caller left");
   held.release();
   await staying;
-  assertEquals(world.refreshes(), 1);
-  assertEquals(world.session.status().state, "valid");
+  assertEquals([world.refreshes(), world.session.status().state], [2, "valid"]);
 });
 
-Deno.test("a refresh whose callers all left still renews the session", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const controller = new AbortController();
-  const gone = rejection(world.session.accessToken({ signal: controller.signal }));
-  await held.arrived;
-  controller.abort();
-  await gone;
-  held.release();
-  await world.session.accessToken();
-  assertEquals(world.refreshes(), 1);
-});
-
-Deno.test("a refresh whose callers all left sends nothing more", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  world.sandbox.failures.push({ at: "token", status: 503 });
-  const held = world.hold();
-  const controllers = [new AbortController(), new AbortController()];
-  const [first, second] = controllers.map(({ signal }) =>
-    rejection(world.session.authFetch("/v1/whoami", { signal }))
-  );
-  await held.arrived;
-  for (const controller of controllers) controller.abort(new Error("the caller left"));
-  await Promise.all([first, second]);
-  held.release();
-  for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done, 0));
-  assertEquals(world.refreshes(), 1);
-});
-
-Deno.test("a refresh is repeated for those who still wait", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  world.sandbox.failures.push({ at: "token", status: 503, times: 1 });
-  const held = world.hold();
-  const controller = new AbortController();
-  const leaving = rejection(world.session.accessToken({ signal: controller.signal }));
-  const staying = world.session.accessToken();
-  await held.arrived;
-  controller.abort();
-  await leaving;
-  held.release();
-  await staying;
-  assertEquals(world.refreshes(), 2);
-});
+for (
+  const [failures, what] of [[0, "still renews the session"], [1, "sends nothing more"]] as const
+) {
+  Deno.test(`a refresh whose callers all left ${what}`, async () => {
+    await using world = portless();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = () => [
+      rejection(world.session.accessToken({ signal })),
+      rejection(world.session.authFetch("/v1/whoami", { signal })),
+    ];
+    const { held, call } = await refreshing(world, calls, failures);
+    controller.abort();
+    await Promise.all(call);
+    held.release();
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done, 0));
+    assertEquals(world.refreshes(), 1);
+    await world.session.accessToken();
+    assertEquals(world.refreshes(), 1 + failures);
+  });
+}
 
 Deno.test("a signal that is aborted already sends nothing", async () => {
   await using world = portless({ session: { clientSecret: "", refreshSecretHash: "omit" } });
@@ -206,37 +176,6 @@ Deno.test("a login() behind a logout() asks the provider", async () => {
   const [, status] = await Promise.all([next.logout(), next.login()]);
   assertEquals([status.state, status.source, world.logins()], ["valid", "password", 2]);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await next.accessToken());
-});
-
-Deno.test("a login that waits for the lock changes nothing yet, and counts when it has it", async () => {
-  const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
-  await using world = portless({ file: true, session: { sleep } });
-  const portalToken = await world.sandbox.portalToken();
-  world.clock.advance(60);
-  await world.session.login();
-  const next = world.another();
-  const lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
-  lock.lockSync(true);
-  const login = next.login({ portalToken });
-  await sleep();
-  assertEquals(await next.accessToken(), await world.session.accessToken());
-  lock.close();
-  assertEquals((await login).source, "portal");
-  assertEquals(await next.accessToken(), portalToken.replace("bearer ", ""));
-  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
-});
-
-Deno.test("of two logins the one asked for last wins, when it is answered first", async () => {
-  await using world = portless();
-  const held = world.hold();
-  const slow = Promise.allSettled([world.session.login()]);
-  await held.arrived;
-  const portalToken = await world.sandbox.portalToken();
-  await world.session.login({ portalToken });
-  held.release();
-  await slow;
-  assertEquals(world.session.status().source, "portal");
-  assertEquals(await world.session.accessToken(), portalToken.replace("bearer ", ""));
 });
 
 Deno.test("of two logins the one asked for last wins, when it is answered last", async () => {

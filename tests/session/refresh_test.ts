@@ -47,18 +47,6 @@ Deno.test("refresh() asks whatever time is left, and each time", async () => {
   assertNotEquals(first, second);
 });
 
-Deno.test("refresh() joins a refresh that is under way", async () => {
-  await using world = portless();
-  await world.session.login();
-  const held = world.hold();
-  const first = world.session.refresh();
-  await held.arrived;
-  const second = world.session.refresh();
-  held.release();
-  assertEquals((await first).accessTokenExpiresAt, (await second).accessTokenExpiresAt);
-  assertEquals(world.refreshes(), 1);
-});
-
 Deno.test("refresh() uses the newest refresh token that another process stored", async () => {
   await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
   await world.session.login();

@@ -138,13 +138,6 @@ Deno.test("a logout ends copies of the session, and if asked to the account's ot
   );
 });
 
-Deno.test("logout({ revoke: false }) sends nothing", async () => {
-  await using at = world(done);
-  await at.session.login();
-  assertEquals(noteOf(await at.session.logout({ revoke: false })), "");
-  assertEquals([linesOf(at.envFile), told(at)], [{}, []]);
-});
-
 Deno.test("logout({ everywhere: true }) signs out all devices with a current access token", async () => {
   for (const seconds of [0, 3_000]) {
     await using at = world(done);
@@ -201,13 +194,6 @@ Deno.test("without the provider's settings a logout sends nothing and says what 
   const next = at.another({ ...others, clientId: "", userPoolId: "" });
   assertMatch(noteOf(await next.logout()), /^; not at the provider: .*APP_CLIENT_ID.*USER_POOL_ID/);
   assertEquals([linesOf(at.envFile), told(at)], [{}, []]);
-});
-
-Deno.test("the next process revokes what the file holds", async () => {
-  await using at = world(done);
-  await at.session.login();
-  assertEquals(noteOf(await at.another().logout()), "; also at the provider");
-  assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
 });
 
 Deno.test("of one login the newest refresh token is revoked, of two logins both", async () => {

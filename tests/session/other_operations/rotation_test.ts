@@ -33,8 +33,8 @@ Deno.test("a refresh token that was used before is told apart from one that expi
   const reused = () => errorAnswer("RefreshTokenReuseException", "Refresh token is spent");
   const expired = () => errorAnswer("NotAuthorizedException", "Refresh Token has expired");
   const cases = [
-    [reused, 1, "REFRESH_REJECTED", /was used before.*same \.env/],
-    [reused, 40, "REFRESH_REJECTED", /was used before.*same \.env/],
+    [reused, 1, "REFRESH_REJECTED", /already used.*same \.env/],
+    [reused, 40, "REFRESH_REJECTED", /already used.*same \.env/],
     [expired, 1, "REFRESH_REJECTED", /rejected the refresh token .*has expired/],
     [expired, 40, "REFRESH_WINDOW_OVER", /the login is 40 days old/],
   ] as const;

@@ -31,7 +31,7 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [DISK_FULL, "the disk is full", "free some space and run the download again"],
   [
     /^(ENOENT|ENOTDIR|EEXIST) |not a directory/i,
-    "its folder cannot be created",
+    "its folder does not exist",
     "name another folder",
   ],
   [

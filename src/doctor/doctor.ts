@@ -127,13 +127,8 @@ async function gather(
 
 function checkRuntime(): Finding {
   const { deno } = Deno.version;
-  const [major = 0, minor = 0, patch = 0] = deno.split(/[.-]/).map(Number);
-  const isRecent = major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 1)));
-  const [place, ability] = inKernel()
-    ? ["in a notebook", "can prompt"]
-    : Deno.stdin.isTerminal()
-    ? ["in a terminal", "can prompt"]
-    : ["without a terminal", "cannot prompt"];
-  const message = fixText([`Deno ${deno} ${place}: `, { call: "login" }, ` ${ability}`]);
+  const isRecent = deno.localeCompare("2.9.1", undefined, { numeric: true }) >= 0;
+  const ability = inKernel() || Deno.stdin.isTerminal() ? "can" : "cannot";
+  const message = fixText([`Deno ${deno}: `, { call: "login" }, ` ${ability} prompt`]);
   return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.1 or later");
 }

@@ -1,7 +1,7 @@
 import { durationText } from "../errors/amounts.ts";
 import { AuthError } from "../errors/errors.ts";
 import { resolveProvider } from "../provider/provider_settings.ts";
-import { isRenewable, type RenewableTokens, type Tokens } from "../provider/tokens.ts";
+import { isRenewable, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
 import type { Facts } from "./facts.ts";
@@ -28,9 +28,13 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
   try {
     const apiWithToken = await probeWithToken(configuration, facts.api, tokens, signal);
     findings["new token"] = await NETWORK_CHECKS.token?.({ ...facts, tokens, apiWithToken });
-    const { finding, refreshed } = await tryRefresh(configuration, tokens, signal);
-    findings["refresh"] = finding;
-    if (refreshed) obtained.push(refreshed);
+    const refreshed = await attempt(signal, () => refreshOnce(configuration, tokens, signal));
+    findings["refresh"] = refreshed instanceof AuthError
+      ? failedRefresh(refreshed)
+      : refreshed
+      ? ok("the provider refreshes this login")
+      : notRenewable(tokens);
+    if (refreshed && !(refreshed instanceof AuthError)) obtained.push(refreshed);
   } finally {
     // It sends nothing after an abort, and throws its reason.
     findings["logout"] = await endLogin(configuration, obtained, signal);
@@ -38,52 +42,39 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
   return findings;
 }
 
-interface TriedRefresh {
-  readonly finding: Finding;
-  readonly refreshed?: Tokens | undefined;
-}
-
-async function tryRefresh(
-  configuration: Configuration,
-  tokens: Tokens,
-  signal: AbortSignal | undefined,
-): Promise<TriedRefresh> {
-  if (!isRenewable(tokens)) {
-    const { lifetimeMs } = tokens;
-    const span = lifetimeMs === undefined ? "" : `, so it lasts ${durationText(lifetimeMs)}`;
-    const fix =
-      "ask the support channel of your subscription to allow refresh tokens for the app client";
-    return { finding: warn(`the provider gave this login no refresh token${span}`, fix) };
-  }
-  const tried = await attempt(signal, () => refreshOnce(configuration, tokens, signal));
-  return tried instanceof AuthError ? { finding: failed(tried) } : tried;
-}
-
+/** @returns `undefined` without a refresh token. */
 async function refreshOnce(
   { options, settings, world }: Configuration,
-  tokens: RenewableTokens,
+  tokens: Tokens,
   signal: AbortSignal | undefined,
-): Promise<TriedRefresh> {
+): Promise<Tokens | undefined> {
+  if (!isRenewable(tokens)) return undefined;
   const provider = await resolveProvider("refresh the session", options, settings);
   const { refusalError, requestRefresh } = await import("../provider/token_request.ts");
-  const result = await requestRefresh(
-    provider,
-    tokens,
-    settings.text("username"),
-    world,
-    provider.timeoutMs,
-    { signal },
-  );
-  if (result.tokens) {
-    return { finding: ok("the provider refreshes this login"), refreshed: result.tokens };
-  }
-  const error = refusalError("refresh", result);
-  if (error.code !== "REFRESH_REJECTED") return { finding: failed(error) };
+  const username = settings.text("username");
+  const { timeoutMs } = provider;
+  const result = await requestRefresh(provider, tokens, username, world, timeoutMs, { signal });
+  if (result.tokens) return result.tokens;
+  throw refusalError("refresh", result);
+}
+
+function failedRefresh(error: AuthError): Finding {
+  if (error.code !== "REFRESH_REJECTED") return failed(error);
   // The refresh token is new, so another login does not help.
-  const fix = "no later login can be refreshed either: ask the support channel of your " +
-    "subscription whether its user pool tracks devices and gives this login none; until then log " +
-    "in again when the token expires";
-  return { finding: fail(error.problem, fix) };
+  return fail(
+    error.problem,
+    "no later login can be refreshed either: ask the support channel of your subscription whether " +
+      "its user pool tracks devices and gives this login none; until then log in again when the " +
+      "token expires",
+  );
+}
+
+function notRenewable({ lifetimeMs }: Tokens): Finding {
+  const span = lifetimeMs === undefined ? "" : `, so it lasts ${durationText(lifetimeMs)}`;
+  return warn(
+    `the provider gave this login no refresh token${span}`,
+    "ask the support channel of your subscription to allow refresh tokens for the app client",
+  );
 }
 
 async function endLogin(

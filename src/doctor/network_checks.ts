@@ -19,19 +19,10 @@ const MAX_SKEW_SECONDS = 60;
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
   // The address of the proxy is not shown: it may contain a password.
-  "proxy": ({ endpoint, base }) => {
-    const urls = [endpoint, base].filter((url) => url instanceof URL);
-    const ways = urls.flatMap((url) => {
-      const variable = proxyVariable(url);
-      return variable === undefined ? [] : [{ variable, host: url.hostname }];
-    });
-    if (ways.length === 0) return undefined;
-    const variables = [...new Set(ways.map(({ variable }) => variable))].join(", ");
-    const hosts = [...new Set(ways.map(({ host }) => host))];
-    return warn(
-      `requests to ${hosts.join(", ")} go through the proxy in ${variables}`,
-      `if that is not intended, add ${hosts.join(",")} to NO_PROXY`,
-    );
+  "proxy": () => {
+    const set = PROXIES.filter(environment);
+    if (set.length === 0) return undefined;
+    return ok(`${set.join(", ")}: requests use that proxy, except to loopback and NO_PROXY`);
   },
 
   "provider": ({ provider }) => {
@@ -90,6 +81,9 @@ export const NETWORK_CHECKS: Checks = {
     return skip(`the API accepts the token, but GET ${href} gives status ${status}: ${TRY_PATH}`);
   },
 };
+
+/** Plain `http:` is loopback, which is reached directly. */
+const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";
 
@@ -196,19 +190,3 @@ const SCOPE_TICKET: Fix = [
   'get them?"; until then a portal string may work: run ',
   { call: "login", options: { strategy: "portal" } },
 ];
-
-/** The variable that sends a request through a proxy, if one does. */
-function proxyVariable(url: URL): string | undefined {
-  // Plain http: is loopback, which is reached directly.
-  if (url.protocol !== "https:") return undefined;
-  if (isExempt(url.hostname, environment("NO_PROXY") ?? environment("no_proxy") ?? "")) {
-    return undefined;
-  }
-  return ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"].find(environment);
-}
-
-function isExempt(hostname: string, list: string): boolean {
-  return list.split(",").map((entry) => entry.trim().replace(/^\*?\./, "")).some((entry) =>
-    entry === "*" || entry === hostname || (entry !== "" && hostname.endsWith(`.${entry}`))
-  );
-}

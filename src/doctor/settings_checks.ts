@@ -1,5 +1,3 @@
-import type { Advice } from "../errors/advice.ts";
-import { dialectOf, isAwsHost } from "../provider/endpoint.ts";
 import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import type { Checks } from "./facts.ts";
 import { fail, ok, warn, warnOf } from "./finding.ts";
@@ -27,15 +25,11 @@ export const SETTINGS_CHECKS: Checks = {
     return ok(lists.join("; "));
   },
 
-  // What was probably meant, unless the check above has it.
+  // What was probably meant, unless the check above says so.
   "settings to check": async ({ configuration: { settings }, fault }) => {
-    const { suggestionsFor, suggestionsOn } = await import("../settings/suggestions.ts");
-    const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings : [];
-    const told = missing.length === 0
-      ? []
-      : suggestionsFor(settings, missing).map(({ problem }) => problem);
-    const hints: Advice[] = [...settings.notes, ...suggestionsOn(settings)];
-    return warnOf(hints.filter(({ problem }) => !told.includes(problem)));
+    const { suggestionsOn } = await import("../settings/suggestions.ts");
+    const hints = [...settings.notes, ...suggestionsOn(settings)];
+    return warnOf(hints.filter(({ problem }) => !fault?.problem.includes(problem)));
   },
 
   // A forgotten environment variable overrides the .env.
@@ -48,15 +42,6 @@ export const SETTINGS_CHECKS: Checks = {
     return warn(
       `the environment overrides another value in the .env: ${names.join(", ")}`,
       `unset ${names.join(" ")}, or remove these lines from the .env`,
-    );
-  },
-
-  "request headers": ({ configuration: { options, settings }, endpoint }) => {
-    const dialect = dialectOf(options, settings);
-    if (!dialect || !endpoint || !isAwsHost(endpoint.hostname)) return undefined;
-    return dialect.service.startsWith("AWSCognito") ? undefined : fail(
-      `${endpoint.hostname} does not understand ${dialect.targetHeader}: ${dialect.service}`,
-      "remove AUTH_PROVIDER, or set it to aws",
     );
   },
 };

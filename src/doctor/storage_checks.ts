@@ -1,4 +1,5 @@
 /** Checks of the place that keeps or provides the tokens: the `.env`, a store, or a command. */
+import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
 import {
@@ -8,9 +9,9 @@ import {
   mayRunGit,
   untrackCommand,
 } from "../platform/git.ts";
-import { ownUid } from "../settings/env_location.ts";
-import { infoAt, mayRead, realPath } from "../platform/file_info.ts";
-import { displayPath, folderOf } from "../platform/paths.ts";
+import { infoAt, realPath } from "../platform/file_info.ts";
+import { displayPath } from "../platform/paths.ts";
+import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { Notices } from "../session/notices.ts";
@@ -27,16 +28,22 @@ export const STORAGE_CHECKS: Checks = {
   "store": ({ configuration: { isByCommand }, source }) =>
     isByCommand ? undefined : source?.finding,
 
-  ".env": ({ configuration: { envFile, settings }, source }) => {
+  ".env": async ({ configuration: { envFile, settings }, source }) => {
     if (source !== undefined) return undefined;
     if (envFile === undefined) return ok("none: the session is in memory only");
     const place = displayPath(envFile);
     const problem = settings.file.problem ?? missingFilePermission(envFile);
     if (problem) return failed(problem);
-    const why = whyUnwritable(folderOf(realPath(envFile)));
-    if (why !== undefined) {
+    const temporary = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+    // Only the system knows what it allows.
+    const unwritable = await attempt(undefined, () =>
+      onDisk(place, () => {
+        Deno.openSync(temporary, { write: true, createNew: true }).close();
+        remove(temporary);
+      }));
+    if (unwritable) {
       return warn(
-        `${place} cannot be written, so the session is in memory only: ${why}`,
+        `${unwritable.problem}, so the session is in memory only`,
         "make its folder writable, or name another file in AUTH_ENV_FILE; AUTH_ENV_FILE=false " +
           "keeps the session in memory without this warning",
       );
@@ -45,7 +52,7 @@ export const STORAGE_CHECKS: Checks = {
     if (grantsOthers(infoAt(envFile)?.mode ?? null)) {
       return warn(
         `other users of this computer can read ${place}`,
-        `run: chmod 600 ${envFile} (the next login does it, too)`,
+        `run: chmod 600 ${envFile}`,
       );
     }
     // Windows has no mode bits.
@@ -78,34 +85,6 @@ export const STORAGE_CHECKS: Checks = {
       : warn("git does not ignore the .env and its temporary file", advice);
   },
 };
-
-/** Why no file can be created in a folder, without creating one. */
-function whyUnwritable(folder: string): string | undefined {
-  if (!mayRead(folder)) return undefined;
-  const info = infoAt(folder);
-  if (info === undefined) return "its folder does not exist";
-  if (isOnReadOnlyDisk(folder)) return "its disk is read-only";
-  return isForbidden(info) ? "its folder is not writable for you" : undefined;
-}
-
-function isForbidden({ uid, mode }: Pick<Deno.FileInfo, "uid" | "mode">): boolean {
-  const own = ownUid();
-  // Windows has no such bits, and root ignores them.
-  if (uid === null || mode === null || own === undefined || own === 0) return false;
-  // This user may be in the folder's group.
-  return (mode & (uid === own ? 0o200 : 0o022)) === 0;
-}
-
-/** A read-only disk refuses to rename before it looks for the file, which does not exist. */
-function isOnReadOnlyDisk(folder: string): boolean {
-  const missing = `${folder}/${crypto.randomUUID()}`;
-  try {
-    Deno.renameSync(missing, `${missing}.tmp`);
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EROFS";
-  }
-  return false;
-}
 
 /** Checks that a store on a server does what a session needs. Nothing remains there. */
 export async function checkStore(

@@ -193,7 +193,7 @@ Deno.test("a folder that cannot be made fails its files, and nothing is sent for
     ]);
     assertEquals([saved.length, failed.length, world.asked], [1, 2, ["/x"]]);
     for (const { error } of failed) {
-      assertMatch(error.message, /its folder cannot be created; name/);
+      assertMatch(error.message, /its folder does not exist; name/);
     }
     assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
   }));

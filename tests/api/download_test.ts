@@ -552,7 +552,7 @@ Deno.test("what cannot be saved or asked for is told before anything is sent", (
       [
         ["/x", `${folder}/file/x`],
         "ConfigError",
-        /its folder cannot be created; name another folder/,
+        /its folder does not exist; name another folder/,
       ],
       [
         ["/x", file, { ifExists: "no" }],
@@ -600,7 +600,7 @@ const diskErrors: [code: string, error: Error, why: RegExp][] = [
   [
     "ENOENT",
     new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"),
-    /its folder cannot be created/,
+    /its folder does not exist/,
   ],
   [
     "EACCES",

@@ -108,7 +108,7 @@ Deno.test("fetch --list says that its folder is a file, and sends nothing", () =
     await Deno.writeTextFile(`${folder}/data`, "mine");
     const { code, stdout } = await fetch();
     assertEquals(code, 1);
-    assertMatch(stdout, /0 files saved, 2 failed[^]*data\/stations: its folder cannot be created/);
+    assertMatch(stdout, /0 files saved, 2 failed[^]*data\/stations: its folder does not exist/);
   }));
 
 Deno.test("what a path encodes makes no way out of the folder", () =>

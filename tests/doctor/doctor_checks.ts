@@ -54,3 +54,8 @@ export function assertCheck(
   else assertEquals(check.fix, undefined);
   if (level === "fail") assertEquals(diagnosis.ok, false);
 }
+
+/** Fails if there is a check of that name. */
+export function assertNone({ checks }: Diagnosis, name: string): void {
+  assertEquals(checks.filter((check) => check.name === name), []);
+}

@@ -1,14 +1,5 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import {
-  callApi,
-  fault,
-  logIn,
-  loginBody,
-  refreshBody,
-  sandboxAt,
-  sandboxTest,
-  send,
-} from "./requests.ts";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { callApi, fault, logIn, loginBody, sandboxAt, sandboxTest, send } from "./requests.ts";
 
 Deno.test("failure with a status answers in the shape of the system, so many times", async () => {
   const failures = [{ at: "token" as const, status: 503, times: 2 }];
@@ -54,19 +45,6 @@ sandboxTest("failures may be changed at any time and run in order", {}, async ({
   await logIn(sandbox);
 });
 
-sandboxTest('drop "before" loses the request, "during" only its answer', {
-  rotateRefreshTokens: true,
-}, async ({ sandbox }) => {
-  const { RefreshToken } = await logIn(sandbox);
-  const refresh = () => send(sandbox, refreshBody(sandbox, RefreshToken));
-  sandbox.failures.push({ at: "token", drop: "before", times: 1 });
-  await assertRejects(refresh, TypeError, "connection lost");
-  sandbox.failures.push({ at: "token", drop: "during", times: 1 });
-  await assertRejects(refresh, TypeError, "connection lost");
-  assertMatch(fault(await refresh()), /has been revoked/);
-  assertEquals(sandbox.requests.map((request) => request.status), [200, 0, 200, 400]);
-});
-
 sandboxTest("delayMs ends with the caller's signal, and the request is not processed", {
   failures: [{ at: "api", delayMs: 60_000, times: 1 }],
 }, async ({ sandbox }) => {
@@ -77,19 +55,4 @@ sandboxTest("delayMs ends with the caller's signal, and the request is not proce
   stop.abort(new Error("enough"));
   await refused;
   assertEquals(sandbox.apiRequests[0]?.authorized, false);
-});
-
-Deno.test("close() ends what is being delayed", async () => {
-  const { sandbox } = sandboxAt({ latencyMs: 60_000 });
-  const waiting = assertRejects(() => logIn(sandbox), TypeError, "the sandbox is closed");
-  await sandbox.close();
-  await waiting;
-  await assertRejects(() => logIn(sandbox), TypeError, "the sandbox is closed");
-});
-
-sandboxTest("delayMs alone lets the request through", {
-  failures: [{ at: "token", delayMs: 1 }],
-  latencyMs: 1,
-}, async ({ sandbox }) => {
-  assert((await logIn(sandbox)).AccessToken);
 });

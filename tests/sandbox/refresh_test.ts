@@ -228,15 +228,3 @@ sandboxTest('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshT
   assertEquals((await getTokens(sandbox, result.RefreshToken)).status, 200);
   assertEquals(sandbox.requests.at(-1)?.operation, "GetTokensFromRefreshToken");
 });
-
-sandboxTest(
-  "GetTokensFromRefreshToken without rotation keeps the refresh token",
-  {},
-  async ({ sandbox }) => {
-    const { RefreshToken } = await logIn(sandbox);
-    for (const attempt of [1, 2]) {
-      const { status, result } = await getTokens(sandbox, RefreshToken);
-      assertEquals([attempt, status, result.RefreshToken], [attempt, 200, undefined]);
-    }
-  },
-);

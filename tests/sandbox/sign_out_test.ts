@@ -1,8 +1,6 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { TokenIssuer, TokenRefused } from "../../src/sandbox/identity_provider/tokens.ts";
+import { assertEquals, assertThrows } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
 import {
-  ACCOUNT,
   callApi,
   fault,
   hash,
@@ -77,19 +75,6 @@ for (const aliasSignIn of [false, true]) {
     assertEquals(await tryPortal(sandbox, myCookie), 200);
   });
 }
-
-Deno.test("TokenIssuer refuses a token that was being signed when its user was signed out", async () => {
-  const now = (): number => Date.UTC(2025, 5, 1);
-  const issuer = new TokenIssuer({ issuer: "i", clientId: "c", accessTokenSeconds: 60, now });
-  const signing = issuer.issue(ACCOUNT, now(), "origin");
-  issuer.revoke(ACCOUNT);
-  const { accessToken } = await signing;
-  await assertRejects(() => issuer.verify(accessToken), TokenRefused, "no longer accepted");
-  assertEquals(
-    (await issuer.verify((await issuer.issue(ACCOUNT, now(), "o")).accessToken)).sub,
-    "s",
-  );
-});
 
 Deno.test("signOutEverywhere() refuses a name that nobody has", () => {
   const { sandbox } = sandboxAt();

@@ -55,28 +55,11 @@ sandboxTest("trackDevices: a refresh has the key of a confirmed device, or is re
   const answer = await refresh(sandbox, login, { DEVICE_KEY: deviceKey });
   assertEquals([answer.status, "NewDeviceMetadata" in answer.result], [200, false]);
   assertMatch(fault(await confirm(sandbox, device)), /^400 DeviceKeyExistsException/);
-});
-
-sandboxTest(
-  "trackDevices: a device that was removed does not exist",
-  { trackDevices: true },
-  async ({ sandbox }) => {
-    const device = await newDevice(sandbox);
-    await confirm(sandbox, device);
-    sandbox.removeDevices();
-    const unknown = "400 ResourceNotFoundException: Device does not exist.";
-    const { login, deviceKey } = device;
-    assertEquals(fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })), unknown);
-    assertEquals(sandbox.devices, []);
-  },
-);
-
-sandboxTest("trackDevices withheld: no login is given a device, and no refresh is accepted", {
-  trackDevices: "withheld",
-}, async ({ sandbox }) => {
-  const login = await enter(sandbox);
-  assertEquals([login.status, "NewDeviceMetadata" in login.result], [200, false]);
-  assertEquals(fault(await refresh(sandbox, login)), INVALID);
+  sandbox.removeDevices();
+  assertEquals(
+    fault(await refresh(sandbox, login, { DEVICE_KEY: deviceKey })),
+    "400 ResourceNotFoundException: Device does not exist.",
+  );
 });
 
 sandboxTest("trackDevices: GetTokensFromRefreshToken has the key beside the token", {

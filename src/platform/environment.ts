@@ -16,20 +16,3 @@ export function allVariables(): string[] {
 export function mayUseVariable(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
 }
-
-/** The built-in modules of Node that are used. */
-interface NodeModules {
-  readonly "node:fs": typeof import("node:fs");
-  readonly "node:util": typeof import("node:util");
-}
-
-/**
- * A built-in module of Node, loaded synchronously on demand, because the first one delays the start by
- * 6 to 13 ms.
- */
-export function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
-  const { process } = globalThis as unknown as {
-    process: { getBuiltinModule(name: Name): NodeModules[Name] };
-  };
-  return process.getBuiltinModule(name);
-}

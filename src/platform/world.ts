@@ -8,12 +8,6 @@ export interface Clocks {
   monotonic(): number;
 }
 
-/** The clocks and the random numbers of a machine. */
-export interface ClocksAndChance extends Clocks {
-  /** A number from 0 up to, but not including, 1. */
-  random(): number;
-}
-
 /**
  * Prompts the user for a value, with hidden input if the value is `secret`. Returns `null` if no
  * prompt is possible.
@@ -24,7 +18,9 @@ export type Ask = (
 ) => string | null | Promise<string | null>;
 
 /** Everything outside this module that tests replace. */
-export interface World extends ClocksAndChance {
+export interface World extends Clocks {
+  /** A number from 0 up to, but not including, 1. */
+  random(): number;
   /** `undefined` means the runtime's `fetch`. */
   readonly fetch: typeof fetch | undefined;
   /** Pauses; ends early, without an error, when the signal aborts. */

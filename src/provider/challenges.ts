@@ -212,12 +212,12 @@ export function checkAnswers(
 ): Readonly<Record<string, string>> {
   const wanted = asks.map(({ name }) => name);
   const rule = `${takes} { ${wanted.join(", ")} }`;
-  if (typeof given !== "object" || given === null) throw typeError(`${rule}, each a string`);
-  const answers = given as Readonly<Record<string, unknown>>;
+  const isObject = typeof given === "object" && given !== null;
   // Unknown names are not quoted, because a misplaced secret may be among them.
-  if (Object.keys(answers).some((each) => !wanted.includes(each))) {
-    throw typeError(`${rule}, and nothing else`);
+  if (!isObject || Object.keys(given).some((each) => !wanted.includes(each))) {
+    throw typeError(`${rule}, each a string, and nothing else`);
   }
+  const answers = given as Readonly<Record<string, unknown>>;
   return Object.fromEntries(asks.map(({ name, choices }) => {
     const answer = answers[name];
     if (typeof answer !== "string" || answer.trim() === "") {

@@ -1,7 +1,6 @@
 import { ConfigError } from "../errors/errors.ts";
 import { type Advice, fixText } from "../errors/advice.ts";
 import {
-  DEFAULT_TIMEOUT_MS,
   type SessionOptions,
   SETTING_NAMES,
   type SettingName,
@@ -16,7 +15,7 @@ import { mayUseVariable } from "../platform/environment.ts";
 
 /** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {
-  readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PERMISSION" | "PACKAGE_UNAVAILABLE";
+  readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
   /** The settings that are missing or wrong. */
   readonly settings: readonly SettingName[];
@@ -28,7 +27,7 @@ export interface SettingsFault extends Advice {
  * @param doing The action in the message, such as "log in".
  * @param needsCredentials Whether user name and password must be set, too.
  * @throws {ConfigError} `MISSING_SETTINGS` lists all missing settings, `INVALID_SETTING` all
- * invalid settings; also `PERMISSION` and `PACKAGE_UNAVAILABLE`.
+ * invalid settings; also `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
   doing: string,
@@ -65,7 +64,7 @@ async function resolve(
     if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
   }
   if (needsCredentials) missing.push(...missingCredentials(settings));
-  if (missing.length > 0) return await missingSettings(missing, settings, command);
+  if (missing.length > 0) return await missingSettings(missing, settings);
 
   const checks = await importChecks();
   if (checks === undefined) return PACKAGE_UNAVAILABLE;
@@ -78,7 +77,7 @@ async function resolve(
     return dialect === undefined ? settings.text(name) : undefined;
   });
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
-  const { authUrl, clientId, userPoolId, refreshSecretHash, timeoutMs } = values;
+  const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
   return {
     url: authUrl,
     dialect,
@@ -86,7 +85,7 @@ async function resolve(
     clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,
     userPoolId,
     refreshSecretHash: refreshSecretHash ?? "auto",
-    timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: settings.timeoutMs,
     command,
   };
 }
@@ -140,17 +139,8 @@ function missingCredentials(settings: Settings): SettingName[] {
 async function missingSettings(
   missing: readonly SettingName[],
   settings: Settings,
-  command: () => string,
 ): Promise<SettingsFault> {
   const { problem: unreadable } = settings.file;
-  if (unreadable?.code === "PERMISSION") {
-    return {
-      code: "PERMISSION",
-      settings: missing,
-      problem: `the permission to read ${settings.envFile} is missing`,
-      fix: `run: ${command()}`,
-    };
-  }
   const names = missing.map((name) =>
     name === "authUrl"
       ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"

@@ -1,5 +1,5 @@
 import type { Secret } from "../platform/secret.ts";
-import type { Clocks, ClocksAndChance } from "../platform/world.ts";
+import type { Clocks, World } from "../platform/world.ts";
 
 /** Estimated number of days for which a login can be refreshed (section 8). */
 export const REFRESH_DAYS = 30;
@@ -76,7 +76,7 @@ export interface TokenParts {
  */
 export function makeTokens(
   parts: TokenParts,
-  world: ClocksAndChance,
+  world: Clocks & Pick<World, "random">,
   anchor = { now: world.now(), monotonic: world.monotonic() },
 ): Tokens {
   const claims = parts.claims ?? readClaims(parts.accessToken.reveal());

@@ -27,11 +27,14 @@ Deno.test("an answer must be what is asked for: else nothing is sent, and it can
   const error = await stopped(world);
   const before = world.sandbox.requests.length;
   const wrong: [unknown, RegExp][] = [
-    [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string$/],
+    [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/],
     [{}, /EMAIL_OTP_CODE is missing or not a string$/],
     [{ EMAIL_OTP_CODE: 123456 }, /EMAIL_OTP_CODE is missing or not a string$/],
     [{ EMAIL_OTP_CODE: " " }, /EMAIL_OTP_CODE is missing or not a string$/],
-    [{ EMAIL_OTP_CODES: "1" }, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, and nothing else$/],
+    [
+      { EMAIL_OTP_CODES: "1" },
+      /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/,
+    ],
   ];
   for (const [answers, said] of wrong) {
     const found = await rejection(error.respond(answers as Answers));

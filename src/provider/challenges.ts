@@ -179,13 +179,6 @@ export function replacesPassword({ name }: IssuedChallenge): boolean {
   return kindOf(name).replacesPassword === true;
 }
 
-/** The fix for a code that was already used. */
-export function afterUsedCode({ asks }: AskedChallenge): string {
-  return asks.some(({ name }) => name === APP_CODE)
-    ? "wait for the next code"
-    : "use the newest code that was sent";
-}
-
 function appCode(prompt: string): ChallengeAsk {
   return { name: APP_CODE, prompt, secret: true };
 }

@@ -106,7 +106,7 @@ type Sent = Pick<ProviderRequest, "flow" | "secrets">;
 export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
   const json = parsed(response.text);
   const fields = isObject(json) ? json : undefined;
-  const session = sessionIn(fields);
+  const session = secretIn(fields?.Session);
   if (response.status < 200 || response.status > 299) {
     return { ...readRefusal(sent, response, json), session };
   }
@@ -154,7 +154,7 @@ function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedToke
     accessToken: new Secret(AccessToken),
     refreshToken: RefreshToken ? new Secret(RefreshToken) : undefined,
     expiresIn: secondsIn(ExpiresIn),
-    device: NewDeviceMetadata ? deviceIn(NewDeviceMetadata) : undefined,
+    device: deviceIn(NewDeviceMetadata),
   };
 }
 
@@ -168,19 +168,13 @@ function secondsIn(value: unknown): number | undefined {
 }
 
 function deviceIn(metadata: unknown): IssuedTokens["device"] {
-  // `z.catch()` is not used, because it would include all of the package's utilities in the
-  // released file.
-  const groupKey = z.transform((value: unknown) => typeof value === "string" ? value : "");
-  const schema = z.object({ DeviceKey: token(), DeviceGroupKey: groupKey });
-  const { data } = z.safeParse(schema, metadata);
-  return data && { key: new Secret(data.DeviceKey), groupKey: new Secret(data.DeviceGroupKey) };
+  const { DeviceKey, DeviceGroupKey } = isObject(metadata) ? metadata : {};
+  const key = secretIn(DeviceKey);
+  return key && { key, groupKey: secretIn(DeviceGroupKey) ?? new Secret("") };
 }
 
-function sessionIn(fields: Readonly<Record<string, unknown>> | undefined): Secret | undefined {
-  const session = fields?.Session;
-  return typeof session === "string" && VISIBLE_ASCII.test(session)
-    ? new Secret(session)
-    : undefined;
+function secretIn(value: unknown): Secret | undefined {
+  return typeof value === "string" && VISIBLE_ASCII.test(value) ? new Secret(value) : undefined;
 }
 
 /**

@@ -109,8 +109,6 @@ export interface Refused {
   readonly requestId?: string | undefined;
   /** The provider's own message, if it can be shown. */
   readonly message?: string | undefined;
-  /** Whether the code was valid but already used, so that only the next code works. */
-  readonly codeAlreadyUsed?: boolean | undefined;
   /** Must be sent with the next answer to the same step, if the provider sent a session. */
   readonly session?: Secret | undefined;
 }

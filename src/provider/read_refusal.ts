@@ -18,7 +18,7 @@ export function readRefusal(
   const { status, headers } = response;
   const quote = (text: string, length?: number) => redact(text, sent.secrets, length);
   const { name, message } = errorIn(response, json);
-  const { code, repeatable = isTransient(code), isFinal, codeAlreadyUsed, advice } = refusalFor(
+  const { code, repeatable = isTransient(code), isFinal, advice } = refusalFor(
     sent.flow,
     response,
     name,
@@ -30,7 +30,6 @@ export function readRefusal(
     code,
     repeatable,
     isFinal,
-    codeAlreadyUsed,
     advice,
     seen: `status ${status}, ${problem === undefined ? describe(response, json) : quote(problem)}`,
     status,

@@ -25,8 +25,6 @@ export interface Refusal {
   readonly repeatable?: boolean;
   /** Whether the refresh token will never work again. */
   readonly isFinal?: true;
-  /** Whether the one-time code was valid but already used, so that only the next code works. */
-  readonly codeAlreadyUsed?: true;
 }
 
 const LOGIN: Call = { call: "login" };
@@ -129,14 +127,8 @@ export const REFUSALS: readonly Refusal[] = [
   {
     flows: ["challenge"],
     // The real service uses the second name for a wrong code of a new authenticator app.
-    names: ["CodeMismatchException", "EnableSoftwareTokenMFAException"],
+    names: ["CodeMismatchException", "EnableSoftwareTokenMFAException", "ExpiredCodeException"],
     code: "CODE_REJECTED",
-  },
-  {
-    flows: ["challenge"],
-    names: ["ExpiredCodeException"],
-    code: "CODE_REJECTED",
-    codeAlreadyUsed: true,
   },
   {
     flows: ["challenge"],

@@ -58,18 +58,8 @@ export interface Tokens {
 /** Tokens that can be refreshed. */
 export type RenewableTokens = Tokens & { readonly refreshToken: Secret };
 
-export interface TokenParts {
-  accessToken: Secret;
-  refreshToken?: Secret | undefined;
-  expiresAt?: number | undefined;
-  authenticatedAt?: number | undefined;
-  /** Default: the lifetime in the claims. */
-  lifetimeMs?: number | undefined;
-  source: TokenSource;
-  learned?: Learned;
-  /** Default: read from the access token. */
-  claims?: Claims;
-}
+/** The claims and the lifetime are read from the access token unless they are given. */
+export type TokenParts = Pick<Tokens, "accessToken" | "source"> & Partial<Tokens>;
 
 /**
  * Makes a record, anchored at the present time of both clocks unless an earlier anchor is given.
@@ -79,21 +69,18 @@ export function makeTokens(
   world: Clocks & Pick<World, "random">,
   anchor = { now: world.now(), monotonic: world.monotonic() },
 ): Tokens {
-  const claims = parts.claims ?? readClaims(parts.accessToken.reveal());
-  const lifetimeMs = parts.lifetimeMs ?? claimedLifetimeMs(claims);
+  const { claims = readClaims(parts.accessToken.reveal()) } = parts;
+  const { lifetimeMs = claimedLifetimeMs(claims), expiresAt } = parts;
+  const lastsMs = lifetimeMs ?? (expiresAt ?? anchor.now) - anchor.now;
   return {
-    accessToken: parts.accessToken,
-    refreshToken: parts.refreshToken,
+    refreshToken: undefined,
+    authenticatedAt: undefined,
+    learned: {},
+    ...parts,
     claims,
-    expiresAt: parts.expiresAt,
-    authenticatedAt: parts.authenticatedAt,
-    source: parts.source,
-    learned: parts.learned ?? {},
+    expiresAt,
     lifetimeMs,
-    refreshMarginMs: refreshMarginOf(
-      lifetimeMs ?? (parts.expiresAt ?? anchor.now) - anchor.now,
-      world.random(),
-    ),
+    refreshMarginMs: refreshMarginOf(lastsMs, world.random()),
     anchor,
   };
 }

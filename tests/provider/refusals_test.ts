@@ -26,7 +26,6 @@ type Example = readonly [
     /** Default: whether the code may pass. */
     readonly repeatable?: boolean;
     readonly isFinal?: true;
-    readonly codeAlreadyUsed?: true;
     /** The problem, if the code alone does not say it. */
     readonly means?: string;
   },
@@ -154,7 +153,7 @@ const EXAMPLES: readonly Example[] = [
   }],
   ["ExpiredCodeException", "Your software token has already been used once.", {
     challenge: "CODE_REJECTED",
-  }, { codeAlreadyUsed: true }],
+  }],
   ["ExpiredCodeException", "", { login: "REJECTED" }],
   ["PasswordHistoryPolicyViolationException", "Password has previously been used", {
     challenge: "NEW_PASSWORD_REJECTED",
@@ -253,7 +252,6 @@ Deno.test("each refusal has its code, and is final or repeated as it should be",
     assertEquals(refused.code, code, what);
     assertEquals(refused.repeatable, more.repeatable ?? isTransient(code), what);
     assertEquals(refused.isFinal, more.isFinal, what);
-    assertEquals(refused.codeAlreadyUsed, more.codeAlreadyUsed, what);
     assertEquals(refused.advice?.problem, more.means, what);
   }
 });

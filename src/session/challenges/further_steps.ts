@@ -18,7 +18,6 @@ import {
   stepOf,
 } from "./step.ts";
 import {
-  afterUsedCode,
   type ChallengeAsk,
   checkAnswers,
   elsewhere,
@@ -103,7 +102,7 @@ async function askPerson(
   let lead: string[] = [];
   if (refused !== undefined) {
     const problem = problemOf(step);
-    const advice = step.codeAlreadyUsed ? `; ${afterUsedCode(challenge)}` : "";
+    const advice = step.code === "CODE_REJECTED" ? "; a code works only once" : "";
     lead = [`${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}.`];
   }
   for (const each of asks) {
@@ -194,10 +193,9 @@ function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [strin
   if (isCanceled) {
     return [`${cause}, and no answer was given`, [...LOGIN_AGAIN, { inProgram: byProgram }]];
   }
-  const advice = step.codeAlreadyUsed ? `${afterUsedCode(challenge)}; ` : "";
   const where = {
     inProgram: `, in a notebook or a terminal${byProgram}`,
     inTerminal: ", in a terminal",
   };
-  return [cause, [`${advice}run `, { call: "login" }, " where it can prompt", where]];
+  return [cause, ["run ", { call: "login" }, " where it can prompt", where]];
 }

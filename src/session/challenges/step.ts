@@ -40,8 +40,6 @@ export interface Step {
   readonly session: Secret | undefined;
   /** The code of an error about this step. */
   readonly code: ChallengeErrorCode;
-  /** Whether the refused code was valid but already used. */
-  readonly codeAlreadyUsed: boolean;
   /** The number of the step in this login, starting at 1. */
   readonly count: number;
   /** Whether the account gets a new password in this step or got one in an earlier step. */
@@ -70,7 +68,6 @@ export async function stepOf(
     username: issued.username ?? username,
     session,
     code: "CHALLENGE_REQUIRED",
-    codeAlreadyUsed: false,
     count,
     hasNewPassword: before?.hasNewPassword === true || replacesPassword(issued),
   };
@@ -114,10 +111,10 @@ function stepAgain(step: Step, result: SendResult): Step {
     outcome.kind !== "refused" ||
     (outcome.code !== "CODE_REJECTED" && outcome.code !== "NEW_PASSWORD_REJECTED")
   ) throw failure(step, result);
-  const { code, message = "", codeAlreadyUsed = false, session = step.session } = outcome;
+  const { code, message = "", session = step.session } = outcome;
   const { challenge, challenge: { authenticator, attempt } } = step;
   const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
-  const next = { ...step, challenge: again, session, code, codeAlreadyUsed };
+  const next = { ...step, challenge: again, session, code };
   if (attempt < MAX_ATTEMPTS) return next;
   const problem = `Cannot log in: ${problemOf(next)}, for the third time in a row`;
   throw challengeError(code, problem, LOGIN_AGAIN, challenge);

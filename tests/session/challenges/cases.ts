@@ -125,7 +125,11 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [
       newPassword,
       { ...setup, answer: () => ({ SOFTWARE_TOKEN_MFA_CODE: "000000" }) },
-      { ...setup, attempt: 2, says: /^The provider rejected the code \(.*\)\. Code that the auth/ },
+      {
+        ...setup,
+        attempt: 2,
+        says: /rejected the code \(.*\); a code works only once\. Code that the auth/,
+      },
     ],
   },
   {
@@ -137,14 +141,13 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
       {
         ...mail,
         attempt: 2,
-        says: /^The provider rejected the code \(Invalid code or auth state for the user\)\. Code/,
+        says: /^The provider rejected the code \(Invalid code or auth state for the user\); a code/,
         answer: (sandbox) => ({ EMAIL_OTP_CODE: sandbox.codes.at(0)?.code ?? "" }),
       },
       {
         ...mail,
         attempt: 3,
-        says:
-          /^The provider rejected the code \(.*\); use the newest code that was sent\. Code that/,
+        says: /^The provider rejected the code \(.*\); a code works only once\. Code that/,
       },
     ],
   },

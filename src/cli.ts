@@ -1,5 +1,5 @@
 /**
- * The command line: the same verbs as the library.
+ * The command line, with the same verbs as the library.
  *
  * ```sh
  * deno install -g -A --no-config -n platform-auth src/cli.ts
@@ -12,11 +12,11 @@ import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
 
-/** For `login --portal` in a program that cannot prompt. */
+/** The advice for `login --portal` in a process that cannot prompt. */
 const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
 
-/** The commands that correspond to the calls of the library. */
+/** Writes the calls of the library as commands. */
 const TERMINAL: FrontEnd = {
   call(call) {
     const options = call.call === "login" ? call.options : undefined;

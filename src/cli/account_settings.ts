@@ -3,15 +3,15 @@ import { isSafeTransport } from "../platform/transport.ts";
 
 /** A setting that a login or a call needs. */
 export interface AccountSetting {
-  /** The name of its variable. */
+  /** The name of the variable. */
   readonly name: string;
-  /** The prompt for it. */
+  /** The prompt for the setting. */
   readonly question: string;
-  /** Calls with a complete URL need no base address. */
+  /** Whether the setting may be missing: calls with a complete URL need no base address. */
   readonly optional?: true;
-  /** Its label in a reply of the support channel, in lower case and without anything but letters. */
+  /** The setting's label in a reply of the support channel, reduced to lower-case letters. */
   readonly label: RegExp;
-  /** A value after a label, where a date, a ticket number or words may be instead. */
+  /** Matches a value after a label, as opposed to a date, a ticket number or words. */
   readonly shape: RegExp;
   /** The shape in words. */
   readonly expected: string;
@@ -41,7 +41,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
     name: "APP_CLIENT_SECRET",
     question: 'App client secret (hidden; "none" if the client has none):',
     label: /^(?:(?:app(?:lication)?)?client)?secret$/,
-    // A text without a digit is a secret only if it is longer than any word.
+    // Text without a digit is a secret only if it is longer than any word.
     shape: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
     expected: "a secret of 16 characters or more",
   },
@@ -62,7 +62,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
   },
 ];
 
-/** What is wrong with a value, wherever it comes from. */
+/** Describes the problem of a value. */
 export function problemOf(name: string, value: string): string | undefined {
   if (!VISIBLE_ASCII.test(value)) return "it contains a space or an unusual character";
   if (!name.endsWith("_URL")) return undefined;

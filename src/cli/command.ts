@@ -1,22 +1,25 @@
 /**
- * What a command is. `commands.ts` describes all of them in one table, from which parsing, help, "did you
- * mean" and completion follow; what a command does is in its file in `commands/`. May import everything
- * but the sandbox, which one command starts.
+ * The description of a command. `commands.ts` lists all commands in one table, which parsing, help,
+ * "did you mean" and completion use. Each file in `commands/` runs one command. This folder may
+ * import everything except the sandbox, which only one command starts.
  */
 
 /** An option of a command. */
 export interface Option {
-  /** Its letter, as in `-o`. */
+  /** The letter of the option, as in `-o`. */
   readonly short?: string;
-  /** What its value is, for the help, such as `<file>`. Without it the option takes no value. */
+  /**
+   * The placeholder for the value in the help, such as `<file>`. An option without one takes no
+   * value.
+   */
   readonly value?: string;
-  /** The only values that it takes. */
+  /** The permitted values. */
   readonly choices?: readonly string[];
-  /** May be given several times. */
+  /** Whether the option may be given several times. */
   readonly multiple?: true;
-  /** Whether an empty text is a value. Elsewhere it comes from an unset variable of the shell. */
+  /** Whether empty text is a value. For other options, it comes from an unset shell variable. */
   readonly mayBeEmpty?: true;
-  /** For the help. Further lines are printed below the first. */
+  /** The description in the help. Further lines are printed below the first. */
   readonly help: string;
 }
 
@@ -36,15 +39,15 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
   /** The positional argument. */
   readonly word: string | undefined;
   readonly json: boolean;
-  /** The `.env` that the command line names. It is in effect already. */
+  /** The `.env` named on the command line. The option has already taken effect. */
   readonly envFile: string | undefined;
 }
 
 /** The result of a command. */
 export interface Answer {
-  /** What `--json` prints. */
+  /** The value that `--json` prints. */
   readonly value?: unknown;
-  /** What is printed otherwise, and where there is no value. */
+  /** The text that is printed without `--json`, or if there is no value. */
   readonly text?: string;
   /** The exit status. Default: 0. */
   readonly status?: number;
@@ -52,17 +55,17 @@ export interface Answer {
 
 /** A command of the command line. */
 export interface Command {
-  /** Its line in the list of all commands. */
+  /** The line in the list of all commands. */
   readonly summary: string;
-  /** For its own help. */
+  /** The description in the help of this command. */
   readonly description: string;
-  /** Without it the command takes no positional argument. */
+  /** The positional argument. A command without one takes only options. */
   readonly word?: Word;
   readonly options: Options;
   /** Options that exclude each other. */
   readonly either?: readonly (readonly [one: string, other: string])[];
   readonly examples: readonly string[];
-  /** Loads the file of the command. */
+  /** Loads the file that runs the command. */
   load(): Promise<{ run(given: Given): Promise<Answer> }>;
 }
 
@@ -72,7 +75,7 @@ export const GLOBAL = {
     value: "<path>",
     help: 'the .env to use instead of the nearest one ("false":\nmemory only)',
   },
-  json: { help: "print JSON, if the command has something to read" },
+  json: { help: "print JSON, if the command has a result" },
   help: { short: "h", help: "print this text" },
   version: { short: "V", help: "print the version, and where it runs from" },
 } as const satisfies Options;
@@ -83,7 +86,7 @@ type Value<It extends Option> = It extends { value: string }
   : boolean;
 type Values<Own extends Options> = { readonly [Name in keyof Own]: Value<Own[Name]> };
 
-/** Checks that the file of a command takes the options that the table describes. */
+/** Makes the types check that the file of a command accepts the options in the table. */
 export function command<const Own extends Options>(
   described: Omit<Command, "options" | "load"> & {
     readonly options: Own;

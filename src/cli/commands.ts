@@ -2,13 +2,13 @@ import { type Command, command } from "./command.ts";
 
 const session = () => import("./commands/session.ts");
 
-/** All commands, in the order of the help. Only the file of the one that runs is loaded. */
+/** All commands, in the order of the help. Only the file of the command that runs is loaded. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   "init": command({
     summary: "write the settings of your account into a .env",
     description: `Writes the settings of your account into the .env, and checks them. It reads
 them from the reply of your subscription's support channel, written as
-KEY=value, "Client id: ..." or JSON, and prompts for those that are missing. It
+KEY=value, "Client id: ..." or JSON, and prompts for missing ones. It
 prints no value of the reply except the hosts that will receive the password or
 the token, and replaces an existing value only if you confirm it. In a git work
 tree it adds the lines to .gitignore that keep the .env out.`,
@@ -114,7 +114,10 @@ With --json it prints status, headers and body.`,
         value: "<folder>",
         help: "where --list saves; default: the working folder",
       },
-      concurrency: { value: "<count>", help: "how many of --list at once; default 4" },
+      concurrency: {
+        value: "<count>",
+        help: "number of simultaneous downloads with --list; default 4",
+      },
     },
     either: [["json", "output"], ["list", "output"], ["list", "data"], ["list", "method"]],
     examples: [
@@ -153,7 +156,7 @@ refresh token.`,
 its fix. Changes nothing. With --json it prints a report without secrets, which
 you can send along with a question.`,
     options: {
-      login: { help: "also log in, refresh once and end that login, to see if it works" },
+      login: { help: "also log in, refresh the tokens once and revoke them" },
     },
     examples: ["platform-auth doctor", "platform-auth doctor --login"],
     load: async () => ({ run: (await session()).runDoctor }),
@@ -222,7 +225,7 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       },
       "grace-seconds": {
         value: "<n>",
-        help: "how long a replaced refresh token still works\n(default 0)",
+        help: "seconds for which a replaced refresh token still\nworks (default 0)",
       },
       "user": {
         value: "<name[:password]>",

@@ -3,11 +3,13 @@ import { readInputText } from "./input.ts";
 import type { DownloadItem } from "../api/download_all.ts";
 
 /**
- * Reads what to save: one path or URL per line, optionally followed by the file in the folder. The default
- * is the last part of the path. Quotes around either are removed. Lines that start with `#` are ignored.
+ * Reads a list of downloads: one path or URL per line, optionally followed by the name of the file
+ * in the folder. The default name is the last part of the path. Quotes around address and name are
+ * removed. Lines that start with `#` are ignored.
  *
  * @param list Path of the list; `-`: standard input.
- * @throws {UsageError} For a line without a name, and one that leads out of the folder or to a hidden file.
+ * @throws {UsageError} If a line has no name, or if its name leads out of the folder or to a hidden
+ * file.
  */
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
@@ -27,30 +29,31 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
 
 const LINE = /^\s*((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*?)\s*$/;
 
-/** Other programs need quotes around names with spaces. */
+/** Removes quotes, which other programs need around names with spaces. */
 function unquoted(text: string): string {
   return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
 
-/** Characters that no file name may contain on one of the systems. */
+/** Characters that at least one system does not allow in file names. */
 // deno-lint-ignore no-control-regex -- control characters are among them
 const UNUSABLE = /[\\/:*?"<>|\u0000-\u001f]/g;
 
-/** The last part of a path as the name of a file; `undefined` if there is none. */
+/** Returns the last part of a path as the name of a file; `undefined` if the path has no name. */
 function nameIn(input: string): string | undefined {
   const part = URL.parse(input, "http://nowhere.invalid")?.pathname.split("/").at(-1) ?? "";
   let name = part;
   try {
     name = decodeURIComponent(part);
   } catch {
-    // A % that encodes nothing is a part of the name.
+    // A % that encodes no character belongs to the name.
   }
   return inside(name.replace(UNUSABLE, "_"));
 }
 
 /**
- * A file in the folder, with `/` between its parts; `undefined` if it leads out of the folder, or if a part
- * of it is hidden: a list from someone else must not write a `.env` or into `.git`.
+ * Returns a path in the folder, with `/` between its parts; `undefined` if the path leads out of
+ * the folder or has a hidden part, because a list from someone else must not write to `.env` or
+ * `.git`.
  */
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");

@@ -1,6 +1,6 @@
 import { type Command, GLOBAL, type Option } from "./command.ts";
 
-/** What `--help` prints: all commands, and what they have in common. */
+/** Returns the output of `--help`: all commands and their common options. */
 export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
   return [
@@ -19,7 +19,7 @@ export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
   ].join("\n");
 }
 
-/** What `--help` after a command prints. */
+/** Returns the output of `--help` after a command. */
 export function helpOf(name: string, { description, word, options, examples }: Command): string {
   const rows = Object.entries(options).map(optionRow);
   return [
@@ -37,7 +37,7 @@ function optionRow([name, { short, value, help }]: [string, Option]): [string, s
   return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, help];
 }
 
-/** Two columns with a gap between them. */
+/** Formats two columns with a gap between them. */
 export function columns(rows: readonly (readonly [string, string])[], gap: number): string[] {
   const width = Math.max(...rows.map(([left]) => left.length)) + gap;
   return rows.map(([left, right]) =>

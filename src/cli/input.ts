@@ -14,18 +14,19 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    // The contents instead of the name may be a secret, and so may an address.
+    // The name is not shown if it looks like a file's content or an address, because either may
+    // contain a secret.
     const shown = /[\r\n=|]|:\/|.{200}/.test(name) ? `the file of ${option}` : name;
     throw new ConfigError("FILE", `Cannot read ${shown}`, "check the path", error);
   }
 }
 
-/** The same as text. */
+/** Reads such a file as text. */
 export async function readInputText(option: string, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(option, name));
 }
 
-/** The value of an option that is a number. */
+/** Parses the value of a numeric option. */
 export function wholeNumber(option: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new UsageError(`${option} takes a whole number`, "such as 60");

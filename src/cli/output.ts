@@ -27,7 +27,7 @@ export class UsageError extends Error {
  * Prints the result of a command, as JSON or as text.
  *
  * @returns The exit status.
- * @throws {ConfigError} `FILE` if it cannot be written.
+ * @throws {ConfigError} `FILE` if standard output cannot be written.
  */
 export async function printAnswer(
   { value, text, status = 0 }: Answer,
@@ -38,7 +38,10 @@ export async function printAnswer(
   return status;
 }
 
-/** Prints a line. @throws {ConfigError} `FILE` if it cannot be written. */
+/**
+ * Prints a line.
+ * @throws {ConfigError} `FILE` if standard output cannot be written.
+ */
 export async function print(line: string): Promise<void> {
   await writeOut(new TextEncoder().encode(`${line}\n`));
 }
@@ -46,8 +49,8 @@ export async function print(line: string): Promise<void> {
 /**
  * Writes to standard output.
  *
- * @returns Whether someone still reads it: `head`, for example, stops early.
- * @throws {ConfigError} `FILE` if it cannot be written.
+ * @returns Whether the reader is still there. `head`, for example, stops early.
+ * @throws {ConfigError} `FILE` if standard output cannot be written.
  */
 export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   try {
@@ -57,7 +60,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
     if (error instanceof Deno.errors.BrokenPipe) return false;
     const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
     const problem = `Cannot write to standard output: ${reason}`;
-    throw new ConfigError("FILE", problem, "write to another place", error);
+    throw new ConfigError("FILE", problem, "write the output to another file or program", error);
   }
 }
 
@@ -66,13 +69,16 @@ export function say(sentence: string): void {
   printError(errorLine(`platform-auth: ${printable(sentence)}`));
 }
 
-/** Prints an error to standard error. @returns The exit status. */
+/**
+ * Prints an error to standard error.
+ * @returns The exit status.
+ */
 export function report(error: unknown, json: boolean): number {
   const isOurs = error instanceof AuthError || error instanceof UsageError;
   if (!isOurs && !(error instanceof TypeError)) throw error;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
-  // The library's error for a wrong argument is a `TypeError` without a code.
+  // A `TypeError` without a code is the library's error for a wrong argument.
   if (error instanceof UsageError || !("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
@@ -80,7 +86,7 @@ export function report(error: unknown, json: boolean): number {
   return isOver || isRefused ? LOGIN_NEEDED : FAILED;
 }
 
-/** An error as JSON shows it. Those of the runtime have no `toJSON()`. */
+/** Returns an error for `--json`. Errors of the runtime have no `toJSON()`. */
 export function asJson(error: Error): object {
   return "toJSON" in error ? error : { name: error.name, message: error.message };
 }
@@ -90,7 +96,7 @@ export function warn({ warnings }: { readonly warnings: readonly string[] }): vo
   for (const warning of warnings) say(`warning: ${warning}`);
 }
 
-/** A line of standard error, broken between words where a terminal would break it within one. */
+/** Wraps a line for standard error, because a terminal breaks long lines within words. */
 export function errorLine(line: string): string {
   return Deno.stderr.isTerminal() ? fitted(line) : line;
 }
@@ -99,7 +105,7 @@ function printError(line: string): void {
   try {
     console.error(line);
   } catch {
-    // There is no other place to report it.
+    // The failure cannot be reported anywhere else.
   }
 }
 
@@ -115,7 +121,7 @@ const COLORS: Readonly<Record<string, number>> = {
   "✗": RED,
 };
 
-/** Lines with their marks in color, broken between words. */
+/** Colors the marks of the lines and wraps long lines. */
 function forTerminal(text: string): string {
   const isPlain = Deno.noColor || isDumbTerminal();
   return text.split("\n").map((line) => {
@@ -129,6 +135,6 @@ function forTerminal(text: string): string {
 
 function fitted(line: string): string {
   const indent = " ".repeat(line.length - line.trimStart().length + 2);
-  // Columns are kept where they fit.
+  // Lines with columns are kept if they fit.
   return line.length <= terminalColumns() ? line : wrapped(line, indent, terminalColumns());
 }

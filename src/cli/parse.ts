@@ -9,7 +9,7 @@ export function splitAtName(args: readonly string[]): [name: string | undefined,
   return [args[at ?? args.length], args.filter((_, each) => each !== at)];
 }
 
-/** The arguments of a command, and whether they ask for its help or the version. */
+/** The arguments of a command, including `--help` and `--version`. */
 export interface Parsed extends Given {
   readonly help: boolean;
   readonly version: boolean;
@@ -18,8 +18,8 @@ export interface Parsed extends Given {
 /**
  * Parses the arguments of a command.
  *
- * @param name How the command line names it: `platform-auth` alone, or with the name of the command.
- * @throws {UsageError} If the command does not take them.
+ * @param name The name for messages: `platform-auth`, or `platform-auth` and the command.
+ * @throws {UsageError} If the command does not accept the arguments.
  */
 export function parse(
   name: string,
@@ -59,7 +59,10 @@ export function parse(
   return given;
 }
 
-/** Strict mode describes a misuse only in a sentence, so the caller checks the tokens. */
+/**
+ * Parses without strict mode, which describes a misuse only in a sentence; the caller checks the
+ * tokens.
+ */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
     name,
@@ -92,7 +95,7 @@ function problemOf(
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
     const known = Object.keys(options);
-    // A single letter is the first one of a name in most programs.
+    // A single letter is usually the first letter of an option's name.
     const meant = name.length > 1
       ? closest(name, known)
       : known.find((each) => each.startsWith(name.toLowerCase()));
@@ -109,7 +112,7 @@ function problemOf(
     : undefined;
 }
 
-/** Anything but a short name may be a secret in the wrong place, and is not quoted. */
+/** Only a short name is quoted, because any other text may be a misplaced secret. */
 const NAME = /^-{0,2}(?=.{1,20}$)[a-z]+(-[a-z]+)*$/i;
 
 /** Says that an option or a command does not exist. */

@@ -4,9 +4,9 @@ import { parseEnvText } from "../settings/env_parser.ts";
 
 /** The settings in a reply, by the names of their variables. */
 export interface Reply {
-  /** An empty secret: the client has none. */
+  /** The values by variable. An empty secret means that the client has no secret. */
   readonly values: ReadonlyMap<string, string>;
-  /** Why the value of a setting cannot be used, without the value. */
+  /** The reason why the value of a setting cannot be used, without the value. */
   readonly rejected: ReadonlyMap<string, string>;
 }
 
@@ -17,9 +17,9 @@ interface Finding {
 }
 
 /**
- * Finds the settings in a reply of the support channel: lines of a `.env`, lines such as `Client id: …`, or
- * JSON, with or without the quote marks of e-mail. Sentences are not read: a guess must not decide which
- * host receives a password.
+ * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
+ * lines such as `Client id: …`, or JSON, with or without the quote marks of e-mail. Sentences are
+ * ignored, because a guess must not decide which host receives a password.
  */
 export function readReply(reply: string): Reply {
   const env = withoutEnvLines(plainText(reply));
@@ -41,7 +41,7 @@ export function readReply(reply: string): Reply {
 interface Pair {
   readonly label: string;
   readonly text: string;
-  /** The text may belong to something else. */
+  /** Whether the text may belong to something else. */
   readonly isGuess?: boolean;
 }
 
@@ -66,14 +66,14 @@ function addressOf(value: string): string {
   return url === null ? whole : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Without the quote marks, invisible characters and typographic quotes that mail programs add. */
+/** Removes the quote marks, invisible characters and typographic quotes that mail programs add. */
 function plainText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/\p{Cf}/gu, "")
     .replace(/[^\S\n]/g, " ").replace(/^ *(?:> ?)+/gm, "")
     .replace(/[“”]/g, '"').replace(/[‘’]/g, "'");
 }
 
-/** Lines of a `.env` are read as such. Those without a value are left in the text. */
+/** Reads and removes the lines of a `.env`. Lines without a value stay in the text. */
 function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
   const findings: Finding[] = [];
   const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
@@ -96,7 +96,10 @@ function withoutJson(text: string): { pairs: Pair[]; rest: string } {
   }
 }
 
-/** A member may be named by its own key, or together with those around it, as in `{ client: { id } }`. */
+/**
+ * Lists the members of JSON. A member may be named by its key alone, or together with the keys of
+ * its parents, as in `{ client: { id } }`.
+ */
 function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
   if (typeof value === "string") {
     return keys.map((_, at) => ({ label: keys.slice(at).join(""), text: value }));
@@ -105,7 +108,10 @@ function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
   return Object.entries(value).flatMap(([key, member]) => jsonPairs(member, [...keys, key]));
 }
 
-/** Lines with a label, a colon or an equals sign, and a value, which mail programs put on the next line. */
+/**
+ * Finds lines with a label, a colon or an equals sign, and a value. Mail programs may put the value
+ * on the next line.
+ */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at): Pair[] => {
@@ -116,7 +122,10 @@ function linesOf(text: string): Pair[] {
   });
 }
 
-/** A text without the punctuation around it; empty for a placeholder such as `<APP_CLIENT_ID>`. */
+/**
+ * Removes the punctuation around a text. Returns an empty text for a placeholder such as
+ * `<APP_CLIENT_ID>`.
+ */
 function bare(text: string): string {
   const word = text.replace(/^[\s*]+/, "");
   if (/^<[^:]*>/.test(word)) return "";

@@ -35,7 +35,7 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   return await (await command.load()).run(given);
 }
 
-/** As text, because `deno.json` has comments. */
+/** Reads the version from `deno.json`, as text because that file has comments. */
 async function versionOf(entry: string): Promise<Answer> {
   const { default: text } = await import("../../deno.json", { with: { type: "text" } });
   const version = /"version": ?"([^"]+)"/.exec(text)?.[1] ?? "";

@@ -7,22 +7,25 @@ import { ConfigError } from "../errors/errors.ts";
 import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 
-/** The settings of a `.env` that the accounts of a subscription share: all but user name and password. */
+/**
+ * The settings of a `.env` that all accounts of a subscription share, which are all except user
+ * name and password.
+ */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .filter(({ readFrom }) => readFrom === "environment and file")
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** Most logins and refreshes are shorter; one with retries may take up to its deadline. */
+/** Time limit of the wait for the lock. Most logins and refreshes take less time. */
 const LOCK_MS = 5_000;
 
 /**
- * Sets or removes (`undefined`) settings in a `.env`. A new one gets the comments of `.env.example`. A
- * missing folder is created. In a work tree, the lines that keep the file out of git are added to
- * `.gitignore`.
+ * Sets or removes (`undefined`) settings in a `.env`. A new file gets the comments of
+ * `.env.example`. A missing folder is created. In a git work tree, `.gitignore` gets the lines that
+ * keep the file out of git.
  *
  * @returns The lines that were added to `.gitignore`.
- * @throws {ConfigError} `ENV_FILE`, `FILE` or `PERMISSION` if it cannot be written.
+ * @throws {ConfigError} `ENV_FILE`, `FILE` or `PERMISSION` if a file cannot be written.
  */
 export async function saveSettings(
   path: string,
@@ -30,16 +33,17 @@ export async function saveSettings(
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // An edit keeps the place of an existing line, so each setting is filled in below its comment.
+  // An edit keeps the position of an existing line, so each setting ends up below its comment.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
-  // First, because another program could otherwise commit the file in between.
+  // Git is told to ignore the file first, because another program could otherwise commit it in
+  // between.
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
-    // The tokens that the holder is about to save belong to another account than these settings.
+    // The holder of the lock is about to save tokens that do not belong to these settings.
     if (lock.state === "busy") {
       const problem = `Cannot write ${path}: another process is about to save a session in it`;
       throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
@@ -51,16 +55,17 @@ export async function saveSettings(
   return ignored;
 }
 
-/** Settings that no sandbox writes, and that name an endpoint. */
+/** Settings that name an endpoint and that no sandbox writes. */
 const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
 
 /**
- * Writes the settings of a sandbox into the `.env` of a folder. Replaces those of an earlier sandbox,
- * which has the same client id, and removes its tokens. A file with settings of another account is left
- * unchanged.
+ * Writes the settings of a sandbox into the `.env` of a folder. Replaces the settings of an earlier
+ * sandbox, which are recognized by the client id, and removes its tokens. A file with the settings
+ * of another account is left unchanged.
  *
  * @returns The path of the file.
- * @throws {ConfigError} `INVALID_SETTING` if the file has other settings; `ENV_FILE`, `FILE`, `PERMISSION`.
+ * @throws {ConfigError} `INVALID_SETTING` if the file has other settings; `ENV_FILE`, `FILE`,
+ * `PERMISSION`.
  */
 export async function saveSandboxSettings(
   folder: string,

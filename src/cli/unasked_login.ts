@@ -5,11 +5,11 @@ import { logsInUnasked } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
- * Logs in if there is no session, or an expired one, and the settings have everything that a login needs:
- * in CI, cron and containers. The tokens are saved next to a password that is in a file, or in the file
- * that is named, otherwise in memory: a command creates no file that was not asked for.
+ * Logs in if there is no session or an expired one, and the settings suffice for a login, as in CI,
+ * cron and containers. The tokens are saved in the file that contains the password or in the file
+ * that the command line names, otherwise in memory, so that a command creates no unexpected file.
  *
- * @param envFile The file that the command line names.
+ * @param envFile The file named on the command line.
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
@@ -20,7 +20,7 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/** Whether only a login helps, because the provider refuses a refresh that is due. */
+/** Whether a new login is necessary, because a refresh is due and the provider refuses it. */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

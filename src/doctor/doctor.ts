@@ -24,15 +24,15 @@ import { checkStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts
 /** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
   /**
-   * Also log in with the configured user name and password, refresh once, and end that login at the
-   * provider. The session itself does not change. Default `false`.
+   * Also log in with the configured user name and password, refresh the tokens once, and revoke
+   * them. The session itself does not change. Default `false`.
    */
   login?: boolean;
   /** Cancels the checks. */
   signal?: AbortSignal;
 }
 
-/** Every check by its name, in the order of the lines. */
+/** All checks by name, in the order of the output. */
 const CHECKS: Checks = {
   "runtime": checkRuntime,
   ...SETTINGS_CHECKS,
@@ -53,7 +53,10 @@ const CHECKS: Checks = {
   },
 };
 
-/** The checks of a session whose tokens come from a command: it needs no provider and writes no file. */
+/**
+ * The checks of a session whose tokens come from a command, which needs no provider and writes no
+ * file.
+ */
 const BY_COMMAND = [
   "runtime",
   "shadowing",
@@ -84,12 +87,12 @@ const NO_LOGIN = skip(
   "run platform-auth doctor --login where the command runs",
 );
 
-/** The diagnosis if the settings cannot be read. */
+/** Makes the diagnosis for settings that cannot be read. */
 export function undiagnosed(error: AuthError): Diagnosis {
   return diagnosisOf(checksOf({ runtime: checkRuntime(), settings: failed(error) }));
 }
 
-/** Gathers the facts. A token command has no provider. */
+/** Gathers the facts. With a token command, the provider is not checked. */
 async function gather(
   { configuration, ...session }: SessionSnapshot,
   signal: AbortSignal | undefined,
@@ -100,7 +103,7 @@ async function gather(
   const source = isByCommand
     ? await runTokenCommand(configuration, signal)
     : await checkStore(store, notices, signal);
-  // A session that has not read the store yet has no tokens.
+  // If the session has not read the store yet, the tokens of the check are used.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
   const status = tokens === session.tokens
     ? session.status

@@ -5,36 +5,36 @@ import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";
 import type { Finding } from "./finding.ts";
 
-/** A session at the moment of a diagnosis. */
+/** A session at the time of a diagnosis. */
 export interface SessionSnapshot {
   readonly configuration: Configuration;
   readonly status: SessionStatus;
-  /** The session's tokens, if any. They are neither refreshed nor replaced. */
+  /** The tokens of the session, if any. Checks neither refresh nor replace them. */
   readonly tokens: Tokens | undefined;
 }
 
-/** What the checks look at, gathered before the first one. */
+/** The facts for the checks, gathered before the first check. */
 export interface Facts extends SessionSnapshot {
-  /** The token endpoint; `null`: not set. */
+  /** The token endpoint; `null` if it is not set. */
   readonly endpoint: URL | null;
-  /** Why these settings do not allow a login. */
+  /** The reason why these settings do not allow a login. */
   readonly fault: SettingsFault | undefined;
   /** The store or the command that provides tokens instead of the `.env`. */
   readonly source: Source | undefined;
   readonly provider: Probe | undefined;
-  /** The API's base address; an error: it cannot be used. */
+  /** The base address of the API, or the error if it cannot be used. */
   readonly base: URL | AuthError | undefined;
   readonly api: Probe | undefined;
   readonly apiWithToken: Probe | undefined;
 }
 
-/** What a store or a command has to say. */
+/** The result of checking a store or running a token command. */
 export interface Source {
   readonly finding: Finding;
   readonly tokens?: Tokens | undefined;
 }
 
-/** A GET and its response, without its body, or why there is none. */
+/** A GET and its response without the body, or the failure. */
 export interface Probe {
   readonly url: URL;
   readonly response?: Response;
@@ -42,8 +42,8 @@ export interface Probe {
 }
 
 /**
- * Checks by their names. A check returns `undefined` if it does not apply, or if its success means nothing
- * to a user.
+ * Checks by name. A check returns `undefined` if it does not apply, or if its success is of no
+ * interest to a user.
  */
 export type Checks = Readonly<
   Record<string, (facts: Facts) => Finding | undefined | Promise<Finding | undefined>>

@@ -3,10 +3,10 @@ import { AuthError } from "../errors/errors.ts";
 import type { Check } from "../show/diagnosis.ts";
 import type { Level } from "../show/view.ts";
 
-/** What a check found. */
+/** The result of a check, without its name. */
 export type Finding = Omit<Check, "name">;
 
-/** What several checks found, by their names. */
+/** The results of several checks, by name. */
 export type Findings = Record<string, Finding | undefined>;
 
 const finding = (level: Level) => (message: string, fix?: Fix): Finding => ({
@@ -19,7 +19,7 @@ export const warn: (message: string, fix?: Fix) => Finding = finding("warn");
 export const fail: (message: string, fix: Fix) => Finding = finding("fail");
 export const skip: (message: string, fix?: Fix) => Finding = finding("skip");
 
-/** One warning for several problems, if there are any. */
+/** Combines several problems into one warning. */
 export function warnOf(problems: readonly Advice[], lead = ""): Finding | undefined {
   if (problems.length === 0) return undefined;
   const fixes = problems.flatMap(({ fix }) => fix ? [fixText(fix)] : []);
@@ -31,7 +31,7 @@ export function failed({ problem, fix }: AuthError): Finding {
   return fail(problem, fix);
 }
 
-/** The result of the work, or the error that it threw; an abort is thrown. */
+/** Returns the result of the work, or the error that it threw. Rethrows after an abort. */
 export async function attempt<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
@@ -45,7 +45,7 @@ export async function attempt<T>(
   }
 }
 
-/** A check that found nothing worth a line is left out. */
+/** Lists the checks that have a result. */
 export function checksOf(findings: Findings): Check[] {
   return Object.entries(findings).flatMap(([name, finding]) =>
     finding ? [{ name, ...finding }] : []

@@ -9,8 +9,8 @@ import { attempt, fail, failed, type Finding, type Findings, ok, warn } from "./
 import { NETWORK_CHECKS, probeWithToken } from "./network_checks.ts";
 
 /**
- * Logs in with the user name and password that are set, calls the API with the new token, refreshes
- * once, and ends that login at the provider. The session does not change, neither here nor in its store.
+ * Logs in with the configured user name and password, calls the API with the new token, refreshes
+ * the tokens once, and revokes them. Neither the session nor its store changes.
  */
 export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): Promise<Findings> {
   const { configuration } = facts;
@@ -36,7 +36,7 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
       : notRenewable(tokens);
     if (refreshed && !(refreshed instanceof AuthError)) obtained.push(refreshed);
   } finally {
-    // It sends nothing after an abort, and throws its reason.
+    // After an abort, nothing is sent and the reason is thrown.
     findings["logout"] = await endLogin(configuration, obtained, signal);
   }
   return findings;
@@ -60,7 +60,7 @@ async function refreshOnce(
 
 function failedRefresh(error: AuthError): Finding {
   if (error.code !== "REFRESH_REJECTED") return failed(error);
-  // The refresh token is new, so another login does not help.
+  // The refresh token is new, so another login would not help.
   return fail(
     error.problem,
     "no later login can be refreshed either: ask the support channel of your subscription whether " +
@@ -72,7 +72,7 @@ function failedRefresh(error: AuthError): Finding {
 function notRenewable({ lifetimeMs }: Tokens): Finding {
   const span = lifetimeMs === undefined ? "" : `, so it lasts ${durationText(lifetimeMs)}`;
   return warn(
-    `the provider gave this login no refresh token${span}`,
+    `the provider issued no refresh token for this login${span}`,
     "ask the support channel of your subscription to allow refresh tokens for the app client",
   );
 }

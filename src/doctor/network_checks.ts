@@ -18,7 +18,7 @@ const MAX_SKEW_SECONDS = 60;
 
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
-  // The address of the proxy is not shown: it may contain a password.
+  // The address of the proxy is not shown, because it may contain a password.
   "proxy": () => {
     const set = PROXIES.filter(environment);
     if (set.length === 0) return undefined;
@@ -33,7 +33,7 @@ export const NETWORK_CHECKS: Checks = {
 
   "clock": ({ configuration: { world }, provider }) => {
     const date = Date.parse(provider?.response?.headers.get("date") ?? "");
-    if (Number.isNaN(date)) return skip("no response of the provider with a date to compare with");
+    if (Number.isNaN(date)) return skip("the provider's response has no date to compare with");
     const seconds = Math.round((world.now() - date) / 1_000);
     if (Math.abs(seconds) <= 1) return ok("agrees with the provider's");
     const side = seconds > 0 ? "ahead of" : "behind";
@@ -56,7 +56,7 @@ export const NETWORK_CHECKS: Checks = {
       : skip(`${host} is reachable, but GET ${href} gives status ${status}: ${TRY_PATH}`);
   },
 
-  // Compares the responses to a GET without and with the token.
+  // Compares the responses to a GET with and without the token.
   "token": ({ configuration: { settings, world }, tokens, api, apiWithToken }) => {
     if (apiWithToken === undefined || tokens === undefined) return undefined;
     const { url: { href }, response, failure } = apiWithToken;
@@ -99,7 +99,7 @@ export async function probe(
   try {
     const response = await (world.fetch ?? fetch)(url, {
       headers,
-      // A redirect may lead elsewhere, where the token must not go.
+      // A redirect is not followed, because its target must not receive the token.
       redirect: "manual",
       ...(client && { client }),
       signal: signal ? AbortSignal.any([limit, signal]) : limit,
@@ -124,12 +124,12 @@ function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 
-/** What keeps an address from being the right one, as far as a GET shows. */
+/** Describes why the address may be wrong, as far as the response to a GET shows. */
 function troubleWith({ url: { host }, response, failure }: Probe, setting: string) {
   if (response === undefined) return failure;
   const { status, headers, ok } = response;
   if (status >= 500) return warn(`${host} responds with status ${status}`, "try again later");
-  // Some APIs have their documentation there, so it may be right all the same.
+  // Some APIs serve their documentation at this address, so the address may still be correct.
   const isPage = ok && /^text\/html\b/i.test(headers.get("content-type") ?? "");
   const isRedirect = status >= 300 && status < 400;
   if (!isRedirect && !isPage) return undefined;
@@ -137,7 +137,10 @@ function troubleWith({ url: { host }, response, failure }: Probe, setting: strin
   return warn(`${host} ${what}, as a portal does`, `check ${setting}`);
 }
 
-/** The API's base address, by the rule of `authFetch()`: the token is sent to no other address. */
+/**
+ * Returns the base address of the API by the rule of `authFetch()`, so that no other address
+ * receives the token.
+ */
 export function apiAddress(settings: Settings): URL | AuthError | undefined {
   try {
     return apiAccessOf(settings).base;
@@ -165,7 +168,7 @@ export async function probeWithToken(
   return await probe(configuration, api.url, signal, headers);
 }
 
-/** Another login gives no better token than one of these last minutes. */
+/** Maximum age of a new token. Another login would not return a better one. */
 const NEW_MS = 300_000;
 
 function isNew(tokens: Tokens, world: World): boolean {
@@ -174,7 +177,7 @@ function isNew(tokens: Tokens, world: World): boolean {
     tokens.lifetimeMs - leftMs < NEW_MS;
 }
 
-/** No scope claim of a real token is longer than a few hundred characters. */
+/** Maximum length of the scopes shown, in characters. */
 const MAX_SCOPES_LENGTH = 300;
 
 function scopesText({ claims: { scope } }: Tokens): string {
@@ -183,7 +186,7 @@ function scopesText({ claims: { scope } }: Tokens): string {
     : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
 }
 
-/** Another login gives the same scopes: only the support channel can change them. */
+/** Another login returns the same scopes, which only the support channel can change. */
 const SCOPE_TICKET: Fix = [
   'ask the support channel of your subscription: "The data platform API rejects the access token ' +
   "of a new login with USER_PASSWORD_AUTH. Which scopes does it require, and how does a program " +

@@ -8,12 +8,12 @@ const PLACES = {
   file: "from the .env",
 } as const;
 
-/** Checks of the settings and of what was probably meant as one. */
+/** Checks the settings, and lines that were probably meant as settings. */
 export const SETTINGS_CHECKS: Checks = {
-  // Whether all settings of a login are set, and where each came from.
+  // Checks whether all settings for a login are set, and shows where each came from.
   "settings": ({ configuration: { settings }, fault, status }) => {
     if (fault) {
-      // A portal token needs none of them while it is valid.
+      // A valid portal token needs none of these settings.
       const isUsable = status.state === "valid" || status.state === "unknown";
       const level = isUsable && !status.canRefresh ? warn : fail;
       return level(fault.problem, fault.fix);

@@ -1,4 +1,4 @@
-/** Checks of the place that keeps or provides the tokens: the `.env`, a store, or a command. */
+/** Checks the source of the tokens: the `.env`, a store, or a command. */
 import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
@@ -20,7 +20,7 @@ import { grantsOthers, missingFilePermission } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
-/** Checks of the place that keeps or provides the tokens. */
+/** The checks of the source of the tokens. */
 export const STORAGE_CHECKS: Checks = {
   "token command": ({ configuration: { isByCommand }, source }) =>
     isByCommand ? source?.finding : undefined,
@@ -61,7 +61,7 @@ export const STORAGE_CHECKS: Checks = {
 
   "version control": async ({ configuration: { envFile, settings } }) => {
     if (envFile === undefined || settings.file.problem) return undefined;
-    // Both at once: a git that hangs takes a second.
+    // Both run at the same time, because a git that hangs takes a second.
     const [tracking, ignored] = await Promise.all([
       gitTracking(envFile),
       gitIgnores(envFile),
@@ -77,7 +77,7 @@ export const STORAGE_CHECKS: Checks = {
     }
     if (tracking === "unknown" || ignored === undefined) {
       const step = mayRunGit() ? "run git status in its folder" : "run with --allow-run=git";
-      const message = "git does not say whether it tracks or ignores the .env";
+      const message = "git did not report whether it tracks or ignores the .env";
       return skip(message, `${step}; or ${advice}`);
     }
     return ignored
@@ -86,7 +86,7 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
-/** Checks that a store on a server does what a session needs. Nothing remains there. */
+/** Checks that a store on a server works for a session. Leaves nothing behind. */
 export async function checkStore(
   store: TokenStore,
   notices: Notices,
@@ -102,7 +102,7 @@ export async function checkStore(
   return { finding, tokens };
 }
 
-/** Runs the command that prints a token. The token is only used to call the API. */
+/** Runs the token command. Its token is used only to call the API. */
 export async function runTokenCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,

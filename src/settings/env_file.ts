@@ -6,11 +6,11 @@ import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
 
-/** The content of a `.env` when it was read. */
+/** The content of a `.env` at the time of reading. */
 export interface EnvSnapshot {
   readonly exists: boolean;
   readonly values: ReadonlyMap<string, string>;
-  /** The whole text; `undefined`: it could not be read. */
+  /** The whole text; `undefined` if the file could not be read. */
   readonly text?: string;
   readonly mode?: number | undefined;
   readonly problem?: ConfigError;
@@ -18,10 +18,13 @@ export interface EnvSnapshot {
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-/** Repetitions of an edit, each because an editor saved the file in the meantime. */
+/** Maximum number of attempts at an edit while an editor saves the file at the same time. */
 const MAX_ROUNDS = 5;
 
-/** Reads a `.env`. A missing file is empty. A file that cannot be read is a `problem`, not an exception. */
+/**
+ * Reads a `.env`. A missing file counts as empty. If the file cannot be read, the result has a
+ * `problem`; no error is thrown.
+ */
 export function readEnvFile(path: string): EnvSnapshot {
   try {
     return readCurrent(path);
@@ -33,28 +36,32 @@ export function readEnvFile(path: string): EnvSnapshot {
 
 /** A `.env` to be written. */
 export interface EnvFile {
-  /** As it was named. */
+  /** The path as the user named it. */
   readonly path: string;
-  /** The file behind any links; `undefined`: not known yet. */
+  /** The file that the path finally links to; `undefined` if it is not known yet. */
   readonly target?: string;
 }
 
-/** @throws If it cannot be written, as far as a look at it tells. */
+/**
+ * Resolves links.
+ * @throws If the file evidently cannot be written.
+ */
 function targetOf(path: string): string {
   regularFile(path);
   return realPath(path);
 }
 
 /**
- * Takes the lock that processes on the same `.env` share, and removes what a killed holder left.
+ * Takes the lock that processes on the same `.env` share, and removes the temporary file of a
+ * killed holder.
  *
- * Without the lock a save is still atomic, and keeps what an editor or another process saved before it.
- * But each process refreshes on its own, and of two saves at the same moment the later one can undo the
- * earlier one, even a logout.
+ * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
+ * process. But each process then refreshes by itself, and of two simultaneous saves, the later one
+ * can undo the earlier one, even a logout.
  *
- * @param waitMs How long to wait for another holder, in milliseconds.
- * @param signal Ends the wait; its reason is thrown.
- * @returns The file and the lock. There is none for a file that cannot be written.
+ * @param waitMs Maximum time to wait for another holder, in milliseconds.
+ * @param signal Ends the wait. The reason of the signal is thrown.
+ * @returns The file and the lock. A file that cannot be written has no lock.
  */
 export async function lockEnvFile(
   path: string,
@@ -80,17 +87,19 @@ interface UpdateOptions {
 }
 
 /**
- * Sets or removes (`undefined`) keys in a `.env` atomically: every reader, even after a crash, sees the
- * old or the new file as a whole. The file is 0600 afterwards.
+ * Sets or removes (`undefined`) keys in a `.env` atomically: every reader, even after a crash, sees
+ * either the old or the new file. Afterwards, the file has the mode 0600.
  *
  * @param file The result of `lockEnvFile()`.
- * @param locked Whether the caller holds the lock. Without it the temporary file has a random name.
- * @param options.before What the caller read last. Default: the file is read first.
- * @param options.accept Receives the values that an editor or another process saved since then; `false`
- *   leaves the file as it is.
+ * @param locked Whether the caller holds the lock. Without the lock, the temporary file has a
+ * random name.
+ * @param options.before The content that the caller read last. Default: the file is read first.
+ * @param options.accept Receives the values that an editor or another process has saved since;
+ * `false` leaves the file unchanged.
  * @param options.template The text of a new or empty file before the edit.
- * @returns The permission bits that the file had before; `undefined` if there was none.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if it cannot be written. It is then unchanged.
+ * @returns The previous permission bits of the file; `undefined` if the file did not exist.
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the file cannot be written. It is then
+ * unchanged.
  */
 export async function updateEnvFile(
   { path, target }: EnvFile,
@@ -111,7 +120,8 @@ export async function updateEnvFile(
         if (grantsOthers(mode)) Deno.chmodSync(real, 0o600);
         return mode;
       }
-      // An editor does not take the lock: what it saved meanwhile is edited again, not overwritten.
+      // An editor does not take the lock. Text that it saved in the meantime is edited again, not
+      // overwritten.
       const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real)).text === text;
       if (await replaceFile(real, edited, locked, isWanted)) return mode;
       if (now.exists && accept?.(now.values) === false) return now.mode;
@@ -128,7 +138,7 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-/** The folders that must be readable and writable for a file: two if it is a link to another one. */
+/** Lists the folders that must be readable and writable for a file. A link has two of them. */
 export function foldersOf(path: string): string[] {
   const folder = folderOf(path);
   try {
@@ -139,10 +149,11 @@ export function foldersOf(path: string): string[] {
 }
 
 /**
- * The error for a missing permission to read or write a file; `undefined` if Deno grants both. Deno may
- * prompt, so that a password is not sent for a session that cannot be saved.
+ * Returns the error for a missing permission to read or write a file; `undefined` if Deno grants
+ * both. Deno may prompt now, so that a password is not sent for a session that cannot be saved.
  *
- * @param command The command that grants all permissions. Default: the flag for writing is named.
+ * @param command The command that grants all permissions. By default, the message names the flag
+ * for writing.
  * @param isReadable Whether the permission to read the file was granted.
  */
 export function missingFilePermission(
@@ -154,19 +165,23 @@ export function missingFilePermission(
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (isReadable && state === "granted") return undefined;
   const run = command ? `run: ${command()}` : `run with --allow-write=${shortPath(folder)}`;
-  const otherwise = "or set envFile: false (AUTH_ENV_FILE=false) to keep it in memory only";
+  const otherwise =
+    "or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
   return missingPermission(`keep the session in ${path}`, `${run}; ${otherwise}`);
 }
 
-/** Size limit of a `.env` in bytes. Each start reads the whole file; no person writes such a long one. */
+/**
+ * Maximum size of a `.env` in bytes. A `.env` written by a person is much shorter, and each start
+ * reads the whole file.
+ */
 const MAX_BYTES = 1_048_576;
 
 /**
- * Looks at a `.env` before it is opened: opening a pipe can block forever, and a save would replace a
- * device by a file.
+ * Checks the type of a `.env` before it is opened, because opening a pipe can block forever, and a
+ * save would replace a device with a file.
  *
- * @returns The file behind any links; `undefined` if it does not exist.
- * @throws {ConfigError} `ENV_FILE` if it is not a regular file, or too large.
+ * @returns The file that the path finally links to; `undefined` if it does not exist.
+ * @throws {ConfigError} `ENV_FILE` if the file is not a regular file or is too large.
  */
 function regularFile(path: string): Deno.FileInfo | undefined {
   const info = unlessMissing(() => Deno.statSync(path));
@@ -190,7 +205,7 @@ function unusable(path: string, why: string): ConfigError {
 
 function readCurrent(path: string): EnvSnapshot {
   const info = regularFile(path);
-  // It may be removed after the look.
+  // The file may be removed after the check.
   const bytes = info && unlessMissing(() => Deno.readFileSync(path));
   if (bytes === undefined) return { exists: false, values: NOTHING, text: "" };
   const text = decode(path, bytes);
@@ -213,7 +228,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   if (error instanceof ConfigError) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = shortPath(folderOf(path));
-    // A write reads the file first.
+    // A write also reads the file.
     const flags = verb === "read"
       ? `--allow-read=${shortPath(path)}`
       : `--allow-read=${folder} --allow-write=${folder}`;
@@ -227,7 +242,7 @@ function systemFault(error: unknown): { reason: string; fix: string } {
   if (isInUse(error)) {
     return {
       reason: "the system denies access: another program has it open, or it is read-only",
-      fix: "close it there, or make it writable",
+      fix: "close the file in that program, or make it writable",
     };
   }
   if (error instanceof Deno.errors.NotFound) {
@@ -236,7 +251,7 @@ function systemFault(error: unknown): { reason: string; fix: string } {
       fix: "create that folder, or name another file",
     };
   }
-  // The system's own message, such as "No space left on device (os error 28)".
+  // This finds the system's message, such as "No space left on device (os error 28)".
   const words = error instanceof Error ? error.message : String(error);
   const reason = error instanceof Deno.errors.PermissionDenied
     ? "the system denies access"

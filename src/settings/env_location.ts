@@ -9,21 +9,21 @@ import {
   workingFolder,
 } from "../platform/paths.ts";
 
-/** Which `.env` is used: the one that is named, or else the nearest. */
+/** The `.env` to use: the one that the user named, or else the nearest one. */
 export interface EnvLocation {
-  /** Absolute path, also if the file does not exist yet; `undefined`: memory only. */
+  /** Absolute path, even if the file does not exist yet; `undefined` for memory only. */
   readonly path: string | undefined;
   /** Nearer files that are not used because they belong to another user. */
   readonly foreign: readonly string[];
-  /** Whether the user named it. */
+  /** Whether the user named the file. */
   readonly isNamed: boolean;
 }
 
 /**
- * The file that an `envFile` option or `AUTH_ENV_FILE` names. A relative path is resolved against the
- * working folder.
+ * Locates the file named by the option `envFile` or by `AUTH_ENV_FILE`. A relative path is resolved
+ * against the working folder.
  *
- * @throws {ConfigError} `INVALID_SETTING` if it names no file on this computer.
+ * @throws {ConfigError} `INVALID_SETTING` if the name is not that of a file on this computer.
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   const named = (path: string | undefined) => ({ path, foreign: [], isNamed: true });
@@ -32,7 +32,7 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (typeof name !== "string" || isUrl(name)) {
     const path = pathOfUrl(name);
     if (path !== undefined) return named(path);
-    // Not quoted, because an address can contain a password, even if it cannot be parsed.
+    // The address is not quoted, because it can contain a password, even if it cannot be parsed.
     throw notAFile(`an address that begins with ${/^[^:]*:/.exec(String(name))?.[0]}`);
   }
   try {
@@ -44,9 +44,9 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
 }
 
 /**
- * Checks a name without looking at the working folder.
+ * Checks a name, independently of the working folder.
  *
- * @throws {ConfigError} `INVALID_SETTING` if it names no file.
+ * @throws {ConfigError} `INVALID_SETTING` if the name cannot be that of a file.
  */
 export function checkEnvFileName(name: string | URL | false): void {
   if (name === "" || (name !== false && (typeof name !== "string" || isUrl(name)))) {
@@ -66,14 +66,14 @@ function folderRemoved(): ConfigError {
   return new ConfigError(
     "ENV_FILE",
     "Cannot look for the .env: the working folder was removed",
-    "change to another one, or name the file with its whole path in AUTH_ENV_FILE (envFile)",
+    "change to another folder, or set AUTH_ENV_FILE (envFile) to the absolute path of the file",
   );
 }
 
 /**
- * The nearest `.env` from the working folder up to the project root (the folder with `.git` or
- * `deno.json`), or only the one in the working folder if there is no such root. A file of another user
- * is ignored: it may lead to a host that collects passwords.
+ * Locates the nearest `.env` from the working folder up to the project root (the folder with `.git`
+ * or `deno.json`). If there is no such root, only the working folder is searched. A file of another
+ * user is ignored, because it may name a host that collects passwords.
  *
  * @throws {ConfigError} `ENV_FILE` if the working folder was removed.
  */
@@ -93,13 +93,16 @@ export function nearestEnvFile(): EnvLocation {
   return { path: foreign.includes(path) ? undefined : path, foreign, isNamed: false };
 }
 
-/** The working folder; after it the folders above, but only if one of them is a project root. */
+/**
+ * Lists the working folder and, if one of the folders above it is a project root, the folders up to
+ * that root.
+ */
 function* foldersUpToRoot(here: string): Generator<string> {
   yield here;
   const above: string[] = [];
   for (const folder of foldersUp(here)) {
     if (folder !== here) above.push(folder);
-    // Here Deno would prompt for each name in each folder.
+    // Without the permission, Deno would prompt for each name in each folder.
     if (!mayRead(folder)) return;
     if ([".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name))) {
       return yield* above;
@@ -107,12 +110,15 @@ function* foldersUpToRoot(here: string): Generator<string> {
   }
 }
 
-/** Whether a file belongs to another user. On Windows this is not known. */
+/** Whether a file belongs to another user. Windows does not provide this information. */
 export function isOfAnotherUser({ uid }: Deno.FileInfo): boolean {
   return uid !== null && uid !== ownUid();
 }
 
-/** The user of this process; without the permission for that, the owner of the working folder. */
+/**
+ * Returns the user of this process or, if the permission is missing, the owner of the working
+ * folder.
+ */
 export function ownUid(): number | undefined {
   if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
     return Deno.uid() ?? undefined;

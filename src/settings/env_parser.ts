@@ -1,11 +1,11 @@
-// Nearly all `.env` files consist of plain lines, which are read here one by one. What any other text
-// means is decided by `parseEnv` of `node:util`, the runtime's own parser. It does not read the plain
-// ones, too, because loading it makes a start 10 to 13 ms longer.
+// Nearly all `.env` files consist of plain lines, which this file reads one by one. Any other text
+// is left to `parseEnv` of `node:util`, the runtime's parser. It is not used for plain lines,
+// because loading it takes 10 to 13 ms.
 
 /** The byte order mark that some editors put before a text. */
 export const BOM = "\ufeff";
 
-// No two adjacent quantifiers match the same characters, so that the time stays linear.
+// No two adjacent quantifiers match the same characters, so that the running time stays linear.
 const KEY =
   /(?<exported>export (?=\w+[ \t]*=[ \t]*[^\s#]))?(?<key>[A-Za-z_]\w*)[ \t]*=[ \t]*/.source;
 const QUOTED = /"(?<double>[^"\\\r\n]*)"|'(?<single>[^'\r\n]*)'/.source;
@@ -13,8 +13,8 @@ const BARE = /(?<bare>[^\s"'`#\\](?:[^"'`#\\\r\n]*[^\s"'`#\\])?)/.source;
 const COMMENT = /(?:#[^"'`\r\n]*)/.source;
 
 /**
- * A line that means the same whatever is above and below it: blank, a comment, or an assignment with
- * its value bare or in quotes, and perhaps a comment after it.
+ * Matches a line whose meaning does not depend on the lines around it: a blank line, a comment, or
+ * an assignment of a bare or quoted value, optionally followed by a comment.
  */
 const PLAIN_LINE = new RegExp(
   `[ \\t]*(?:${KEY}(?:(?:${QUOTED}|${BARE})[ \\t]*)?)?${COMMENT}?(?:\\r?\\n|$)`,
@@ -24,17 +24,17 @@ const PLAIN_LINE = new RegExp(
 /** An assignment in the text of a `.env`. */
 export interface Assignment {
   readonly key: string;
-  /** `undefined`: only the runtime's parser can tell. */
+  /** `undefined` if only the runtime's parser can determine the value. */
   readonly value: string | undefined;
-  /** Offset of its first line. */
+  /** Offset of the first line. */
   readonly start: number;
-  /** Offset after its last line break. */
+  /** Offset after the last line break. */
   readonly end: number;
   readonly exported: boolean;
   readonly isMultiline?: boolean;
 }
 
-/** What a text consists of. */
+/** The assignments of a text. */
 interface Scan {
   readonly assignments: readonly Assignment[];
   /** Whether all lines are plain, so that all values are certain. */
@@ -73,7 +73,7 @@ export function scanEnvText(text: string): Scan {
   return { assignments, isPlain, isOpen };
 }
 
-/** What `parseEnv` takes for a line: a value in quotes can span several. */
+/** Finds what `parseEnv` treats as one line. A value in quotes can span several lines. */
 function otherLine(
   text: string,
   start: number,
@@ -109,7 +109,10 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Reads the text of a `.env` as the runtime does; the last of several lines with one key wins. */
+/**
+ * Reads the text of a `.env` as the runtime does. If a key occurs on several lines, the last one
+ * wins.
+ */
 export function parseEnvText(text: string): Map<string, string> {
   const { assignments, isPlain } = scanEnvText(text);
   if (isPlain) return new Map(assignments.map(({ key, value = "" }) => [key, value]));
@@ -121,9 +124,9 @@ export function parseEnvText(text: string): Map<string, string> {
 }
 
 /**
- * Removes what `parseEnv` misreads: blanks as the only value (it takes the next line for the value,
- * so that a token could be read as a password), blanks before a comment (it takes the comment for an
- * assignment), and a comment without a line break at the end (it adds blanks to the value).
+ * Rewrites text that `parseEnv` misreads. If a value consists of blanks, `parseEnv` uses the next
+ * line as the value, so that a token could become the password. It reads a comment after blanks as
+ * an assignment. If the text ends in a comment without a line break, it adds blanks to the value.
  */
 function forParser(text: string): string {
   const whole = text.startsWith(BOM) ? text.slice(1) : text;

@@ -1,6 +1,9 @@
 import { type Assignment, BOM, parseEnvText, scanEnvText } from "./env_parser.ts";
 
-/** Why a text is not edited: the end of a sentence that begins with the name of the file. */
+/**
+ * The reason why a text cannot be edited, as the end of a sentence that begins with the name of the
+ * file.
+ */
 export interface Uneditable {
   readonly problem: string;
   readonly fix: string;
@@ -9,44 +12,44 @@ export interface Uneditable {
 type Changes = ReadonlyMap<string, string | undefined>;
 
 /**
- * Sets or removes (`undefined`) keys in the text of a `.env`. All other lines stay byte for byte. A key
- * keeps its first line and its `export `, but no comment after its value. Further lines of the same key
- * are removed. A new key is added after the last entry.
+ * Sets or removes (`undefined`) keys in the text of a `.env`. All other lines stay byte for byte. A
+ * key keeps the position of its first line and its `export `, but loses a comment after its value.
+ * Further lines of the same key are removed. A new key is added after the last entry.
  *
- * A text whose lines cannot be distinguished is not edited: a quote that is not closed, or a value of one of
- * these keys that spans several lines.
+ * A text is not edited if a quote is not closed, or if the value of one of these keys spans several
+ * lines.
  */
 export function editEnvText(text: string, changes: Changes): string | Uneditable {
   for (const [key, value] of changes) {
     if (value !== undefined && formatValue(value) === undefined) {
       return {
         problem: `the value of ${key} has a character that readers of .env files disagree on`,
-        fix: "choose one without quotes, backslashes and line breaks",
+        fix: "choose a value without quotes, backslashes and line breaks",
       };
     }
   }
   const { assignments, isOpen } = scanEnvText(text);
   if (isOpen) {
-    return { problem: "a quote in it is not closed", fix: "close it in an editor" };
+    return { problem: "a quote in it is not closed", fix: "close the quote in an editor" };
   }
   const own = assignments.filter(({ key }) => changes.has(key));
   const multiline = own.find(({ isMultiline }) => isMultiline);
   if (multiline) {
     return {
       problem: `the value of ${multiline.key} in it spans several lines`,
-      fix: "put it on one line, or remove it",
+      fix: "put the value on one line, or remove it",
     };
   }
   const edited = apply(text, changes, own);
   return isAsWanted(text, edited, changes) ? edited : {
     problem: "its quotes make it ambiguous where a line ends",
-    fix: "correct them in an editor",
+    fix: "correct the quotes in an editor",
   };
 }
 
 /**
- * Formats a value so that all common readers of `.env` files read it back alike; `undefined` if there is
- * no such format.
+ * Formats a value so that all common readers of `.env` files read the same value; returns
+ * `undefined` if there is no such format.
  */
 function formatValue(value: string): string | undefined {
   if (/^[A-Za-z0-9_\-./+=:@%,]*$/.test(value)) return value;
@@ -76,8 +79,9 @@ function apply(text: string, changes: Changes, own: readonly Assignment[]): stri
 }
 
 /**
- * Where new lines go: at the end, but before lines that some readers join to the next one: indented
- * comments and lines of blanks (`node --env-file`), and a value of blanks alone (most readers).
+ * Returns the position for new lines: the end, but before lines that some readers join with the
+ * next line. These are indented comments and lines of blanks (for `node --env-file`), and a value
+ * of blanks alone (for most readers).
  */
 function endOfEntries(text: string): number {
   let at = text.length;
@@ -90,7 +94,10 @@ function endOfEntries(text: string): number {
   return at;
 }
 
-/** Reads the edited text back: the changes took effect, and all other values are the same. */
+/**
+ * Reads the edited text again to verify that the changes took effect and all other values are the
+ * same.
+ */
 function isAsWanted(text: string, edited: string, changes: Changes): boolean {
   const wanted = parseEnvText(text);
   for (const [key, value] of changes) {

@@ -4,17 +4,17 @@ import { shortPath } from "../platform/paths.ts";
 import { ENV_FILE_VARIABLE, splitCommand, STORE_PORT, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
-/** A permission that a script needs, as the flag that grants it. */
+/** A permission that a script needs. */
 export interface NeededPermission {
   readonly flag: string;
-  /** Whether it is granted without a prompt. */
+  /** Whether the permission is granted without a prompt. */
   readonly granted: boolean;
 }
 
 /**
- * The permissions that a script needs with these settings.
+ * Lists the permissions that a script needs with these settings.
  *
- * @param endpoint The token endpoint, as far as it is known.
+ * @param endpoint The token endpoint, if known.
  */
 export function neededPermissions(
   settings: Settings,
@@ -35,12 +35,12 @@ export function neededPermissions(
     });
   }
 
-  // With a command, neither the provider nor a store is used.
+  // A session with a token command uses neither the provider nor a store.
   const sources = command === undefined ? [endpoint, store] : [];
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
-    // A text such as localhost:8000 is a URL without a host.
+    // Text such as localhost:8000 is parsed as a URL without a host.
     .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
   needed.push({
@@ -63,7 +63,7 @@ export function neededPermissions(
   return needed;
 }
 
-/** The command that runs a script with all permissions that it needs. */
+/** Returns the command that runs a script with all permissions that it needs. */
 export function scriptCommand(settings: Settings, endpoint: string | undefined): string {
   const flags = neededPermissions(settings, endpoint).map(({ flag }) =>
     /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag
@@ -80,7 +80,7 @@ export function mayReach(url: URL): boolean {
   return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
 }
 
-/** Host and port of an address, even if it has the default port. */
+/** Returns host and port of an address, including a default port. */
 export function hostAndPort({ hostname, port, protocol }: URL): string {
   const usual = protocol === "http:" ? "80" : protocol === "https:" ? "443" : STORE_PORT;
   return `${hostname}:${port || usual}`;

@@ -34,9 +34,9 @@ interface Found {
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
-/** The settings of a session at one moment, as unchecked text, with the source of each. */
+/** The settings of a session at one point in time: the unchecked text and the source of each. */
 export class Settings {
-  /** Absolute path of the `.env`; `undefined`: memory only. */
+  /** Absolute path of the `.env`; `undefined` for memory only. */
   readonly envFile: string | undefined;
   /** The content of the `.env`. */
   readonly file: EnvSnapshot;
@@ -59,38 +59,44 @@ export class Settings {
     return [...foreignFiles(this.location), ...unusedLines(this.file)];
   }
 
-  /** The value as text; `undefined` if it is not set. */
+  /** Returns the value as text; `undefined` if it is not set. */
   text(name: SettingName): string | undefined {
     return this.#found.get(name)?.text.reveal();
   }
 
-  /** The value of a setting that must not be shown. */
+  /** Returns the value of a setting that must not be shown. */
   secret(name: SecretName): Secret | undefined {
     return this.#found.get(name)?.text;
   }
 
-  /** Absolute path of the `.env` that stores the tokens; `undefined`: nothing is written to one. */
+  /**
+   * Absolute path of the `.env` that stores the tokens; `undefined` if tokens are not stored in a
+   * file.
+   */
   get tokenFile(): string | undefined {
     const isElsewhere = INSTEAD_OF_FILE.some((name) => this.#found.has(name));
     return isElsewhere ? undefined : this.envFile;
   }
 
-  /** The deadline of one login or refresh in milliseconds; the default where what is set cannot be used. */
+  /**
+   * The time limit of one login or refresh in milliseconds. The default applies if the setting
+   * cannot be used.
+   */
   get timeoutMs(): number {
     return parseTimeout(this.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
   }
 
-  /** The address of the portal; `undefined` where none is set, or one that must not be a link. */
+  /** The address of the portal; `undefined` if it is not set or must not become a link. */
   get portalUrl(): string | undefined {
     return portalAddress(this.text("portalUrl") ?? "");
   }
 
-  /** Where the value came from; `undefined` if it is not set. */
+  /** Returns where the value came from; `undefined` if it is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
   }
 
-  /** The place where a setting is set, for messages. */
+  /** Names the place where a setting is set, for messages. */
   placeOf(name: SettingName): string {
     const places: Readonly<Record<SettingOrigin, string>> = {
       option: `(the option ${name})`,
@@ -101,11 +107,14 @@ export class Settings {
     return `${VARIABLES[name]} ${origin === undefined ? "" : places[origin]}`.trim();
   }
 
-  /** The half of user name and password that only the environment has: it is not used alone. */
+  /**
+   * Which of user name and password is set in the environment without the other. It is not used
+   * alone.
+   */
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
     if (Boolean(username) === Boolean(password)) return undefined;
-    // Windows and some desktops set the name of the computer's user.
+    // Windows and some desktops set USERNAME to the name of the computer's user.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
     if (username && isOfSystem) return undefined;
     const half = username ? "username" : "password";
@@ -114,13 +123,13 @@ export class Settings {
 }
 
 /**
- * Collects the settings: options win over the environment, the environment over the `.env`. Variables
+ * Collects the settings. Options override the environment, which overrides the `.env`. Variables
  * that would need a permission prompt are skipped.
  *
- * @param isDefault Whether it is the default session, which uses the nearest `.env` if none is named, and
- *   reads all variables.
+ * @param isDefault Whether these are the settings of the default session, which reads all
+ * variables, and uses the nearest `.env` if none is named.
  * @param earlier Settings whose `.env` is read again, instead of looking for the nearest one.
- * @throws {ConfigError} `INVALID_SETTING` naming a setting with a control character.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character.
  */
 export function resolveSettings(
   options: SessionOptions,
@@ -148,17 +157,17 @@ export function resolveSettings(
 }
 
 /**
- * Checks the texts of options. Reads no file and no variable.
+ * Checks the text of options. Reads no files and no variables.
  *
- * @throws {ConfigError} `INVALID_SETTING` naming an option with a control character, or an `envFile`
- *   that cannot be a file.
+ * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
+ * `envFile` cannot be a file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
   for (const name of SETTING_NAMES) clean(name, optionText(options, name) ?? "");
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
 }
 
-/** Whether a setting is read from the environment, or from the file. */
+/** Whether a setting may be read from the environment, or from the file. */
 function mayStandIn(
   origin: "environment" | "file",
   name: SettingName,
@@ -169,7 +178,7 @@ function mayStandIn(
   return origin === "environment" && (isDefault || readFrom === "environment");
 }
 
-/** Whether a blank text is a value; otherwise it means that the setting is not set. */
+/** Whether blank text is a value. If not, it means that the setting is not set. */
 function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
   const { blank } = SETTINGS[name];
   if (blank === "value if empty") return text === "";
@@ -179,11 +188,11 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
 function foreignFiles({ foreign }: EnvLocation): Advice[] {
   return foreign.map((path) => ({
     problem: `${path} belongs to another user and is ignored`,
-    fix: `name the file to use in ${ENV_FILE_VARIABLE}`,
+    fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
   }));
 }
 
-/** Lines of the file that are ignored, because they may come from a copied project. */
+/** Reports lines of the file that are ignored because they may come from a copied project. */
 function unusedLines(file: EnvSnapshot): Advice[] {
   return SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
     .map((name) => VARIABLES[name])
@@ -208,8 +217,8 @@ function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
 }
 
 /**
- * User name and password belong together: some systems set USERNAME, and a password must not be sent
- * with another user's name.
+ * Reads user name and password as a pair, because some systems set USERNAME, and a password must
+ * not be sent with another user's name.
  */
 function credentialsOf(
   read: Read,
@@ -223,17 +232,17 @@ function credentialsOf(
   return { username, password };
 }
 
-/** An option as text, as it would be written in the environment. */
+/** Returns an option as the text that an environment variable would contain. */
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return SETTINGS[name].listText?.(value) ?? value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
-  // Only its origin is needed here; the object itself is read from the options.
+  // Only the origin of an object matters here; the object itself is read from the options.
   return "an object";
 }
 
-/** @throws {ConfigError} `INVALID_SETTING` if it contains a control character. */
+/** @throws {ConfigError} `INVALID_SETTING` if the value contains a control character. */
 function clean(name: SettingName, value: string): string {
   if (SETTINGS[name].verbatim) return value;
   const trimmed = value.trim();
@@ -242,7 +251,7 @@ function clean(name: SettingName, value: string): string {
     throw new ConfigError(
       "INVALID_SETTING",
       `Cannot use ${VARIABLES[name]} (${name}): it contains a control character`,
-      "paste it again as one line",
+      "paste the value again as one line",
     );
   }
   return trimmed;

@@ -1,6 +1,6 @@
 /**
- * What was probably meant where a setting is missing or odd. Loaded by `doctor()` and by the error for
- * missing settings only, because a login has no use for it.
+ * Suggests what was probably meant if a setting is missing or odd. Only `doctor()` and the error
+ * for missing settings load this file, because a successful login does not need it.
  */
 import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
@@ -18,14 +18,14 @@ import {
 } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
-/** What was probably meant with a setting. */
+/** A guess at what was meant with a setting. */
 export interface Suggestion extends Advice {
-  /** `undefined`: with all of them. */
+  /** The setting; `undefined` if the guess concerns all of them. */
   readonly about?: SettingName;
   readonly fix: string;
 }
 
-/** All suggestions, for the doctor. */
+/** Returns all suggestions, for the doctor. */
 export function suggestionsOn(settings: Settings): Suggestion[] {
   const { unusedHalf } = settings;
   return [
@@ -36,7 +36,7 @@ export function suggestionsOn(settings: Settings): Suggestion[] {
   ];
 }
 
-/** The suggestions that can explain why these settings are missing. */
+/** Returns the suggestions that can explain why these settings are missing. */
 export function suggestionsFor(
   settings: Settings,
   missing: readonly SettingName[],
@@ -56,7 +56,9 @@ function halfPair(set: "username" | "password"): Suggestion {
   };
 }
 
-/** An unquoted value that ends at a `#`, which can be part of a secret or begin a comment. */
+/**
+ * Matches an unquoted value that ends at a `#`. The `#` may be part of a secret or begin a comment.
+ */
 const ENDS_AT_HASH =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(\S?)/gm;
 
@@ -65,11 +67,12 @@ function cutValues(settings: Settings): Suggestion[] {
   const found = new Map<string, Suggestion>();
   for (const [, key = "", value = "", next = ""] of (file.text ?? "").matchAll(ENDS_AT_HASH)) {
     const about = SETTING_NAMES.find((name) => VARIABLES[name] === key);
-    // Inside another key's value, the line is not an assignment.
+    // A line within the value of another key is not an assignment.
     if (about === undefined || file.values.get(key) !== value.trimEnd()) continue;
     if (![undefined, "file"].includes(settings.origin(about))) continue;
     const isApart = /\s$/.test(value) && value.trim() !== "";
-    // After a blank it is a comment in nearly all cases, but a secret cut short is hard to notice.
+    // After a blank, a # almost always begins a comment, but a secret that was cut off is hard to
+    // notice.
     if (isApart ? !SETTINGS[about].secret : next === "" || /\s$/.test(value)) continue;
     found.set(key, {
       about,
@@ -81,8 +84,8 @@ function cutValues(settings: Settings): Suggestion[] {
 }
 
 /**
- * Names that differ from that of an unset setting by an underscore, by case or, in the `.env`, by up to
- * two letters. The environment has many other names.
+ * Finds names that differ from that of an unset setting by an underscore, by case or, in the
+ * `.env`, by up to two letters. In the environment, which has many other names, letters must match.
  */
 function nearNames(settings: Settings): Suggestion[] {
   const known: readonly string[] = Object.values(VARIABLES);
@@ -117,7 +120,10 @@ function plainName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
 }
 
-/** A `.env` that was probably meant if a login lacks settings: the named one, or one above. */
+/**
+ * Finds a `.env` that was probably meant if a login lacks settings: the named file, or one in a
+ * folder above.
+ */
 function overlookedFile(settings: Settings): Suggestion[] {
   const { file, location: { path, isNamed } } = settings;
   const isComplete = SETTING_NAMES.every((name) =>
@@ -132,18 +138,18 @@ function overlookedFile(settings: Settings): Suggestion[] {
   const other = envFilesAbove().find((each) => hasSettings(readEnvFile(each)));
   return other === undefined ? [] : [{
     problem: `${other} has settings, but is not used here`,
-    fix: `to use it, name it in ${ENV_FILE_VARIABLE}`,
+    fix: `to use it, set ${ENV_FILE_VARIABLE} to its path`,
   }];
 }
 
-/** Whether a file has settings that other programs do not have. */
+/** Whether a file has settings that other programs do not use. */
 function hasSettings({ values }: EnvSnapshot): boolean {
   return SETTING_NAMES.some((name) =>
     name !== "username" && name !== "password" && values.has(VARIABLES[name])
   );
 }
 
-/** The `.env` files in the folders above the working folder, including those above the project root. */
+/** Lists the `.env` files in the folders above the working folder, even above the project root. */
 function envFilesAbove(): string[] {
   const here = workingFolder();
   if (here === undefined) return [];

@@ -112,7 +112,7 @@ Deno.test("--output leaves an existing file alone, and sends nothing, unless --i
     assertMatch(refused.stderr, /it exists already; use --if-exists replace, or name another/);
     const kept = await save("--if-exists", "keep");
     assertEquals([kept.code, kept.stdout], [0, ""]);
-    assertMatch(kept.stderr, /data\.csv exists already, and was kept/);
+    assertMatch(kept.stderr, /data\.csv already exists and was kept/);
     assertEquals([await Deno.readTextFile(`${folder}/data.csv`), asked], ["of yesterday", 0]);
     const replaced = await save("--if-exists", "replace");
     assertEquals(replaced, { code: 0, stdout: "", stderr: "" });

@@ -80,7 +80,10 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
     // Not even a complete .env makes a success of a reply without a setting.
     const none = await desk.run(["init", "--from", "-"], { stdin: "Dear Ada,\nwe will call.\n" });
     assertEquals([none.code, none.stdout], [1, ""]);
-    assertMatch(none.stderr, /Cannot find a setting in the reply; write each on a line of its own/);
+    assertMatch(
+      none.stderr,
+      /Cannot find a setting in the reply; write each setting on its own line/,
+    );
     assertEquals(await Deno.readTextFile(desk.envFile), before);
     await Deno.remove(desk.envFile);
     const missing = await desk.run(["init", "--from", "-"], { stdin });
@@ -113,7 +116,7 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
     await Deno.writeTextFile(desk.envFile, own);
     await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies.lines ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
-    assertMatch(init.stdout, /^! USER_POOL_ID keeps its value, the reply has another; /m);
+    assertMatch(init.stdout, /^! USER_POOL_ID keeps its value, but the reply has another one; /m);
     const text = await Deno.readTextFile(desk.envFile);
     assert(text.startsWith(own));
     assertEquals(text.slice(own.length).split("\n").map((line) => line.split("=")[0]).sort(), [

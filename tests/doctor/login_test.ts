@@ -112,7 +112,7 @@ const PROVIDERS: [
       [
         "refresh",
         "warn",
-        /gave this login no refresh token, so it lasts 30 min$/,
+        /issued no refresh token for this login, so it lasts 30 min$/,
         /to allow refresh tokens for the app client/,
       ],
       ["logout", "ok", /an access token is valid until it expires/],

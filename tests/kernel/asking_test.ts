@@ -189,7 +189,7 @@ async function stopsAtAnyPrompt({ kernel, ...desk }: Running): Promise<void> {
     assertEquals([result.status, result.ename], ["error", "AuthError"], what);
     assertMatch(
       result.evalue ?? "",
-      /^Stopped login\(\): Stop was pressed, and nothing is sent after that; .*INTERRUPTED in docs/,
+      /^Stopped login\(\): Stop was pressed, so nothing more is sent; .*INTERRUPTED in docs/,
     );
     assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
     assertHides(kept(result), desk);

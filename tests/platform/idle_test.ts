@@ -149,7 +149,7 @@ Deno.test("a download without headers is requested again, and ends with API_TIME
       assertEquals([error.name, error.code], ["ApiError", "API_TIMEOUT"]);
       assertMatch(
         error.message,
-        /nothing came for 10 seconds, 3 times in a row after 0 bytes\); run it again .*, or pass a longer idle/,
+        /no data arrived for 10 seconds, 3 times in a row after 0 bytes\); run it again .*, or pass a longer idle/,
       );
       assertEquals([asked.length, pauses.length], [3, 2]);
       assertEquals([...Deno.readDirSync(folder)], []);
@@ -163,7 +163,7 @@ Deno.test("what cannot be requested again is API_TIMEOUT at once", () =>
       const saving = await rejection(session.download("/x", `${folder}/x`, options));
       const parsing = await rejection(session.fetchJson("/x", { ...init, idleTimeoutMs: 250 }));
       assertEquals([saving.code, parsing.code, asked.length], ["API_TIMEOUT", "API_TIMEOUT", 2]);
-      assertMatch(parsing.message, /nothing came for 250 ms\)/);
+      assertMatch(parsing.message, /no data arrived for 250 ms\)/);
     })));
 
 const stalls: [string, (count: number, timers: Timers) => Response | undefined][] = [
@@ -184,7 +184,7 @@ Deno.test("fetchJson() ends with API_TIMEOUT after its retries, and says what to
     assertEquals([error.name, error.code, asked.length], ["ApiError", "API_TIMEOUT", 4]);
     assertMatch(
       error.message,
-      /^Cannot GET [^?]*\/x \(nothing came for 10 seconds, 4 times in a row\); try again in a few/,
+      /^Cannot GET [^?]*\/x \(no data arrived for 10 seconds, 4 times in a row\); try again in a few/,
     );
   }));
 

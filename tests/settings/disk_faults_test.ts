@@ -142,7 +142,10 @@ Deno.test("a file with an open quote leaves the session in memory, until it is c
   const text = Deno.readTextFileSync(world.envFile);
   Deno.writeTextFileSync(world.envFile, `NOTE="open\n${text}`);
   world.clock.advance(3_000);
-  await assertMemoryOnly(world.session, /a quote in it is not closed; close it in an editor/);
+  await assertMemoryOnly(
+    world.session,
+    /a quote in it is not closed; close the quote in an editor/,
+  );
   assertEquals(Deno.readTextFileSync(world.envFile), `NOTE="open\n${text}`);
   Deno.writeTextFileSync(world.envFile, `NOTE="closed"\n${text}`);
   await assertSavedAgain(world, world.session, world.envFile);

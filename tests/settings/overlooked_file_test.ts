@@ -45,7 +45,7 @@ for (const [what, env, work, script] of places) {
       assertStringIncludes(told.doctor, sentence);
       assertStringIncludes(
         told.login,
-        `${sentence}; to use it, name it in AUTH_ENV_FILE; set the missing values in`,
+        `${sentence}; to use it, set AUTH_ENV_FILE to its path; set the missing values in`,
       );
       const used = await toldIn(folder, `${root}/${script}`, { AUTH_ENV_FILE: path });
       assert(!used.login.includes("AUTH_URL"), used.login);

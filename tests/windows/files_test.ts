@@ -68,7 +68,7 @@ testNeeding(
       using _ = openElsewhere(world.envFile);
       const { warnings, state } = await world.session.login();
       assertEquals(state, "valid");
-      assertMatch(warnings.join(), /another program has it open.*close it there/);
+      assertMatch(warnings.join(), /another program has it open.*close the file in that program/);
       assertEquals(await Deno.readTextFile(world.envFile), "MINE=1\r\n");
     }
     assertEquals((await world.session.refresh()).warnings, []);

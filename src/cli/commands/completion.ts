@@ -14,10 +14,10 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
   return { value: { shell, script: text }, text };
 }
 
-/** The words that may come next. The first pattern of `command:word before` that matches applies. */
+/** The words that may follow. The first pattern that matches `command:previous word` applies. */
 type Offer = readonly [pattern: string, words: readonly string[]];
 
-/** Without words, shells offer file names. */
+/** Lists the offers for a command. If an offer has no words, the shell completes file names. */
 function offersOf([name, it]: [string, Command]): Offer[] {
   const options = { ...it.options, ...GLOBAL };
   const values = Object.entries(it.options).filter(([, { value }]) => value !== undefined)
@@ -67,7 +67,7 @@ ${cases((pattern, words) => `'${pattern}' { '${words}'; break }`)}
   }
 }`;
   }
-  // Also for zsh, and with nothing that the bash 3.2 of macOS lacks. bash splits words at "=", too.
+  // The script also runs in zsh and in bash 3.2 of macOS. bash also splits words at "=".
   return `${
     shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""
   }_platform_auth() {

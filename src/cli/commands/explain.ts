@@ -4,10 +4,13 @@ import { UsageError } from "../output.ts";
 import { closest } from "../../errors/closest.ts";
 import { NOTICES } from "../../session/notices.ts";
 
-/** What the notices of a status mean. */
+/** The meaning of each notice. */
 const MEANINGS = new Map(Object.entries(NOTICES));
 
-/** The section of a code, or the list of all codes. The text is a file of this module. */
+/**
+ * Prints the section of a code, or the list of all codes. The text comes from a file of this
+ * module.
+ */
 export async function run({ word }: Given): Promise<Answer> {
   const { default: page } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },
@@ -23,14 +26,17 @@ export async function run({ word }: Given): Promise<Answer> {
 }
 
 function listOf(sections: ReadonlyMap<string, string>): Answer {
-  // The first line of a section is a phrase.
+  // The first line of a section is a short phrase.
   const meanings = [...sections].map(([code, text]) => [code, text.split("\n")[0] ?? ""] as const);
   const text = [...columns(meanings, 1), "", "  Notices:", `  ${[...MEANINGS.keys()].join(", ")}`];
   const value = { meanings: Object.fromEntries(meanings), notices: Object.fromEntries(MEANINGS) };
   return { value, text: text.join("\n") };
 }
 
-/** The sections whose heading is a code or an HTTP status, as plain text with a line per paragraph. */
+/**
+ * Returns the sections whose heading is a code or an HTTP status, as plain text with one line per
+ * paragraph.
+ */
 function sectionsOf(page: string): ReadonlyMap<string, string> {
   const found = [...page.matchAll(/^## ([A-Z_]+|\d{3})\n+([^]*?)(?=^#|$(?![^]))/gm)];
   return new Map(found.map(([, code = "", text = ""]) => [code, plain(text)]));

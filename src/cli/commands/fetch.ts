@@ -58,10 +58,10 @@ function misuse(problem: string): UsageError {
   return new UsageError(problem, "see: platform-auth fetch --help");
 }
 
-/** Prints the response: as it is, or indented in a terminal if it is JSON. */
+/** Prints the response unchanged, except that JSON is indented in a terminal. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<Answer> {
   const { response, error, brokenOff } = await checkedFetch(target, init);
-  // Before the body, which may end without a line break.
+  // Warnings precede the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
@@ -77,14 +77,17 @@ async function show(target: string, init: RequestInit, json: boolean): Promise<A
       await printBody(response, isTerminal || error !== undefined);
     }
   } catch (cause) {
-    // The runtime's own error says only that a body ended.
+    // The runtime's error says only that the body ended.
     throw cause instanceof TypeError ? brokenOff(cause) : cause;
   }
   if (error) throw error;
   return {};
 }
 
-/** @param endsLine So that the prompt, or an error, starts on a line of its own. */
+/**
+ * @param endsLine Whether to end with a line break, so that the prompt or an error starts on a new
+ * line.
+ */
 async function printBody({ body }: Response, endsLine: boolean): Promise<void> {
   const lineBreak = "\n".charCodeAt(0);
   let last: number | undefined = lineBreak;
@@ -106,16 +109,19 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What was received when a signal ends the process is kept if the next run can resume it. */
+/**
+ * Saves the response. If a signal ends the process, the received part is kept if the next run can
+ * resume it.
+ */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
   const { kept } = await download(target, output, options);
   warn(status());
-  if (kept) say(`${output} exists already, and was kept`);
+  if (kept) say(`${output} already exists and was kept`);
   return {};
 }
 
-/** What a signal does to downloads. After Ctrl-C the message starts on a line of its own. */
+/** Stops downloads after a signal. After Ctrl-C, the message starts on a new line. */
 function stop(): void {
   discardUseless();
   if (!Deno.stderr.isTerminal()) return;

@@ -31,14 +31,15 @@ export async function run(
 }
 
 /**
- * Takes the settings from the reply and, in a terminal, from prompts. An existing value is replaced only
- * if the user confirms it.
+ * Reads the settings from the reply and, in a terminal, prompts for the others. An existing value
+ * is replaced only if the user agrees.
  *
- * @param envFile The `.env`. Default: the one that a login uses.
- * @param from The file of the reply; `-`: standard input. Default: in a terminal it is pasted.
- * @returns Names only, because a value may be a secret in the wrong place.
- * @throws {ConfigError} `MISSING_SETTINGS` if the reply has none, or if something is missing and a prompt
- *   is not possible: nothing is written.
+ * @param envFile The `.env` to write. Default: the one that a login uses.
+ * @param from The file with the reply; `-` for standard input. By default, the user pastes the
+ * reply in a terminal.
+ * @returns Only names, because a value may be a misplaced secret.
+ * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
+ * missing and no prompt is possible. Nothing is written then.
  */
 async function writeSettings(
   envFile: string | undefined,
@@ -58,7 +59,7 @@ async function writeSettings(
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot find a setting in the reply",
-      "write each on a line of its own, such as APP_CLIENT_ID=…, or run platform-auth init without --from",
+      "write each setting on its own line, such as APP_CLIENT_ID=…, or run platform-auth init without --from",
     );
   }
   const changes = new Map<string, string>();
@@ -85,7 +86,7 @@ async function writeSettings(
   }
   if (!prompts) refuseWithout(missing, rejected, file);
   const hosts = receivers(new Map([...found.values, ...changes]));
-  // Before anything is written: the writer of the reply chose these hosts.
+  // The hosts are shown before anything is written, because the author of the reply chose them.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
     for (const host of names) {
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
@@ -95,7 +96,7 @@ async function writeSettings(
   return {
     file,
     written: [...changes.keys()],
-    /** Those for which the reply has another value. */
+    /** Settings that keep their value although the reply has another one. */
     kept,
     missing,
     rejected: Object.fromEntries(rejected),
@@ -106,7 +107,7 @@ async function writeSettings(
   };
 }
 
-/** The hosts that receive the password and the token with these lines of a `.env`. */
+/** Returns the hosts that receive the password and the token if a `.env` has these lines. */
 function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
   const endpoint = endpointText({}, {
     text: (name) => lines.get(VARIABLES[name])?.trim() || undefined,
@@ -126,7 +127,7 @@ function outcomeText({ file, written, kept, missing, rejected, ignored }: Outcom
     written.length === 0 ? `${path} is unchanged` : `Wrote ${path}: ${written.join(", ")}`,
     ...Object.entries(rejected).map(([name, why]) => `! ${name} in the reply is not used: ${why}`),
     ...kept.map((name) =>
-      `! ${name} keeps its value, the reply has another; remove that line and ${again}`
+      `! ${name} keeps its value, but the reply has another one; remove the line from the file and ${again}`
     ),
     ...missing.map((name) => `! ${name} is not set yet; ${again}`),
     ...(ignored.length > 0 ? [`Added to .gitignore: ${ignored.join(", ")}`] : []),
@@ -145,20 +146,20 @@ async function replyText(
 
 function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
   const has = (name: string) => Boolean(values.get(name)?.trim());
-  // The other ways to name the token endpoint.
+  // These are the other ways to name the token endpoint.
   const isNamed = has("AUTH_REGION") && (values.get("AUTH_PROVIDER") === "aws" ||
     (has("AUTH_PROVIDER_HOST") && has("AUTH_PROVIDER_DOMAIN")));
   return ACCOUNT_SETTINGS.filter(({ name }) => {
     if (name === "AUTH_URL" && isNamed) return false;
-    // Explicitly empty: a client without a secret.
+    // An explicitly empty secret means a client without a secret.
     return name === "APP_CLIENT_SECRET" ? !values.has(name) : !has(name);
   });
 }
 
 /**
- * Prompts until the value can be used. `undefined`: the user does not have it yet.
+ * Prompts until the value can be used. Returns `undefined` if the user does not have the value yet.
  *
- * @param problem Why the value of the reply cannot be used.
+ * @param problem The reason why the value in the reply cannot be used.
  */
 async function promptFor(
   { name, question }: AccountSetting,

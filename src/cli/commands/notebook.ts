@@ -8,10 +8,10 @@ import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
-/** In the folder of the source, or the one file of a release. */
+/** The address of this file, or of the bundled file of a release. */
 const HERE = import.meta.url;
 
-/** Writes a notebook with a login and a first call. Replaces nothing. */
+/** Writes a notebook with a login and a first call. Never replaces a file. */
 export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer> {
   if (!file.endsWith(".ipynb")) {
     throw new UsageError("notebook takes a file that ends in .ipynb", `such as ${DEFAULT_FILE}`);
@@ -30,7 +30,7 @@ async function create(file: string): Promise<string> {
   try {
     const folder = folderOf(file);
     await Deno.mkdir(folder, { recursive: true });
-    // The kernel runs in the real folder, regardless of symbolic links.
+    // The kernel resolves symbolic links and runs in the real folder.
     const real = await Deno.realPath(folder);
     const specifier = moduleSpecifier(HERE, real);
     const text = notebookText(specifier, moduleSpecifier(HERE, real, "notebook"));
@@ -39,28 +39,28 @@ async function create(file: string): Promise<string> {
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
       const problem = `Cannot save ${file}: it exists already`;
-      throw new ConfigError("FILE_EXISTS", problem, "give another name", error);
+      throw new ConfigError("FILE_EXISTS", problem, "choose another name", error);
     }
     throw explained(file, error);
   }
 }
 
-/** The entry points in the source. */
+/** The entry points in the source tree. */
 const SOURCES = { mod: "../../../mod.ts", notebook: "../../notebook/mod.ts" };
 
 /**
- * The name by which a notebook imports this module.
+ * Returns the specifier with which a notebook imports this module.
  *
- * @param here Address of a module of the command line.
+ * @param here The address of this file.
  * @param folder Absolute path of the notebook's folder.
- * @param entry The module, or the toolkit for notebooks.
+ * @param entry The module itself, or the toolkit for notebooks.
  */
 export function moduleSpecifier(
   here: string,
   folder: string,
   entry: keyof typeof SOURCES = "mod",
 ): string {
-  // The released files are in one folder.
+  // In a release, all files are in one folder.
   const isSource = here.endsWith("/src/cli/commands/notebook.ts");
   const module = new URL(isSource ? SOURCES[entry] : `./${entry}.js`, here);
   if (module.protocol !== "file:") return module.href;

@@ -5,7 +5,7 @@ import { addAccount, describeSandbox, optionsOf, variablesOf } from "../../sandb
 import { startSandbox } from "../../sandbox/start_sandbox.ts";
 
 interface SandboxFlags {
-  /** Those that set how the sandbox behaves. */
+  /** Options for the behavior of the sandbox. */
   readonly [name: string]: unknown;
   readonly challenge: string;
   readonly user: readonly string[];
@@ -27,7 +27,10 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
   return {};
 }
 
-/** The sandbox imports nothing from the client, so its errors have no code; each names an option. */
+/**
+ * Turns the sandbox's errors into usage errors. They have no code, because the sandbox imports
+ * nothing from the client; each message names an option.
+ */
 async function checked<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

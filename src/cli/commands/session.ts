@@ -1,4 +1,4 @@
-/** The commands that correspond to one call of the session. */
+/** The commands that make one call of the session. */
 import type { Answer, Given } from "../command.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
@@ -32,12 +32,15 @@ export async function runLogin(
   return savedAnswer(await login(options));
 }
 
-/** The secret is the first line: a password may contain any other character. */
+/** Reads the secret in the first line. A password may contain any character except a line break. */
 async function readSecret(): Promise<string> {
   const text = await new Response(Deno.stdin.readable).text();
   const line = text.replace(/\r?\n[\s\S]*$/, "");
   if (line !== "") return line;
-  throw new UsageError("The first line of standard input is empty", "give the secret on one line");
+  throw new UsageError(
+    "The first line of standard input is empty",
+    "write the secret on the first line",
+  );
 }
 
 export async function runRefresh(): Promise<Answer> {
@@ -78,7 +81,7 @@ function sessionOfHome(envFile: string | undefined): string | undefined {
   → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
 }
 
-/** Asks the store, as a call does: otherwise its contents are unknown. */
+/** Reads the store, as a call would, because otherwise its content is unknown. */
 async function askStore(): Promise<void> {
   try {
     await accessToken();
@@ -88,7 +91,7 @@ async function askStore(): Promise<void> {
   }
 }
 
-/** A status, with its exit status: whether only a login helps. */
+/** Returns a status. The exit status says whether a login is necessary. */
 function statusAnswer(found: SessionStatus): Answer {
   const { canRefresh, state } = found;
   const isOver = !canRefresh && ["none", "expired", "rejected"].includes(state);
@@ -96,10 +99,13 @@ function statusAnswer(found: SessionStatus): Answer {
   return { value: found, text: Deno.inspect(found), status };
 }
 
-/** The notices of a save that failed, to a file and to a store. */
+/** The notices after a failed save, to a file and to a store. */
 const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
-/** The status of a session that other commands must find: this process's memory ends with it. */
+/**
+ * Returns a status, and fails if the session was not saved, because later commands could not find
+ * it.
+ */
 function savedAnswer(found: SessionStatus): Answer {
   const answer = statusAnswer(found);
   const isLost = found.notices.some(({ code }) => NOT_KEPT.includes(code));

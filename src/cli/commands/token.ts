@@ -13,6 +13,6 @@ export async function run(
   const found = status();
   warn(found);
   const end = found.accessTokenExpiresAt?.toISOString();
-  // As AUTH_TOKEN_COMMAND takes it elsewhere.
+  // This is the format that AUTH_TOKEN_COMMAND accepts on another machine.
   return { value: { access_token: token, ...(end && { expires_at: end }) }, text: token };
 }

@@ -116,7 +116,7 @@ With --json it prints status, headers and body.`,
       },
       concurrency: {
         value: "<count>",
-        help: "number of simultaneous downloads with --list; default 4",
+        help: "downloads of --list at the same time; default 4",
       },
     },
     either: [["json", "output"], ["list", "output"], ["list", "data"], ["list", "method"]],

@@ -38,7 +38,7 @@ export async function saveSettings(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
-  // Git is told to ignore the file first, because another program could otherwise commit it in
+  // .gitignore is changed first, because another program could otherwise commit the file in
   // between.
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));

@@ -1,7 +1,8 @@
 /**
- * The demo that `deno task demo` runs: a session with a sandbox, step by step, each step checked.
- * Exit status: 0 if all steps passed, 1 if one failed. It writes only to a temporary folder, which it
- * removes. It imports only `mod.ts` and `src/sandbox/mod.ts`, as a user would.
+ * The demo that `deno task demo` runs: a session with a sandbox, step by step, with a check after
+ * each step. The exit status is 0 if all steps passed, otherwise 1. The demo writes only to a
+ * temporary folder, which it removes. It imports only `mod.ts` and `src/sandbox/mod.ts`, as a user
+ * would.
  *
  * @module
  */
@@ -106,7 +107,7 @@ saved in the .env; the password is not.`,
 
   await demo.step(
     "Call the API",
-    "authFetch() is fetch() that adds the token: same arguments, same response.",
+    "authFetch() is fetch() with the token added: same arguments, same response.",
     async () => {
       demo.check(
         "the API knows the user",

@@ -1,4 +1,4 @@
-// The script that the demo starts: it knows only the .env of its working folder.
+// The demo starts this script, which knows only the .env of its working folder.
 import { authFetch, status } from "../../mod.ts";
 
 const stations: unknown[] = await (await authFetch("/v1/stations")).json();

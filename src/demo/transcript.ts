@@ -18,7 +18,7 @@ export class Transcript {
   #steps = 0;
   #printed = { requests: 0, apiRequests: 0 };
 
-  /** The requests since the step began: those to the provider, or those to the API. */
+  /** Returns the requests since the step began, either to the provider or to the API. */
   received<Kind extends "requests" | "apiRequests">(kind: Kind): Sandbox[Kind][number][] {
     return [...this.sandbox?.[kind] ?? []].slice(this.#printed[kind]);
   }
@@ -42,7 +42,7 @@ export class Transcript {
   /**
    * Prints a line of code, runs it and prints its value in the form that `show` returns.
    *
-   * @throws {CheckFailed} The line throws.
+   * @throws {CheckFailed} If the line throws.
    */
   async run<T>(
     code: string,
@@ -62,9 +62,9 @@ export class Transcript {
   }
 
   /**
-   * Prints a check that holds.
+   * Prints a successful check.
    *
-   * @throws {CheckFailed} The value is not the expected one.
+   * @throws {CheckFailed} If the value is not the expected one.
    */
   check(claim: string, seen: unknown, expected: unknown): void {
     if (String(seen) !== String(expected)) {
@@ -86,7 +86,10 @@ export class Transcript {
   }
 }
 
-/** A response of the API: its status and the beginning of its text. The body can still be read. */
+/**
+ * Describes a response of the API by its status and the beginning of its text. The body can still
+ * be read.
+ */
 export async function responseText(response: Response): Promise<string> {
   const text = await response.clone().text();
   return `${response.status} ${text.length > 70 ? `${text.slice(0, 70)}…` : text}`;
@@ -99,7 +102,7 @@ function requestText(request: Sandbox["requests" | "apiRequests"][number]): stri
   return `${name} → ${request.status}`;
 }
 
-/** The lines in order; repeated lines are counted. */
+/** Summarizes lines in order, with a count for repeated lines. */
 function summary(lines: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);

@@ -1,5 +1,5 @@
 /**
- * Calls `listener` once the signal aborts; at once if it already has.
+ * Calls `listener` when the signal aborts, or at once if it has already aborted.
  *
  * @returns A function that stops listening.
  */
@@ -10,8 +10,8 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 }
 
 /**
- * Settles with the promise, or rejects with the signal's reason as soon as it aborts, because the work
- * behind the promise may ignore the signal.
+ * Settles like the promise, or rejects with the signal's reason as soon as the signal aborts,
+ * because the work of the promise may ignore the signal.
  */
 export function unlessAborted<T>(
   signal: AbortSignal | undefined,

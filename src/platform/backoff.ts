@@ -1,11 +1,12 @@
 /**
- * The pause before another attempt: twice as long after each one, and up to half shorter at random, so
- * that clients that failed together do not return together.
+ * Computes the pause before another attempt. It doubles with each attempt and is shortened at
+ * random by up to half, so that clients that failed at the same time do not return at the same
+ * time.
  *
  * @param attempt The number of failed attempts, starting at 1.
  * @param firstMs Longest pause after the first attempt, in milliseconds.
  * @param random A number from 0 up to, but not including, 1.
- * @param longestMs Longest pause of all. Default: no limit.
+ * @param longestMs Longest pause after any attempt. Default: no limit.
  */
 export function backoffMs(
   attempt: number,
@@ -16,12 +17,15 @@ export function backoffMs(
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + random() / 2);
 }
 
-/** Share of the backoff that is added to a server's Retry-After, so that not all clients return at once. */
+/**
+ * Share of the backoff that is added to a server's Retry-After, so that clients do not all return
+ * at once.
+ */
 const SPREAD = 0.2;
 
 /**
- * The pause before a request is repeated, in milliseconds: at least the server's Retry-After. The other
- * parameters are those of {@linkcode backoffMs}.
+ * Computes the pause before a request is repeated, in milliseconds. It is at least as long as the
+ * server's Retry-After. The other parameters are those of {@linkcode backoffMs}.
  *
  * @param askedMs The result of {@linkcode retryAfterMs}.
  */
@@ -35,15 +39,15 @@ export function pauseBeforeRetryMs(
   return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
 }
 
-/** A longer pause is a mistake: a number of 400 digits is not even finite. */
+/** A longer pause must be a mistake. A number of 400 digits is not even finite. */
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**
- * The `Retry-After` of a response, in milliseconds. An instant is compared with the date of the
- * response, which comes from the same clock.
+ * Reads the `Retry-After` of a response, in milliseconds. A point in time is compared with the date
+ * of the response, which comes from the same clock.
  *
- * @param now This machine's wall clock, for a response without a date.
- * @returns `undefined` if there is none, or if it is longer than a year.
+ * @param now The time of this machine's wall clock, for a response without a date.
+ * @returns `undefined` if the header is missing or names a time of more than a year.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   const text = headers?.get("retry-after")?.trim() ?? "";

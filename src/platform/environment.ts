@@ -1,12 +1,12 @@
 /**
- * A variable of the process environment; `undefined` if unset, or if reading it needs a permission
- * prompt.
+ * Reads a variable of the process environment. Returns `undefined` if it is not set, or if reading
+ * it would need a permission prompt.
  */
 export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }
 
-/** The names of all variables; none if reading them needs a permission prompt. */
+/** Lists the names of all variables; none if reading them would need a permission prompt. */
 export function allVariables(): string[] {
   const { state } = Deno.permissions.querySync({ name: "env" });
   return state === "granted" ? Object.keys(Deno.env.toObject()) : [];

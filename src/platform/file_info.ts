@@ -1,6 +1,8 @@
 import { filePath, fileUrl, folderOf } from "./paths.ts";
 
-/** What is known of a file; `undefined` if there is none, or it cannot be looked at. */
+/**
+ * Returns information about a file; `undefined` if the file does not exist or is not accessible.
+ */
 export function infoAt(
   path: string,
   stat: (path: string) => Deno.FileInfo = Deno.statSync,
@@ -18,8 +20,8 @@ export function mayRead(path: string): boolean {
 }
 
 /**
- * The path of the file behind any symbolic links, even if the last one leads to no file yet, so that a
- * write keeps the links.
+ * Resolves symbolic links, so that a write keeps them. The last link may point to a file that does
+ * not exist yet.
  */
 export function realPath(path: string): string {
   const real = unlessMissing(() => Deno.realPathSync(path));
@@ -39,7 +41,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** The result of a system call; `undefined` if the file does not exist. */
+/** Makes a system call. Returns `undefined` if the file does not exist. */
 export function unlessMissing<T>(call: () => T): T | undefined {
   try {
     return call();

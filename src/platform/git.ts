@@ -3,14 +3,17 @@ import { folderOf, foldersUp } from "./paths.ts";
 import { infoAt, realPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
-/** What git does with a file. `outside`: it is in no work tree. `unknown`: git cannot say. */
+/**
+ * How git treats a file. `outside` means that it is not in a work tree, `unknown` that git cannot
+ * tell.
+ */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
 
 const LIMIT_MS = 1_000;
 
 /**
- * Keeps the repository's own configuration from running a program when git reads the index, or when it
- * misses an object and fetches it.
+ * Options that keep the repository's configuration from running a program, when git reads the index
+ * or fetches a missing object.
  */
 const NO_PROGRAMS = {
   args: ["--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false"],
@@ -18,8 +21,8 @@ const NO_PROGRAMS = {
 };
 
 /**
- * The only variables that git receives: where its programs and the user's own configuration are.
- * Others, such as `GIT_DIR` in a hook, would point it to another repository.
+ * The only variables that git receives. They locate its programs and the user's configuration;
+ * others, such as `GIT_DIR` in a hook, would lead git to another repository.
  */
 const PASSED_ON = [
   "PATH",
@@ -35,7 +38,7 @@ const PASSED_ON = [
   "GIT_CONFIG_NOSYSTEM",
 ];
 
-/** Whether git tracks a `.env`, or the temporary file that a killed process left next to it. */
+/** Whether git tracks a `.env` or the temporary file that a killed process left next to it. */
 export async function gitTracking(path: string): Promise<GitTracking> {
   const files = secretFiles(path);
   if (!isInWorkTree(path)) return "outside";
@@ -44,10 +47,13 @@ export async function gitTracking(path: string): Promise<GitTracking> {
   return tracked === "" ? "untracked" : "tracked";
 }
 
-/** Paths that git did not track when this process saved to them. */
+/** Paths that git did not track when this process saved a file there. */
 const untracked = new Set<string>();
 
-/** Whether git tracks a `.env` that was just saved. A process asks until the answer is no. */
+/**
+ * Whether git tracks a `.env` that was just saved. A process does not ask again once the answer was
+ * no.
+ */
 export async function isTrackedAtSave(path: string): Promise<boolean> {
   if (untracked.has(path)) return false;
   const isTracked = await gitTracking(path) === "tracked";
@@ -56,18 +62,21 @@ export async function isTrackedAtSave(path: string): Promise<boolean> {
 }
 
 /**
- * Whether git ignores a `.env` and the temporary file next to it; `undefined` if it cannot say, or the
- * permission to run it is missing.
+ * Whether git ignores a `.env` and the temporary file next to it; `undefined` if git cannot tell,
+ * or the permission to run git is missing.
  */
 export async function gitIgnores(path: string): Promise<boolean | undefined> {
   const files = secretFiles(path);
   if (!isInWorkTree(path)) return undefined;
-  // Prints a line for each ignored file. Without the index, because tracked files can be ignored, too.
+  // The command prints a line for each ignored file. It does not use the index, because tracked
+  // files can be ignored, too.
   const ignored = await runGit(["check-ignore", "--no-index"], files);
   return ignored === undefined ? undefined : ignored.split("\n").length - 1 === files.length;
 }
 
-/** Whether git may be run without a permission prompt: its advice is not worth one. */
+/**
+ * Whether git may be run without a permission prompt, for which the check is not important enough.
+ */
 export function mayRunGit(): boolean {
   return Deno.permissions.querySync({ name: "run", command: "git" }).state === "granted";
 }
@@ -89,12 +98,12 @@ async function runGit(
   return ended.kind === "done" && ended.status <= 1 ? ended.output : undefined;
 }
 
-/** Whether a folder on the way up has a `.git`: starting git takes longer than looking. */
+/** Whether a folder above the file contains a `.git`. This check is faster than starting git. */
 function isInWorkTree(path: string): boolean {
   return foldersUp(folderOf(secretFiles(path)[0])).some((folder) => infoAt(`${folder}.git`));
 }
 
-/** What to do so that git ignores a `.env` and the temporary file next to it. */
+/** Returns the advice that makes git ignore a `.env` and the temporary file next to it. */
 export function ignoreAdvice(path: string): string {
   const lines = ignoreLines(path);
   return `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
@@ -110,7 +119,7 @@ export async function ignoreInGit(path: string): Promise<string[]> {
   const ignoreFile = `${folderOf(secretFiles(path)[0])}.gitignore`;
   try {
     const isLink = infoAt(ignoreFile, Deno.lstatSync)?.isSymlink;
-    // A link in a cloned project can lead out of it.
+    // A link in a cloned project can lead out of the project.
     if (isLink) return [];
     const text = infoAt(ignoreFile) ? Deno.readTextFileSync(ignoreFile) : "";
     const present = text.split(/\r?\n/);
@@ -130,18 +139,21 @@ function ignoreLines(path: string): string[] {
   return name.startsWith(".env") ? [".env*", "!.env.example"] : [`${name}*`];
 }
 
-/** The command after which git tracks neither a `.env` nor the temporary file next to it. */
+/** Returns the command that makes git stop tracking a `.env` and the temporary file next to it. */
 export function untrackCommand(path: string): string {
   return `git rm --cached --ignore-unmatch ${secretFiles(path).join(" ")}`;
 }
 
-/** The file behind any links, and what a killed process can leave next to it: both contain tokens. */
+/**
+ * Returns the file that the path finally links to, and the temporary file that a killed process can
+ * leave next to it. Both contain tokens.
+ */
 function secretFiles(path: string): [file: string, temporary: string] {
   let file = path;
   try {
     file = realPath(path);
   } catch {
-    // Links that form a circle: the name has to do.
+    // If links form a circle, the name itself is used.
   }
   return [file, `${file}.tmp`];
 }

@@ -5,28 +5,28 @@ import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
-/** No timer can wait longer; such a limit is as good as none. */
+/** No timer can wait longer, so a longer limit has no effect. */
 const LONGEST_IDLE_MS = 2 ** 31;
 /**
- * A cell that computes for longer than the idle timeout delays the timer, and the bytes that arrived
- * meanwhile. This pause after the timer lets them be read first.
+ * A cell that computes for longer than the idle timeout delays the timer, and also the bytes that
+ * arrived in the meantime. This pause after the timer lets the request read them first.
  */
 const GRACE_MS = 10;
 
-/** The server sent nothing for the idle timeout. */
+/** The error of a server that sent no data for the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
-    super(`nothing came for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);
+    super(`no data arrived for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);
   }
 }
 
-/** Follows the other advice in the fix of a stalled request. */
+/** The last part of the fix for a stalled request. */
 export const WAIT_LONGER: InProgram = { inProgram: ", or pass a longer idleTimeoutMs" };
 
 /**
- * The given idle timeout, or the default.
+ * Checks an idle timeout, or returns the default.
  *
- * @returns 0: no limit.
+ * @returns The timeout in milliseconds; 0 means no limit.
  * @throws {TypeError} For a negative number or `NaN`.
  */
 export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
@@ -35,11 +35,11 @@ export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
 }
 
 /**
- * Ends a request whose server sends nothing for too long. Only the time spent waiting for the server
- * counts, so a caller that writes slowly ends nothing.
+ * Ends a request whose server sends no data for too long. Only the time spent waiting for the
+ * server is measured, so a caller that writes slowly does not end the request.
  */
 export class IdleWatch {
-  /** Aborts with {@linkcode Stalled}, or when the user's signal does. */
+  /** Aborts with {@linkcode Stalled}, or when the user's signal aborts. */
   readonly signal: AbortSignal;
   readonly #end = new AbortController();
   readonly #leaveUser: () => void;
@@ -63,12 +63,12 @@ export class IdleWatch {
     });
   }
 
-  /** A timer keeps the process alive only while something listens to it. */
+  /** Starts a timer. It keeps the process alive only while something listens to it. */
   #after(ms: number, listener: () => void): void {
     this.#stopTimer = onAbort(this.world.timeout(ms), listener);
   }
 
-  /** The server sent something, or nothing is expected of it. */
+  /** Stops the timer, because the server sent data or is not expected to. */
   pause(): void {
     this.#stopTimer();
   }
@@ -83,7 +83,7 @@ export class IdleWatch {
     }
   }
 
-  /** The request is over. */
+  /** Stops watching, because the request has ended. */
   release(): void {
     this.pause();
     this.#leaveUser();

@@ -3,20 +3,22 @@ import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
 import { inKernel } from "../errors/advice.ts";
 
-/** A second press within this time after a Stop means the same call, not the kernel. */
+/** A second press within this time after Stop is meant for the same call, not for the kernel. */
 const SECOND_PRESS_MS = 1_000;
 
 /**
  * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that other calls
- * share continues. Stop kills the kernel and all its variables unless a listener handles its signal, so
- * there is one while a call waits in a kernel. In a script, Ctrl-C ends the script as usual.
+ * share continues. Stop kills the kernel with all its variables unless a listener handles the
+ * signal, so a listener is active while a call waits in a kernel. In a script, Ctrl-C ends the
+ * script as usual.
  *
  * An error shows where this call was made, even if other calls wait for the same result.
  *
  * @param doing The call, for the message.
- * @param work Receives the signal, and a function to call once its outcome is final: from then on an
- *   abort is ignored.
- * @param stop The controller that Stop aborts, if several waits belong to the same request.
+ * @param work The work of the call. It receives the signal, and a function to call once the outcome
+ * is final; afterwards, an abort is ignored.
+ * @param stop The controller that Stop aborts. Pass one if several waits belong to the same
+ * request.
  */
 export async function cancellable<T>(
   doing: string,
@@ -25,7 +27,8 @@ export async function cancellable<T>(
   stop?: AbortController,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // Later, a cell that continues with then() is no longer on the stack. A script does without: it is slow.
+  // The call site is recorded at once, because a cell that continues with then() is no longer on
+  // the stack later. Scripts omit this, because it is slow.
   const site = inKernel() ? callSite() : undefined;
   try {
     return site
@@ -52,7 +55,7 @@ async function unlessStopped<T>(
   }
 }
 
-/** Rejects when the signal aborts, unless the outcome of the work counts by then. */
+/** Rejects when the signal aborts, unless the outcome of the work is already final. */
 async function untilAborted<T, S extends AbortSignal | undefined>(
   signal: S,
   work: (signal: S, onApplied: () => void) => Promise<T>,
@@ -67,13 +70,16 @@ async function untilAborted<T, S extends AbortSignal | undefined>(
   }
 }
 
-/** Aborts `stop` when Stop is pressed. @returns A function that stops listening. */
+/**
+ * Aborts `stop` when Stop is pressed.
+ * @returns A function that stops listening.
+ */
 function listenForStop(doing: string, stop: AbortController): () => void {
   const onStop = () => {
     stop.abort(
       new AuthError(
         "INTERRUPTED",
-        `Stopped ${doing}: Stop was pressed, and nothing is sent after that`,
+        `Stopped ${doing}: Stop was pressed, so nothing more is sent`,
         "run the cell again",
       ),
     );
@@ -87,11 +93,12 @@ function listenForStop(doing: string, stop: AbortController): () => void {
 }
 
 /**
- * As `cancellable`, for a response. In a notebook, Stop also ends the reading of its body.
+ * Does what `cancellable` does, for a response. In a notebook, Stop also ends the reading of the
+ * body.
  *
- * There is a listener from the first read to the end of the body, so Stop takes effect even between two
- * reads. Before the first read there is none: an unread body may stay in a variable for hours, and Stop
- * must still end the kernel's other work.
+ * A listener is active from the first read to the end of the body, so that Stop takes effect even
+ * between two reads. Before the first read there is no listener, because an unread body may stay in
+ * a variable for hours, and Stop must still end the kernel's other work.
  */
 export async function cancellableResponse(
   doing: string,
@@ -103,7 +110,7 @@ export async function cancellableResponse(
   return inKernel() ? stoppable(doing, response, stop) : response;
 }
 
-/** The same response with a body that ends at Stop. */
+/** Returns the same response with a body that Stop ends. */
 function stoppable(doing: string, response: Response, stop: AbortController): Response {
   const { body, url, redirected } = response;
   if (body === null) return response;
@@ -125,7 +132,8 @@ function stoppableStream(doing: string, body: Bytes, stop: AbortController): Byt
     unlisten?.();
     unlisten = undefined;
   };
-  // If a body is read only in part, the first Stop ends that read, and the next one reaches the kernel.
+  // If only a part of the body is read, the first Stop ends the body, and the next one reaches the
+  // kernel.
   stop.signal.addEventListener("abort", end);
   return new ReadableStream({
     type: "bytes",

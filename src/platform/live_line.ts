@@ -2,7 +2,7 @@ import { inKernel } from "../errors/advice.ts";
 import { shortened } from "../errors/lines.ts";
 import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
-/** Progress of a call: an output of the cell, or one line of the terminal. */
+/** A line that shows the progress of a call, as an output of the cell or in the terminal. */
 export interface LiveLine {
   /** Replaces the text. Resolves when it has been sent to the front end. */
   show(text: string): Promise<void>;
@@ -10,13 +10,16 @@ export interface LiveLine {
   remove(): Promise<void>;
 }
 
-/** A line under the cell of a notebook, or on the terminal; `undefined` if there is neither. */
+/**
+ * Makes a line under the cell of a notebook or on the terminal; returns `undefined` if there is
+ * neither.
+ */
 export function liveLine(): LiveLine | undefined {
   if (inKernel()) return cellLine();
   return Deno.stderr.isTerminal() && !isDumbTerminal() ? terminalLine() : undefined;
 }
 
-/** An output that is updated in place, even in a saved notebook. */
+/** Makes an output that is updated in place, even in a saved notebook. */
 export function cellLine(): LiveLine {
   const transient = { display_id: crypto.randomUUID() };
   let kind = "display_data";
@@ -27,19 +30,20 @@ export function cellLine(): LiveLine {
     try {
       await Deno.jupyter.broadcast(sent, message);
     } catch {
-      // A line that cannot be shown must not end the call.
+      // A failure to show the line must not end the call.
     }
   };
   return {
     show: (text) => put({ "text/plain": text }),
-    // Classic Jupyter ignores an update without any form, and draws an empty line for an empty text.
+    // Classic Jupyter ignores an update without any format, and draws an empty line for empty text,
+    // so both formats are empty.
     remove: () => put({ "text/plain": "", "text/html": "" }),
   };
 }
 
 function terminalLine(): LiveLine {
   const put = (text: string) => {
-    // If the line wrapped, only its last row could be removed.
+    // The line is shortened, because only the last row of a wrapped line could be removed.
     const line = shortened(text, terminalColumns() - 2);
     Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${line}`));
     return Promise.resolve();

@@ -1,11 +1,11 @@
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
 
-/** A lock, or why there is none. */
+/** A lock, or the reason why there is none. */
 export interface FileLock {
   /**
-   * - `held`: this process has it until `release()`.
-   * - `busy`: another process has it.
+   * - `held`: this process has the lock until `release()`.
+   * - `busy`: another process has the lock.
    * - `none`: the lock file cannot be opened, or the file system has no locks.
    */
   readonly state: "held" | "busy" | "none";
@@ -16,16 +16,16 @@ export interface FileLock {
 const FIRST_POLL_MS = 4;
 const LONGEST_POLL_MS = 16;
 
-/** The world as a lock needs it. */
+/** The parts of the world that a lock needs. */
 export type LockWorld = Pick<World, "monotonic" | "sleep"> & Partial<Pick<World, "random">>;
 
 /**
- * Takes the operating system's lock on a file next to the target, which all processes use that change
- * the target. The lock file is never deleted; the lock ends with the process that holds it.
+ * Takes the operating system's lock on a file next to the target. All processes that change the
+ * target use this lock file, which is never deleted. The lock ends with the process that holds it.
  *
- * @param target The file, behind any links.
- * @param waitMs How long to wait for another holder, in milliseconds.
- * @param signal Ends the wait; its reason is thrown.
+ * @param target The file, with links resolved.
+ * @param waitMs Maximum time to wait for another holder, in milliseconds.
+ * @param signal Ends the wait. The reason of the signal is thrown.
  */
 export async function lockBeside(
   target: string,
@@ -43,7 +43,8 @@ export async function lockBeside(
       create: true,
       mode: 0o600,
     });
-    // Polled, because a pending `lock()` cannot be cancelled. Synchronous calls, because they are faster.
+    // The lock is polled, because a pending `lock()` cannot be canceled. The calls are synchronous,
+    // because that is faster.
     for (let attempt = 1; !opened.tryLockSync(true); attempt++) {
       if (monotonic() - started >= waitMs) {
         opened.close();

@@ -2,7 +2,7 @@ import { ConfigError } from "../errors/errors.ts";
 import { cleanUpAtExit } from "./signals.ts";
 import { isDumbTerminal } from "./terminal.ts";
 
-/** The terminal puts these around pasted text while bracketed paste is on. */
+/** The terminal puts these sequences around pasted text if bracketed paste is enabled. */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 const PASTE_MARKS_ON = "\u001b[?2004h";
@@ -11,25 +11,30 @@ const PASTE_MARKS_OFF = "\u001b[?2004l";
 const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
 /** The decoder's replacement for bytes that are not UTF-8. */
 const BROKEN = "\ufffd";
-/** A portal string has a thousand characters: as many stars would only fill the screen. */
+/**
+ * Maximum number of stars. A portal string has a thousand characters, whose stars would fill the
+ * screen.
+ */
 const MAX_STARS = 24;
 
 /**
- * Reads a secret from the terminal, and shows a few stars instead. Pasted text of several lines is one
- * answer. Backspace deletes the last character, Ctrl-U deletes all. The terminal is reset when the
- * script ends, even if it is killed by a signal.
+ * Reads a secret from the terminal and shows a few stars instead. Pasted text of several lines is
+ * one answer. Backspace deletes the last character, Ctrl-U all of them. The terminal is reset when
+ * the script ends, even if a signal kills the script.
  *
- * @param options.lines Whether it may have several lines; an empty line then ends it. Default `false`.
- * @returns `null` if the input ended (Ctrl-D) or was left with Esc.
- * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal sends no UTF-8: a console of Windows sends
- * letters such as ä in its own encoding, and a changed password would count as a wrong one.
+ * @param options.lines Whether the secret may have several lines, of which an empty one ends the
+ * input. Default `false`.
+ * @returns `null` if the user ended the input with Ctrl-D or Esc.
+ * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal does not send UTF-8. A Windows console
+ * sends letters such as ä in its own encoding, and the provider would count the damaged password as
+ * a wrong one.
  */
 export async function readMasked(
   message: string,
   { lines = false }: { lines?: boolean } = {},
 ): Promise<string | null> {
   using _ = cleanUpAtExit(restore);
-  // Before the prompt, so that nothing typed ahead is echoed.
+  // Raw mode precedes the prompt, so that text typed in advance is not echoed.
   Deno.stdin.setRaw(true);
   write(`${message} ${isDumbTerminal() ? "" : PASTE_MARKS_ON}`);
   let text: string | null;
@@ -46,7 +51,7 @@ export async function readMasked(
   );
 }
 
-/** Does not block the thread, which would hold signals back. */
+/** Reads without blocking the thread, which would delay signals. */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
@@ -68,7 +73,7 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text += piece;
       else if (piece === "\r" || piece === "\n") {
-        // Some terminals do not mark a paste. An empty line in one is followed by more input.
+        // Some terminals do not mark a paste, in which more input follows an empty line.
         const isLast = text === "" || /[\r\n]$/.test(text);
         if (!lines || (isLast && pending === "")) return text;
         text += piece;
@@ -79,7 +84,7 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece === "\u0015") text = "";
       else text += piece;
     }
-    // Some characters have two units. A long paste is not counted to its end.
+    // Some characters have two code units. Only the beginning of a long paste is counted.
     const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
     write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
     stars = wanted;

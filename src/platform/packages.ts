@@ -1,15 +1,17 @@
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Loads a package that few users need. Its name is not a literal import, so that programs that check,
- * cache or bundle this module do not fetch it.
+ * Loads a package that few users need. The import is not literal, so that programs that check,
+ * cache or bundle this module do not fetch the package.
  *
- * @param doing The action that needs it, such as `draw a plot`.
- * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if it is not in Deno's cache and cannot be fetched.
+ * @param doing The action that needs the package, such as `draw a plot`.
+ * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
+ * fetched.
  */
 // deno-lint-ignore no-explicit-any
 export async function loadPackage(doing: string, specifier: string): Promise<any> {
-  // Imported by a module of its own, because this one may be part of an npm package, where `npm:` fails.
+  // A separate module imports the package, because this one may be part of an npm package, in which
+  // `npm:` fails.
   const module = `export * from ${JSON.stringify(specifier)};`;
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);

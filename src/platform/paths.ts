@@ -3,18 +3,18 @@ import { environment } from "./environment.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * The URL of a path. A relative one is resolved against the working folder. `node:url` does the same,
- * but loading it makes each start 7 ms longer.
+ * Converts a path to a URL. A relative path is resolved against the working folder. `node:url` does
+ * the same, but loading it takes 7 ms.
  *
- * @param windows Whether the path is written as on Windows.
+ * @param windows Whether to read the path as a Windows path.
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // Characters with a meaning in a URL, and blanks and control characters, some of which its parser drops.
-  // deno-lint-ignore no-control-regex -- encodes control characters
+  // This encodes characters with a meaning in a URL, and blanks and control characters, some of
+  // which the URL parser drops. deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
-  // A file URL drops the host localhost, after which it is no longer a share.
+  // The host localhost is replaced, because a file URL drops it and then no longer names a share.
   const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
   if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
   if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
@@ -22,7 +22,7 @@ export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
 }
 
 /**
- * The absolute path of a file URL.
+ * Returns the absolute path of a file URL.
  *
  * @throws {URIError} If a `%` in the URL does not begin an encoded character.
  */
@@ -33,29 +33,29 @@ export function filePath(url: URL, windows: boolean = WINDOWS): string {
   return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
 }
 
-/** Whether a name is a URL, not a path. */
+/** Whether a name is a URL instead of a path. */
 export function isUrl(name: string): boolean {
   return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
-/** The path of a URL; `undefined` if it does not name a file on this computer. */
+/** Returns the path of a URL; `undefined` if the URL does not name a file on this computer. */
 export function pathOfUrl(name: string | URL): string | undefined {
   const url = URL.parse(String(name));
   if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;
   try {
     return filePath(url);
   } catch {
-    // A % in it does not begin an encoded character.
+    // The URL contains a % that does not begin an encoded character.
     return undefined;
   }
 }
 
-/** The folder of a file, with a separator at its end. */
+/** Returns the folder of a file, with a separator at the end. */
 export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
-/** A folder and those above it, each with a separator at its end. */
+/** Lists a folder and those above it, each with a separator at the end. */
 export function* foldersUp(folder: string): Generator<string> {
   for (let here = folder, above = "";; here = above) {
     yield here;
@@ -64,7 +64,7 @@ export function* foldersUp(folder: string): Generator<string> {
   }
 }
 
-/** The working folder, with a separator at its end; `undefined` if it was removed. */
+/** Returns the working folder, with a separator at the end; `undefined` if it was removed. */
 export function workingFolder(): string | undefined {
   try {
     return filePath(fileUrl("./"));
@@ -73,13 +73,13 @@ export function workingFolder(): string | undefined {
   }
 }
 
-/** A path for the flag of a permission: `.` in the working folder. */
+/** Returns a path for a permission flag: `.` if the path is in the working folder. */
 export function shortPath(path: string): string {
   const here = workingFolder();
   return here !== undefined && path.startsWith(here) ? "." : path.replace(/(?<=.)[\\/]$/, "");
 }
 
-/** The path of a `.env` for display, without the names of the folders above the project. */
+/** Returns the path of a `.env` for display, without the names of the folders above the project. */
 export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";
   const folders: [string | undefined, string][] = [

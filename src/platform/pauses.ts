@@ -6,10 +6,13 @@ import type { World } from "./world.ts";
 
 /** Shorter waits are not reported. */
 const UNSEEN_MS = 2_000;
-/** What fits into one line of a terminal along with the other words, in characters. */
+/** Maximum length of the reason, in characters, so that the whole line fits into a terminal. */
 const REASON_LENGTH = 48;
 
-/** The pauses of one call between its attempts. A long wait is shown as a line until the next attempt. */
+/**
+ * The pauses between the attempts of one call. A long pause is shown as a line until the next
+ * attempt.
+ */
 export class Pauses {
   readonly #world: World;
   #since: number | undefined;

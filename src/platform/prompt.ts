@@ -5,11 +5,11 @@ import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Longer than a busy machine takes to deliver a pending signal. */
+/** A time in which even a busy machine delivers a pending signal. */
 const DELIVERY_MS = 50;
 
 /**
- * Waits until a Stop that was pressed at an open prompt has aborted the signal.
+ * Waits until Stop, if it was pressed at an open prompt, has aborted the signal.
  *
  * @throws The signal's reason, if it is aborted.
  */
@@ -18,7 +18,10 @@ export async function untilHeard(signal: AbortSignal | undefined): Promise<void>
   signal?.throwIfAborted();
 }
 
-/** The place of the prompt and the way to cancel it: a front end may show it far from its cell. */
+/**
+ * Says where the prompt is and how to cancel it, because a front end may show the prompt far from
+ * its cell.
+ */
 const OPEN_QUESTION = [
   "A prompt is open below the cell (VS Code: top of window).",
   "Stop, then Enter, cancels.",
@@ -33,7 +36,7 @@ export class Questions {
     this.#world = world;
   }
 
-  /** Whether it can prompt: with a replaced prompt, in a notebook or in a terminal. */
+  /** Whether a prompt is possible: with a replaced prompt, in a notebook or in a terminal. */
   get canAsk(): boolean {
     return this.#world.ask !== undefined || inKernel() ||
       (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
@@ -45,11 +48,12 @@ export class Questions {
   }
 
   /**
-   * Prompts the user, with hidden input for secrets. A kernel's prompt blocks the thread, so a Stop
-   * aborts the signal only afterwards: the answer is returned once the signal has had time to abort.
+   * Prompts the user, with hidden input for secrets. A kernel's prompt blocks the thread, so Stop
+   * can abort the signal only afterwards. The method therefore gives the signal time to abort
+   * before it returns the answer.
    *
    * @param options.notes Lines to show with the prompt.
-   * @returns `null` if no prompt is possible, or the user canceled it.
+   * @returns `null` if no prompt is possible, or if the user canceled it.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
   async ask(message: string, { secret, signal, notes = [] }: AskOptions): Promise<string | null> {
@@ -92,7 +96,7 @@ export class Questions {
     if (inKernel()) {
       this.#line ??= cellLine();
       await this.#line.show([...notes, ...OPEN_QUESTION].join("\n"));
-      // A third argument, which is not in the types, makes the kernel hide the input.
+      // A third argument, which the types do not list, makes the kernel hide the input.
       const kernelPrompt = prompt as unknown as KernelPrompt;
       const question = message.split("\n").map((line) => wrapped(line)).join("\n");
       const answer = secret ? kernelPrompt(question, "", { password: true }) : prompt(question);
@@ -106,7 +110,7 @@ export class Questions {
       return await readMasked(lines.join("\n"));
     }
     const question = lines.pop() ?? "";
-    // To standard output, like the prompt: standard error may be a file.
+    // The lines go to standard output, like the prompt, because standard error may be a file.
     const before = lines.map((line) => `${line}\n`).join("");
     if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
     return prompt(question);

@@ -1,11 +1,11 @@
 /**
- * Replaces the text of a file atomically: every reader, even after a crash, sees the old or the new
- * text as a whole. The new file is private (0600).
+ * Replaces the text of a file atomically: every reader, even after a crash, sees either the old or
+ * the new text. The new file is private (0600).
  *
- * @param locked Whether the caller holds the lock. It allows a temporary file with a fixed name, so that
- *   the next holder finds and removes what a crash left.
- * @param isWanted Asked last; `false` leaves the file as it is.
- * @returns Whether it was replaced.
+ * @param locked Whether the caller holds the lock. If so, the temporary file has a fixed name, so
+ * that the next holder finds and removes it after a crash.
+ * @param isWanted Called last; `false` leaves the file unchanged.
+ * @returns Whether the file was replaced.
  */
 export async function replaceFile(
   path: string,
@@ -20,7 +20,8 @@ export async function replaceFile(
       using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
       const bytes = new TextEncoder().encode(text);
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-      // Only waiting for the disk is asynchronous: the other calls are faster synchronous.
+      // Only the wait for the disk is asynchronous, because the other calls are faster when
+      // synchronous.
       await file.sync();
     }
     if (!await renameOver(temporary, path, isWanted)) {
@@ -35,18 +36,19 @@ export async function replaceFile(
 }
 
 /**
- * Attempts to rename while another program has the file open, and the pause between them: one second in
- * all. The pause is short, because a program that reads in a loop leaves short gaps.
+ * Number of attempts to rename while another program has the file open, and the pause between them,
+ * for one second in total. The pause is short, because a program that reads in a loop leaves only
+ * short gaps.
  */
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
 /**
- * Renames a file over another. Windows refuses while another program has that one open, as editors,
- * virus scanners and backups do for a moment, so it is tried again there.
+ * Renames a file so that it replaces another one. Windows refuses that while another program, such
+ * as an editor or a virus scanner, has the other file open, so this function tries again there.
  *
- * @param isWanted Asked before each try; `false` leaves both files as they are.
- * @returns Whether it was renamed.
+ * @param isWanted Called before each attempt; `false` leaves both files unchanged.
+ * @returns Whether the file was renamed.
  */
 export async function renameOver(
   from: string,
@@ -66,9 +68,9 @@ export async function renameOver(
 }
 
 /**
- * Whether Windows may have refused because another program has the file open: "access denied", or a
- * sharing violation. It says the same of a file that is marked as read-only. Other systems use these
- * numbers for errors that a rename does not have.
+ * Whether Windows may have refused because another program has the file open. The error is then
+ * "access denied" or a sharing violation, as for a read-only file. On other systems, a rename never
+ * fails with these numbers.
  */
 export function isInUse(error: unknown): boolean {
   const isDenied = error instanceof Deno.errors.PermissionDenied;
@@ -81,6 +83,6 @@ export function remove(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // It does not exist, or this user must not remove it.
+    // The file does not exist, or this user must not remove it.
   }
 }

@@ -1,18 +1,21 @@
 import { Pauses } from "./pauses.ts";
 import type { World } from "./world.ts";
 
-/** The result of an attempt, or the pause before the next one and the reason shown meanwhile. */
+/**
+ * The result of an attempt, or the pause before the next one and the reason to show during the
+ * pause.
+ */
 export type Attempt<T> =
   | { readonly done: T }
   | { readonly pauseMs: number; readonly why: string };
 
 /**
- * Repeats an attempt until it is done. The caller decides when to give up: each attempt returns either
- * its result or the pause before the next one.
+ * Repeats an attempt until it is done. The caller decides when to give up: each attempt returns
+ * either its result or the pause before the next one.
  *
- * @param attempt Receives the number of the attempt, starting at 1.
- * @param signal Ends the loop between attempts; its reason is thrown.
- * @param pauses Those of several loops that run at once: they share one line.
+ * @param attempt Makes one attempt. Receives its number, starting at 1.
+ * @param signal Ends the loop between attempts. The reason of the signal is thrown.
+ * @param pauses The pauses, if several simultaneous loops share one line.
  */
 export async function retry<T>(
   world: World,

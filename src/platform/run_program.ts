@@ -1,25 +1,28 @@
 import { onAbort } from "./abort.ts";
 import { readUpTo } from "./body.ts";
 
-/** How a program ended. */
+/** The result of running a program. */
 export type Ended =
   | { readonly kind: "done"; readonly status: number; output: string; errors: string }
   /**
-   * `absent`: not found, or not executable. `late`: the time limit was over. `long`: it printed more
-   * than {@linkcode MAX_OUTPUT}. In the last two cases it was killed.
+   * `absent`: not found, or not executable. `late`: it exceeded the time limit and was killed.
+   * `long`: it printed more than {@linkcode MAX_OUTPUT} and was killed.
    */
   | { readonly kind: "absent" | "late" | "long" };
 
-/** Limit of what a program may print on each of its two streams, in bytes. */
+/** Maximum output of a program on each of its two streams, in bytes. */
 export const MAX_OUTPUT = 262_144;
 
-/** Time for the rest of the output. A process left in the background can keep the pipe open forever. */
+/**
+ * Time limit for the rest of the output. A background process of the program can keep the pipe open
+ * forever.
+ */
 const REST_OF_OUTPUT_MS = 1_000;
 
 interface RunOptions extends Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv"> {
   /** After this time the program is killed. */
   readonly limitMs: number;
-  /** Kills the program, too; its reason is thrown. */
+  /** Also kills the program. The reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -63,7 +66,8 @@ export async function runProgram(
     const { code } = await child.status;
     timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
     const output = await printed;
-    // After a success they are not needed, and a connection left open by ssh holds this stream only.
+    // After a success, the error output is not needed. A connection that ssh leaves open keeps only
+    // this stream open.
     if (code === 0) close();
     const errors = await complained;
     if (stopped === "aborted") signal?.throwIfAborted();
@@ -80,6 +84,6 @@ function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has ended.
+    // The program has already ended.
   }
 }

@@ -1,8 +1,8 @@
 import { printable } from "../errors/escape.ts";
 
 /**
- * A string that no inspection, serialization or template shows. Tokens and passwords are kept in it from
- * the place where they are read to the one that sends or stores them.
+ * A string that no inspection, serialization or template shows. It wraps tokens and passwords from
+ * where they are read to where they are sent or stored.
  */
 export class Secret {
   readonly #text: string;
@@ -11,7 +11,10 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself: only for a request, a line of a `.env`, or a caller of `accessToken()`. */
+  /**
+   * Returns the text. Call this only for a request, for a line of a `.env`, or for a caller of
+   * `accessToken()`.
+   */
   reveal(): string {
     return this.#text;
   }
@@ -36,20 +39,23 @@ export class Secret {
 /** The characters of tokens, client ids and pool ids. */
 export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 
-/** A text that repeats this many characters of a secret in a row, or a whole shorter one, is withheld. */
+/**
+ * Text is withheld if it repeats this many consecutive characters of a secret, or the whole of a
+ * shorter one.
+ */
 const MIN_LEAK_LENGTH = 8;
 
 /**
- * Words of messages and parameter names. Many passwords contain one of them, and a message with that
- * word repeats nothing of the password.
+ * Words of messages and parameter names. Many passwords contain one of them, but a message with
+ * such a word does not reveal the password.
  */
 const COMMON_WORDS =
   /(?<![^\s"'_.,:])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|requiredAttributes|software|temporary|uppercase|userAttributes|username)(?![^\s"'_.,:])/gi;
 
 /**
- * Makes foreign text fit for an error message: one line without control and direction characters,
- * shortened, and withheld as a whole if it repeats one of the secrets, or a part of it, verbatim,
- * percent-encoded or in base64. Common words are not such a part.
+ * Makes foreign text safe for an error message: one shortened line without control and direction
+ * characters. The text is withheld as a whole if it repeats a secret or a part of one, verbatim,
+ * percent-encoded or in base64. Common words are allowed.
  */
 export function redact(text: string, secrets: readonly Secret[], maxLength = 160): string {
   const line = oneLine(text).trim();

@@ -8,7 +8,7 @@ export function isDumbTerminal(): boolean {
 /** Width of the terminal in characters; `Infinity` if unknown. */
 export function terminalColumns(): number {
   try {
-    // Some say 0.
+    // Some terminals report 0.
     return Deno.consoleSize().columns || Infinity;
   } catch {
     return Infinity;

@@ -8,8 +8,8 @@ export function namesProxy(): boolean {
 }
 
 /**
- * A client that connects straight to a plain `http:` address, which is on this machine's loopback: a
- * proxy would see the token or the password. Close it after use.
+ * Makes a client that connects directly to a plain `http:` address on loopback, because a proxy
+ * would see the token or the password. Close the client after use.
  *
  * @returns `undefined` if no variable names a proxy.
  */
@@ -19,28 +19,29 @@ export function directClient(
 ): Deno.HttpClient | undefined {
   if (protocol !== "http:" || !namesProxy()) return undefined;
   const host = hostname.replace(/^\[|\]$/g, "");
-  // This kind of "proxy" replaces those of the variables, and is the server itself.
+  // This "proxy" is the server itself and replaces the proxies in the variables.
   const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
   return Deno.createHttpClient({ ...options, proxy });
 }
 
 /**
- * Whether a host name is this machine's loopback. `*.localhost` is not: Deno asks DNS for its address.
+ * Whether a host name is on this machine's loopback. `*.localhost` is not, because Deno resolves it
+ * with DNS.
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Whether a token or a password may travel to this URL: `https:`, or `http:` on loopback. */
+/** Whether a token or a password may be sent to this URL: `https:`, or `http:` on loopback. */
 export function isSafeTransport(url: URL): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
 }
 
-/** Why a request got no response. */
+/** The reason why a request got no response. */
 interface NetworkReason {
-  /** For people; without addresses and headers. */
+  /** The reason for people, without addresses and headers. */
   readonly words: string;
-  /** What to do, if checking address, network and proxy does not help. */
+  /** What to do. Default: check address, network and proxy. */
   readonly fix: string | undefined;
   /** Whether the reason is in the table below. */
   readonly isKnown: boolean;
@@ -55,20 +56,20 @@ interface KnownReason {
   readonly says: RegExp;
   readonly words: string;
   readonly fix?: string;
-  /** Whether it lasts until the user does something. */
+  /** Whether the problem persists until the user does something. */
   readonly stays?: true;
 }
 
-/** The first match is used. */
+/** The known reasons, of which the first match is used. */
 const REASONS: readonly KnownReason[] = [
   { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
   { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
   {
-    // The words of Deno, and those of its TLS for Node's packages.
+    // These are messages of Deno, and of its TLS for Node's packages.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
-    fix: "on a computer of a company set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
-      "(for a notebook: in the env of kernel.json), else name the CA's file in DENO_CERT; then try again",
+    fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
+      "(for a notebook: in the env of kernel.json), or set DENO_CERT to the file of the CA; then try again",
     stays: true,
   },
   {
@@ -82,7 +83,10 @@ const REASONS: readonly KnownReason[] = [
   { says: /Requests to port/, words: "the runtime blocks this port", stays: true },
 ];
 
-/** Why a request got no response. The error's own text may contain addresses and headers. */
+/**
+ * Explains why a request got no response. The error's own text is not used, because it may contain
+ * addresses and headers.
+ */
 export function networkReason(error: unknown): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();
   const text = `${message} ${cause instanceof Error ? cause.message : ""}`;

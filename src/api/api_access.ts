@@ -112,30 +112,28 @@ export function droppedPath(
 }
 
 /** Makes the error for an address that may not receive the token. */
-function refusal(url: URL, { base }: ApiAccess): ConfigError {
+function refusal(url: URL, access: ApiAccess): ConfigError {
   const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
-  const what = `Cannot send the token to ${where}`;
+  const [why, fix] = whyRefused(url, access);
+  return new ConfigError("UNTRUSTED_ORIGIN", `Cannot send the token to ${where}${why}`, fix);
+}
+
+function whyRefused(url: URL, { base }: ApiAccess): [why: string, fix: string] {
   if (url.username !== "" || url.password !== "") {
-    return new ConfigError(
-      "UNTRUSTED_ORIGIN",
-      `${what} because the user name or password in the URL would replace the token`,
+    return [
+      " because the user name or password in the URL would replace the token",
       "leave out user name and password",
-    );
+    ];
   }
   const otherwise = "or use fetch() for addresses that need no token";
   if (!isSafeTransport(url)) {
-    return new ConfigError(
-      "UNTRUSTED_ORIGIN",
-      `${what} because the token is sent over https: only (http: only on this machine's loopback)`,
+    return [
+      " because the token is sent over https: only (http: only on this machine's loopback)",
       `use https:, ${otherwise}`,
-    );
+    ];
   }
   const first = base === undefined
     ? `set API_BASE_URL (apiBaseUrl) to ${url.origin} or add it`
     : `add ${url.origin}`;
-  return new ConfigError(
-    "UNTRUSTED_ORIGIN",
-    what,
-    `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`,
-  );
+  return ["", `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`];
 }

@@ -208,13 +208,10 @@ function isRepeatable(body: BodyInit | null): boolean {
 }
 
 async function send(call: Call, tokens: Tokens): Promise<Response> {
-  const { account, address, input, isRepeatable, onSend } = call;
-  // Checked again, because the settings may have changed while the call waited for tokens.
-  const access = accessOf(account.settings);
-  addressOf(address, access);
+  const { address, input, isRepeatable, onSend } = call;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
     onSend?.(target, tokens);
-    return attempt(call, access, request, init, new URL(target));
+    return attempt(call, request, init, new URL(target));
   };
   const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
   const asRequest = input instanceof Request ? input : undefined;
@@ -235,16 +232,16 @@ async function send(call: Call, tokens: Tokens): Promise<Response> {
 
 async function attempt(
   call: Call,
-  access: ApiAccess,
   request: string | Request,
   init: RequestInit,
   url: URL,
 ): Promise<Response> {
-  const { fetch: send = fetch } = call.account.world;
+  const { world, settings } = call.account;
+  const { fetch: send = fetch } = world;
   try {
     // The settings record whether there is a proxy, because checking here would slow down every
     // call.
-    return access.proxied && send === fetch && isSafeTransport(url)
+    return accessOf(settings).proxied && send === fetch && isSafeTransport(url)
       ? await sendPastProxy(request, init, url)
       : await send(request, init);
   } catch (error) {

@@ -253,7 +253,7 @@ export const NOT_THE_API =
 
 function requestIdOf(headers: Headers): string | undefined {
   const names = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
-  return names.map((name) => headers.get(name)).find((id) => id !== null) ?? undefined;
+  return names.map((name) => headers.get(name) ?? undefined).find((id) => id);
 }
 
 /**

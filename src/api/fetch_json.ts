@@ -14,10 +14,7 @@ import { closest } from "../errors/closest.ts";
 export interface FetchJsonInit extends RequestInit {
   /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
-  /**
-   * Time in which another request may start, in milliseconds after the first one. Default 60 000.
-   * Time spent in stalled requests is not included.
-   */
+  /** Maximum time of all pauses between requests, in milliseconds. Default 60 000. */
   retryWithinMs?: number;
   /** Maximum time without data from the API, in milliseconds. Default 60 000; 0 means no limit. */
   idleTimeoutMs?: number;
@@ -72,25 +69,25 @@ export async function fetchParsed<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   checkInit(init);
-  const { retries = 3, retryWithinMs = 60_000 } = init;
+  const { retries = 3 } = init;
+  let { retryWithinMs: leftMs = 60_000 } = init;
   const call = new CheckedCall(account, input, init, signal, idleTimeout(init.idleTimeoutMs));
   const headers = checkedHeaders(call.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   const { world } = account;
-  let started = world.monotonic();
 
   /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(attempt: number, refusal?: Response): number | undefined {
     const waitMs = retryAfterMs(refusal?.headers, world.now());
     const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
     const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
-    const isInTime = world.monotonic() - started + pauseMs <= retryWithinMs;
-    return mayPass && call.isSafe && attempt <= retries && isInTime ? pauseMs : undefined;
+    if (!mayPass || !call.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
+    leftMs -= pauseMs;
+    return pauseMs;
   }
 
   try {
     return await retry(world, signal, async (attempt): Promise<Attempt<T>> => {
-      const sent = world.monotonic();
       try {
         const response = await call.send(headers);
         if (response.ok) return { done: await parse<T>(call, response) };
@@ -100,7 +97,6 @@ export async function fetchParsed<T>(
         return { pauseMs, why: `the API answered ${response.status}` };
       } catch (error) {
         if (!(error instanceof Stalled)) throw error;
-        started += world.monotonic() - sent;
         const pauseMs = pauseAfter(attempt);
         if (pauseMs !== undefined) return { pauseMs, why: error.message };
         const tried = attempt > 1 ? `, ${attempt} times in a row` : "";

@@ -222,24 +222,6 @@ Deno.test("an address of another account's API never gets the token of the accou
   assertEquals(world.called, []);
 });
 
-Deno.test("an origin that is taken away while a call waits for tokens gets none", async () => {
-  await using world = portless({ file: true, api: () => new Response("") });
-  const { allowedOrigins: _, ...open } = world.options;
-  const line = "API_ALLOWED_ORIGINS=https://two.example\n";
-  Deno.writeTextFileSync(world.envFile, line, { append: true });
-  const session = createSession(open);
-  await session.login();
-  world.clock.advance(3_000);
-  const held = world.hold();
-  const call = rejection(session.authFetch("https://two.example/x"));
-  await held.arrived;
-  Deno.writeTextFileSync(world.envFile, Deno.readTextFileSync(world.envFile).replace(line, ""));
-  await rejection(session.authFetch("https://three.example/x"));
-  held.release();
-  assertEquals((await call).code, "UNTRUSTED_ORIGIN");
-  assertEquals(world.called, []);
-});
-
 Deno.test("the check comes before anything else: no session is needed, no refresh is made", async () => {
   await using world = portless();
   assertEquals((await rejection(world.session.authFetch("data:,x"))).code, "UNTRUSTED_ORIGIN");

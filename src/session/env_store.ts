@@ -6,13 +6,14 @@ import {
   readEnvFile,
   updateEnvFile,
 } from "../settings/env_file.ts";
-import { ConfigError, ProviderError } from "../errors/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
 import {
   type Decide,
   type Lock,
+  lockBusy,
   MAX_ROUNDS,
   NOTHING,
   type Stored,
@@ -183,12 +184,7 @@ export class EnvStore implements TokenStore {
 
 function lockOf(state: FileLock["state"]): Lock {
   if (state !== "busy") return { isHeld: state === "held" };
-  const problem = new ProviderError(
-    "TIMEOUT",
-    "Cannot refresh the session: another process held the lock of the .env for too long",
-    "try again, or end that process",
-  );
-  return { isHeld: false, problem, isOptional: true };
+  return { isHeld: false, problem: lockBusy(".env"), isOptional: true };
 }
 
 function tokenLines(values: ReadonlyMap<string, string | undefined>): Secret {

@@ -2,7 +2,7 @@ import { endpointText } from "../provider/endpoint.ts";
 import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
-import { type Ending, type SessionState, tokensOf } from "./state.ts";
+import { type SessionState, tokensOf } from "./state.ts";
 import type { TokenStore } from "./store.ts";
 import { INSTEAD_OF_FILE, SETTING_NAMES, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -153,18 +153,16 @@ function givenByCommand({ isByCommand }: Configuration, state: SessionState): bo
 }
 
 function stateOf(configuration: Configuration, state: SessionState): SessionStatus["state"] {
-  if (state.kind === "none") return wasEndedByProvider(state) ? "expired" : "none";
+  if (state.kind === "none") {
+    // Any other code means that the provider refused to refresh the session.
+    return (state.because?.code ?? "NO_SESSION") === "NO_SESSION" ? "none" : "expired";
+  }
   const { isByCommand, world } = configuration;
   const remaining = remainingMs(state.tokens, world);
   if (!isByCommand && state.kind === "access-only" && state.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
   return state.kind === "renewable" || isByCommand ? "refreshable" : "expired";
-}
-
-/** Whether there was a session until the provider refused to refresh it. */
-function wasEndedByProvider({ because }: { readonly because?: Ending }): boolean {
-  return because !== undefined && because.code !== "NO_SESSION";
 }
 
 function endpointOrigin({ options, settings }: Configuration): string | undefined {

@@ -1,4 +1,4 @@
-import type { AuthError, ConfigError } from "../errors/errors.ts";
+import { type AuthError, type ConfigError, ProviderError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
@@ -106,6 +106,18 @@ export interface TokenStore {
 
 /** Maximum number of attempts at an update while another process writes at the same time. */
 export const MAX_ROUNDS = 5;
+
+/**
+ * Makes the error for a busy lock. A lock in a store expires by itself, so a busy one is in use,
+ * and a refresh without the lock would end the session for all processes if refresh tokens rotate.
+ */
+export function lockBusy(place: "store" | ".env"): ProviderError {
+  return new ProviderError(
+    "TIMEOUT",
+    `Cannot refresh the session: another process held the lock of the ${place} for too long`,
+    "try again, or end that process",
+  );
+}
 
 /** A store that keeps the session in memory only. */
 export const MEMORY_ONLY: TokenStore = {

@@ -104,7 +104,7 @@ testNeeding(
       assertEquals(error.code, "TIMEOUT");
       assertMatch(
         error.message,
-        /another process held the lock in the store for too long; try again, or end that process/,
+        /another process held the lock of the store for too long; try again, or end that process/,
       );
       assertEquals(await other.accessToken(), token);
       world.clock.advance(3_000);

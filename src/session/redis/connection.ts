@@ -40,13 +40,9 @@ interface Details {
  */
 export class Unreachable extends Error {
   override name = "Unreachable";
-  readonly fix: string | undefined;
-  readonly isPermanent: boolean;
 
-  constructor(why: string, { cause, fix, isPermanent = false }: Details = {}) {
-    super(why, { cause });
-    this.fix = fix;
-    this.isPermanent = isPermanent;
+  constructor(why: string, readonly details: Details = {}) {
+    super(why, { cause: details.cause });
   }
 }
 

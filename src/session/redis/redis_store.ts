@@ -1,18 +1,13 @@
-import { ConfigError, ProviderError } from "../../errors/errors.ts";
+import { ConfigError } from "../../errors/errors.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
-import {
-  accountOf,
-  makeTokens,
-  REFRESH_DAYS,
-  sameAccess,
-  type Tokens,
-} from "../../provider/tokens.ts";
+import { accountOf, makeTokens, REFRESH_DAYS, type Tokens } from "../../provider/tokens.ts";
 import { Seal } from "../sealing.ts";
 import {
   type Decide,
   type Lock,
+  lockBusy,
   MAX_ROUNDS,
   NOTHING,
   type Stored,
@@ -87,7 +82,7 @@ export class RedisStore implements TokenStore {
         `the tokens are not encrypted in the store at ${address.host}`,
         "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
       );
-    } else notices.clear("STORE_NOT_ENCRYPTED");
+    }
     const connection = await Connection.to(address.url, configuration.world.timeout);
     return new RedisStore(session, address, connection, seal);
   }
@@ -225,7 +220,7 @@ export class RedisStore implements TokenStore {
       const { isHolder, number } = answer;
       if (isHolder) return { isHeld: true, number, endsAt: world.monotonic() + owner.lockMs };
       if (leftMs() <= 0 || isServed?.()) {
-        return { isHeld: false, problem: lockBusy(), number, endsAt: 0 };
+        return { isHeld: false, problem: lockBusy("store"), number, endsAt: 0 };
       }
       await world.sleep(Math.min(this.#pauseMs(attempt), leftMs()), signal);
     }
@@ -263,7 +258,7 @@ export class RedisStore implements TokenStore {
         if (!(error instanceof Unreachable)) throw error;
         const problem = this.#setAway(error);
         const pauseMs = this.#pauseMs(attempt);
-        if (error.isPermanent || leftMs - pauseMs < BRIEF_MS) return problem;
+        if (error.details.isPermanent || leftMs - pauseMs < BRIEF_MS) return problem;
         await world.sleep(pauseMs, signal);
         if (signal?.aborted) return problem;
       }
@@ -287,13 +282,7 @@ export class RedisStore implements TokenStore {
       const tokens = await this.#opened(kept);
       // The response to another request may have contained a later entry.
       if (isNews()) {
-        const { stored } = this.#known;
-        const replacesUpTo = kept.number - 1;
-        this.#known = {
-          ...kept,
-          replacesUpTo,
-          stored: isSame(stored.tokens, tokens) ? stored : { tokens },
-        };
+        this.#known = { ...kept, replacesUpTo: kept.number - 1, stored: { tokens } };
       }
     }
     this.session.notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
@@ -309,7 +298,7 @@ export class RedisStore implements TokenStore {
     const error = new ConfigError(
       "STORE_UNREACHABLE",
       `Cannot use the session in the store at ${this.address.host}: ${unreachable.message}`,
-      unreachable.fix ?? "start the store, or correct AUTH_STORE, and try again",
+      unreachable.details.fix ?? "start the store, or correct AUTH_STORE, and try again",
       unreachable.cause,
     );
     const { problem, fix } = error;
@@ -363,23 +352,6 @@ export class RedisStore implements TokenStore {
     if (note) this.session.notices.set("STORED_IGNORED", note.problem, note.fix);
     return parts && makeTokens(parts, world);
   }
-}
-
-/**
- * Makes the error for a busy lock. A lock in a store expires by itself, so a busy one is in use,
- * and a refresh without the lock would end the session for all processes if refresh tokens rotate.
- */
-function lockBusy(): ProviderError {
-  return new ProviderError(
-    "TIMEOUT",
-    "Cannot refresh the session: another process held the lock in the store for too long",
-    "try again, or end that process",
-  );
-}
-
-function isSame(a: Tokens | undefined, b: Tokens | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return sameAccess(a, b) && a.refreshToken?.reveal() === b.refreshToken?.reveal();
 }
 
 /** Writes tokens as JSON, with the lines of a `.env` as members. */

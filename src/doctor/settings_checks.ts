@@ -28,8 +28,11 @@ export const SETTINGS_CHECKS: Checks = {
   // What was probably meant, unless the check above says so.
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsOn } = await import("../settings/suggestions.ts");
-    const hints = [...settings.notes, ...suggestionsOn(settings)];
-    return warnOf(hints.filter(({ problem }) => !fault?.problem.includes(problem)));
+    const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings : undefined;
+    const untold = suggestionsOn(settings).filter(({ about }) =>
+      missing === undefined || (about !== undefined && !missing.includes(about))
+    );
+    return warnOf([...settings.notes, ...untold]);
   },
 
   // A forgotten environment variable overrides the .env.

@@ -14,10 +14,8 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    // The name is not shown if it looks like a file's content or an address, because either may
-    // contain a secret.
-    const shown = /[\r\n=|]|:\/|.{200}/.test(name) ? `the file of ${option}` : name;
-    throw new ConfigError("FILE", `Cannot read ${shown}`, "check the path", error);
+    // The name is not shown, because it may be the file's content or an address with a secret.
+    throw new ConfigError("FILE", `Cannot read the file of ${option}`, "check the path", error);
   }
 }
 

@@ -242,7 +242,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
         reaching(world, gone),
       ],
       [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
-      [["/x", "-d", "@nothing.json"], 1, /Cannot read nothing\.json/],
+      [["/x", "-d", "@nothing.json"], 1, /Cannot read the file of --data; check the path/],
       [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; name a file/],
       [
         [CSV, "-o", "x.csv"],

@@ -76,7 +76,8 @@ deskTest("login asks for user name and password, the latter masked", async (desk
   const seen = await desk.type(["login"], [
     [FIRST, "\r"],
     [NAME, "ada\r"],
-    [PASSWORD, `${desk.password}\r`],
+    // A wrong letter can be corrected.
+    [PASSWORD, `${desk.password}é\x7f\r`],
   ]);
   assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(host set in \.env\): /);
   assertStringIncludes(seen.screen, "Signed in as ada");
@@ -86,7 +87,9 @@ deskTest("login asks for user name and password, the latter masked", async (desk
 });
 
 deskTest("login --portal and --username prompt for what is left", async (desk) => {
-  const portal = await desk.type(["login", "--portal"], [[PORTAL, `${desk.portalString}\r`]]);
+  // Pasted in several lines.
+  const pasted = `\u001b[200~${desk.portalString.replace(/.{60}/g, "$&\n")}\u001b[201~\r`;
+  const portal = await desk.type(["login", "--portal"], [[PORTAL, pasted]]);
   const named = await desk.type(["login", "--username", "ada"], [[PASSWORD, `${desk.password}\r`]]);
   assertStringIncludes(portal.screen, "Signed in as student");
   assertStringIncludes(named.screen, "Signed in as ada");

@@ -2,12 +2,11 @@
  * What a user meets in a real Deno kernel: questions, cards, errors and Stop. The client for the
  * kernel is `kernel.ts`, with its parts beside it.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
 /** A notebook whose settings lack user name and password, and what is typed there. */
@@ -233,61 +232,3 @@ Deno.test("in a notebook login() prompts for what it needs, and shows no secret"
     await listsWhatIsMissing(running);
   });
 });
-
-/** A script in a terminal, whose settings lack user name and password, and what is typed there. */
-async function typed(
-  desk: Desk,
-  code: string,
-  dialog: [awaited: string, typed: string][],
-): Promise<Seen> {
-  const script = `${desk.folder}/script.ts`;
-  await Deno.writeTextFile(script, `${importing("login")}\n${code}`);
-  const command = [Deno.execPath(), "run", "--quiet", "--no-lock", "-A", script];
-  return await inTerminal(command, dialog, { cwd: desk.folder, env: desk.env });
-}
-
-const LOGIN = "console.log(await login().catch((error) => `${error.code} ${error.message}`));";
-const FIRST = "press Enter for user name and password:";
-const NAME = "User name:";
-const PASSWORD = "(host set in the environment):";
-
-/** What is typed in a terminal, and what its screen then shows. */
-const DIALOGS: [what: string, dialog: (desk: Desk) => [string, string][], shown: string][] = [
-  [
-    "a portal string of one line",
-    ({ portalString }) => [[FIRST, `${portalString}\r`]],
-    "Signed in as student",
-  ],
-  [
-    "a portal string of several lines",
-    ({ portalString }) => {
-      const broken = portalString.replace(/.{60}/g, "$&\n");
-      return [[FIRST, `\x1b[200~${broken}\x1b[201~\r`]];
-    },
-    "Signed in as student",
-  ],
-  [
-    "user name and password, which can be corrected",
-    ({ password }) => [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${password}é\x7f\r`]],
-    "Signed in as ada",
-  ],
-  [
-    "an empty answer, which cancels",
-    () => [[FIRST, "\r"], [NAME, "\r"]],
-    "PROMPT_UNAVAILABLE Cannot log in: nothing was entered",
-  ],
-];
-
-terminalTest(
-  "in a terminal login() takes what is typed, and shows no secret",
-  () =>
-    withDesk(async (desk) => {
-      for (const [what, dialog, shown] of DIALOGS) {
-        const seen = await typed(desk, LOGIN, dialog(desk));
-        assertStringIncludes(seen.screen, shown, what);
-        assertHides(seen.screen, desk);
-        assert(seen.sane, what);
-        await Deno.remove(`${desk.folder}/.env`).catch(() => {});
-      }
-    }),
-);

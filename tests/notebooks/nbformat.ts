@@ -1,7 +1,7 @@
 /** Notebooks as files: nbformat 4.5 in and out, written byte for byte as Jupyter writes them. */
 
-import { mergeStreams, type MimeBundle, type Output, tracebackOf } from "./outputs.ts";
-import { isRecord, type JsonRecord, recordOf, textOf } from "../kernel/wire.ts";
+import { mergeStreams, type MimeBundle, type Output } from "./outputs.ts";
+import { isRecord, type JsonRecord, textOf } from "../kernel/wire.ts";
 
 /** A text or a raw cell. */
 export interface TextCell {
@@ -50,16 +50,9 @@ export async function writeNotebook(path: string | URL, notebook: Notebook): Pro
 }
 
 export function parseNotebook(text: string): Notebook {
-  const file: unknown = JSON.parse(text);
-  if (!isRecord(file) || file.nbformat !== 4 || !Array.isArray(file.cells)) {
-    throw new SyntaxError("expected a notebook of format 4; save it with a current Jupyter");
-  }
-  return {
-    cells: file.cells.map((cell, index) => parseCell(recordOf(cell), index)),
-    metadata: recordOf(file.metadata),
-    nbformat: 4,
-    nbformat_minor: 5,
-  };
+  const file = JSON.parse(text);
+  if (file.nbformat !== 4) throw new SyntaxError("expected a notebook of format 4");
+  return { ...file, cells: file.cells.map(parseCell), nbformat_minor: 5 };
 }
 
 /** One space of indent, sorted keys, texts as lists of lines, a newline at the end. */
@@ -95,55 +88,22 @@ export function stripVolatile(notebook: Notebook): Notebook {
   return { ...notebook, cells };
 }
 
-function parseCell(cell: JsonRecord, index: number): Cell {
-  const common = {
-    id: textOf(cell.id) || `cell-${index + 1}`,
-    metadata: recordOf(cell.metadata),
-    source: joinLines(cell.source),
-  };
-  if (cell.cell_type === "code") {
-    const count = cell.execution_count;
-    const outputs = Array.isArray(cell.outputs) ? cell.outputs : [];
-    return {
-      cell_type: "code",
-      ...common,
-      outputs: mergeStreams(outputs.map((output) => parseOutput(recordOf(output)))),
-      execution_count: typeof count === "number" ? count : null,
-    };
-  }
-  if (cell.cell_type === "markdown" || cell.cell_type === "raw") {
-    const attachments = isRecord(cell.attachments) ? { attachments: cell.attachments } : {};
-    return { cell_type: cell.cell_type, ...common, ...attachments };
-  }
-  throw new SyntaxError(`cell ${index + 1} has an unknown type`);
+function parseCell(cell: Cell, index: number): Cell {
+  const { id = `cell-${index + 1}`, source } = cell;
+  const parsed = { ...cell, id, source: joinLines(source) };
+  return parsed.cell_type === "code"
+    ? { ...parsed, outputs: mergeStreams(parsed.outputs.map(parseOutput)) }
+    : parsed;
 }
 
-function parseOutput(output: JsonRecord): Output {
-  const type = output.output_type;
-  const metadata = recordOf(output.metadata);
-  if (type === "stream") {
-    const name = output.name === "stderr" ? "stderr" : "stdout";
-    return { output_type: type, name, text: joinLines(output.text) };
-  }
-  if (type === "error") {
-    const [ename, evalue] = [textOf(output.ename), textOf(output.evalue)];
-    return { output_type: type, ename, evalue, traceback: tracebackOf(output) };
-  }
+function parseOutput(output: Output): Output {
+  if (output.output_type === "error") return output;
+  if (output.output_type === "stream") return { ...output, text: joinLines(output.text) };
   const data: MimeBundle = mapValues(
-    recordOf(output.data),
+    output.data,
     (value, mime) => isJsonMime(mime) ? value : joinLines(value),
   );
-  if (type === "display_data") return { output_type: type, data, metadata };
-  if (type === "execute_result") {
-    const count = output.execution_count;
-    return {
-      output_type: type,
-      data,
-      metadata,
-      execution_count: typeof count === "number" ? count : null,
-    };
-  }
-  throw new SyntaxError("an output has an unknown type");
+  return { ...output, data };
 }
 
 function formatOutput(output: Output): JsonRecord {

@@ -4,8 +4,7 @@ import { displayableDownload } from "../../src/show/download_view.ts";
 import { downloadsText, downloadText } from "../../src/show/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
-import { inFolder, neededVariables } from "../support/child_deno.ts";
-import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
+import { inFolder } from "../support/child_deno.ts";
 import "../support/sandbox_key.ts";
 
 const MB = 1_000_000;
@@ -47,52 +46,6 @@ Deno.test("progress of many files is files, failures, bytes, a rate and the time
   );
   assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
 });
-
-/** A session whose clock runs a second further at each look, so that every piece is shown. */
-const SCRIPT = `
-  import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
-  let ticks = 0;
-  const fetch = (url, init) =>
-    url instanceof URL
-      ? Promise.resolve(Response.json({ AuthenticationResult: { AccessToken: "opaque", ExpiresIn: 9e8 } }))
-      : Promise.resolve(new Response(
-          ReadableStream.from(Array.from({ length: 4 }, () => new Uint8Array(50_000))),
-          { headers: { "content-length": "200000" } },
-        ));
-  const session = createSession({
-    authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
-    clientSecret: "", userPoolId: "pool_A", username: "ada", password: "secret", fetch,
-    monotonic: () => ticks += 1_000,
-  });
-  await session.login();`;
-
-terminalTest(
-  "progress is one line of a terminal, which is gone at the end",
-  () =>
-    inFolder(async (cwd) => {
-      const end = `await session.download("/files/data", "data.bin"); console.log("the end");`;
-      await Deno.writeTextFile(`${cwd}/script.ts`, `${SCRIPT}\n${end}`);
-      const command = [Deno.execPath(), "run", "-A", "--no-lock", "--no-check", "-q", "script.ts"];
-      const seen = await inTerminal(command, [], { cwd, env: neededVariables() });
-      const screen = seen.screen.replaceAll("\r\u001b[K", "«");
-      assertEquals(seen.code, 0, screen);
-      if (ON_WINDOWS) {
-        // A console draws only what changes of a line.
-        assertMatch(screen, /█{5}░{15} 25 % {2}50\.0 kB of 200\.0 kB .*kB\/s .* left[^]*the end/);
-        return;
-      }
-      assertMatch(screen, /«█{5}░{15} 25 % {2}50\.0 kB of 200\.0 kB .*kB\/s .* left/);
-      // Nothing but the last line stays: it was written over, and there is no line end before it.
-      assertMatch(screen, /^(«[^\r\n]+)+«the end\r\n$/);
-      const { stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "--no-lock", "-q", "--no-check", "script.ts"],
-        cwd,
-        env: { NO_COLOR: "1" },
-      }).output();
-      assertMatch(new TextDecoder().decode(stderr), /data\.bin: it exists already/);
-      assertEquals(new TextDecoder().decode(stderr).includes("\r"), false);
-    }),
-);
 
 Deno.test("a saved file shows how much of it an earlier call had saved", async () => {
   for (const resumedFrom of [0, 2_000]) {

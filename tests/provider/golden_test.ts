@@ -52,57 +52,39 @@ async function refreshStored(authUrl: string, options: SessionOptions): Promise<
   });
 }
 
-Deno.test("login() sends the golden request", () =>
-  assertSends("golden_login.http", (authUrl) => createSession({ ...settings, authUrl }).login()));
+const { username, password, ...unnamed } = settings;
+const AWS = {
+  targetHeader: "x-amz-target",
+  service: "AWSCognitoIdentityProviderService",
+  contentType: "application/x-amz-json-1.1",
+};
 
-Deno.test("login() sends the golden request also with user name and password as arguments", () =>
-  assertSends("golden_login.http", (authUrl) => {
-    const { username, password, ...rest } = settings;
-    return createSession({ ...rest, authUrl }).login({ username, password });
-  }));
+const login = (options: SessionOptions) => (authUrl: string) =>
+  createSession({ ...settings, ...options, authUrl }).login();
+const refresh = (options: SessionOptions) => (authUrl: string) => refreshStored(authUrl, options);
 
-Deno.test("login() sends the golden request in the words aws", () =>
-  assertSends(
-    "golden_login_aws.http",
-    (authUrl) => createSession({ ...settings, authUrl, provider: "aws" }).login(),
-  ));
+const REQUESTS: [what: string, golden: string, work: (authUrl: string) => Promise<unknown>][] = [
+  ["a login", "login", login({})],
+  [
+    "a login with user name and password as arguments",
+    "login",
+    (authUrl) => createSession({ ...unnamed, authUrl }).login({ username, password }),
+  ],
+  ["a login in the words aws", "login_aws", login({ provider: "aws" })],
+  ["a login in words of the caller's own", "login_aws", login({ provider: AWS })],
+  ["a refresh with SECRET_HASH", "refresh_with_hash", refresh({ refreshSecretHash: "send" })],
+  ["a refresh by default", "refresh_with_hash", refresh({})],
+  ["a refresh without SECRET_HASH", "refresh_without_hash", refresh({ refreshSecretHash: "omit" })],
+  ["a refresh of a public client", "refresh_without_hash", refresh({ clientSecret: "" })],
+];
+for (const [what, golden, work] of REQUESTS) {
+  Deno.test(`${what} is the golden request`, () => assertSends(`golden_${golden}.http`, work));
+}
 
-Deno.test("login() sends the golden request in words of the caller's own", () =>
-  assertSends("golden_login_aws.http", (authUrl) => {
-    const provider = {
-      targetHeader: "x-amz-target",
-      service: "AWSCognitoIdentityProviderService",
-      contentType: "application/x-amz-json-1.1",
-    };
-    return createSession({ ...settings, authUrl, provider }).login();
-  }));
-
-Deno.test("refresh() sends the golden request with SECRET_HASH", () =>
-  assertSends(
-    "golden_refresh_with_hash.http",
-    (authUrl) => refreshStored(authUrl, { refreshSecretHash: "send" }),
-  ));
-
-Deno.test("refresh() sends the variant with SECRET_HASH first by default", () =>
-  assertSends("golden_refresh_with_hash.http", (authUrl) => refreshStored(authUrl, {})));
-
-Deno.test("refresh() sends the golden request without SECRET_HASH", () =>
-  assertSends(
-    "golden_refresh_without_hash.http",
-    (authUrl) => refreshStored(authUrl, { refreshSecretHash: "omit" }),
-  ));
-
-Deno.test("refresh() of a public client sends no SECRET_HASH", () =>
-  assertSends(
-    "golden_refresh_without_hash.http",
-    (authUrl) => refreshStored(authUrl, { clientSecret: "" }),
-  ));
-
-Deno.test("refresh() after a login by arguments sends the golden request with SECRET_HASH", () =>
+Deno.test("a refresh after a login by arguments is the golden request with SECRET_HASH", () =>
   assertSends("golden_refresh_with_hash.http", async (authUrl) => {
     // The token is opaque, so only the login tells the name.
-    const { username, password, ...rest } = settings;
-    const session = createSession({ ...rest, authUrl });
+    const session = createSession({ ...unnamed, authUrl });
     await session.login({ username, password });
     await session.refresh();
   }, 2));

@@ -1,11 +1,9 @@
 /** What pools of the real service say beside what the API document shows, from the call to its error. */
 import { assertEquals, assertMatch, assertNotMatch, assertRejects } from "@std/assert";
 import { AuthError, createSession, type SessionOptions } from "../../mod.ts";
-import { endpointText } from "../../src/provider/endpoint.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { resolveSettings } from "../../src/settings/settings.ts";
 import { linesOf, portless } from "../support/portless.ts";
 
 /** The error of a call, with what the tests look at. */
@@ -104,99 +102,6 @@ Deno.test("no other refusal of a refresh is followed by GetTokensFromRefreshToke
   }
 });
 
-/** Sessions that stand before a login, a refresh and a further step, and the call that is refused. */
-const CALLS: Record<string, (refusal: Response) => { call: Promise<unknown>; sent(): number }> = {
-  login: (refusal) => {
-    const { session, asked } = cannedSession({}, refusal);
-    return { call: session.login(), sent: () => asked.length };
-  },
-  refresh: (refusal) => {
-    const { session, asked } = cannedSession({}, tokenAnswer(), refusal);
-    return { call: session.login().then(() => session.refresh()), sent: () => asked.length - 1 };
-  },
-  "further step": (refusal) => {
-    const step = {
-      ChallengeName: "EMAIL_OTP",
-      Session: "session-of-twenty-letters",
-      ChallengeParameters: {},
-    };
-    const { session, asked } = cannedSession({}, jsonAnswer(step), refusal);
-    const onChallenge = () => ({ EMAIL_OTP_CODE: "123456" });
-    return { call: session.login({ onChallenge }), sent: () => asked.length - 1 };
-  },
-};
-
-interface PoolCase {
-  readonly name: string;
-  readonly message: string;
-  readonly code: string;
-  readonly problem: RegExp;
-  readonly fix: RegExp;
-  /** How many requests a refusal that stays takes, by call. Default: 1. */
-  readonly sent?: Record<string, number>;
-}
-
-const CASES: readonly PoolCase[] = [
-  {
-    name: "UserLambdaValidationException",
-    message: "PreAuthentication failed with error Only from the office network.",
-    code: "REJECTED",
-    problem: /a rule of your platform, not your settings, .* Only from the office network/,
-    fix: /do what the rule asks for, or ask the support channel of your subscription/,
-  },
-  ...["UnexpectedLambdaException", "InvalidLambdaResponseException"].map((name) => ({
-    name,
-    message: "PreTokenGeneration failed",
-    code: "REJECTED",
-    problem: /a program of your platform that checks each request failed/,
-    fix: /try again in a few minutes; if it keeps failing, report that to the support channel/,
-    sent: { login: 4, refresh: 4 },
-  })),
-  {
-    name: "NotAuthorizedException",
-    message: "User account has expired, it must be reset by an administrator.",
-    code: "PASSWORD_RESET_REQUIRED",
-    problem: /the account has expired \(status 400/,
-    fix: /administrator to reset it, then run login\(\) again/,
-  },
-  {
-    name: "CodeDeliveryFailureException",
-    message: "Failed to send the code",
-    code: "REJECTED",
-    problem: /the provider could not send the code/,
-    fix:
-      /authenticator app, or log in with the portal string: run login\(\{ strategy: "portal" \}\)/,
-  },
-  {
-    name: "LimitExceededException",
-    message: "Exceeded daily email limit for the operation or the account.",
-    code: "THROTTLED",
-    problem: /reached its limit of e-mails with codes for today/,
-    fix: /authenticator app, or log in with the portal string/,
-  },
-  {
-    name: "NotAuthorizedException",
-    message: "Unable to verify secret hash for client abc",
-    code: "SECRET_HASH_REJECTED",
-    problem: /rejected SECRET_HASH/,
-    fix: /if both were correct before, the secret was replaced: ask the support channel/,
-    sent: { refresh: 2 },
-  },
-];
-
-for (const { name, message, code, problem, fix, sent: requests } of CASES) {
-  for (const [what, refuse] of Object.entries(CALLS)) {
-    Deno.test(`${name} "${message}" at a ${what}`, async () => {
-      const { call, sent } = refuse(errorAnswer(name, message));
-      const error = await errorOf(call);
-      assertEquals(error.code, code);
-      assertMatch(error.problem, problem);
-      assertMatch(error.fix, fix);
-      assertEquals(sent(), requests?.[what] ?? 1);
-    });
-  }
-}
-
 Deno.test("a platform's rule that failed once does not end a login or a refresh", async () => {
   const failed = errorAnswer("UnexpectedLambdaException", "PreTokenGeneration failed");
   const { session } = cannedSession({}, failed, tokenAnswer(), failed, tokenAnswer());
@@ -232,26 +137,6 @@ Deno.test("what is neither token, step nor verdict ends a further step as an odd
   }
 });
 
-Deno.test("what a step says is shown up to a length that an error can have", async () => {
-  const parameters = Object.fromEntries(
-    [100, 101].map((length) => ["n".repeat(length), "v".repeat(length * 10)]),
-  );
-  const step = { ChallengeName: "SMS_MFA", ChallengeParameters: parameters };
-  const { session } = cannedSession({}, jsonAnswer(step));
-  let shown: [string, string][] = [];
-  await assertRejects(() =>
-    session.login({
-      onChallenge: ({ parameters }) => {
-        shown = Object.entries(parameters);
-        throw new TypeError("seen");
-      },
-    }), TypeError);
-  assertEquals(shown, [
-    ["n".repeat(100), "v".repeat(1_000)],
-    [`${"n".repeat(100)}…`, `${"v".repeat(1_000)}…`],
-  ]);
-});
-
 Deno.test("a user who is gone at a further step starts over", async () => {
   const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
   const refusal = errorAnswer("UserNotFoundException", "User does not exist.");
@@ -262,7 +147,7 @@ Deno.test("a user who is gone at a further step starts over", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a message is read where it stands, also beside an empty one and in pieces", async () => {
+Deno.test("a message is read where it stands, also beside an empty one", async () => {
   const said = "Größe und Übermaß";
   const told = async (answer: () => Response) => {
     const { session } = cannedSession({}, answer);
@@ -272,13 +157,6 @@ Deno.test("a message is read where it stands, also beside an empty one and in pi
     const message = await told(() => jsonAnswer({ __type: "OddException", ...body }, 400));
     assertMatch(message, new RegExp(`OddException: ${said}\\)`));
   }
-  // A byte at a time: each of these letters has two.
-  const bytes = new TextEncoder().encode(JSON.stringify({ __type: "OddException", message: said }));
-  const inPieces = () =>
-    new Response(ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte))), {
-      status: 400,
-    });
-  assertMatch(await told(inPieces), new RegExp(`OddException: ${said}\\)`));
 });
 
 /** The host that is asked, and the header names that it is asked with. */
@@ -314,10 +192,4 @@ Deno.test("regions of China have a domain of their own, and the same words", asy
   for (const other of ["notamazonaws.com.cn", "amazonaws.com.cn.example", "amazonaws.com.br"]) {
     assertEquals(await askedWith({ authUrl: `https://${other}` }), [other, "none"]);
   }
-});
-
-Deno.test("a domain of one's own wins, also in a region of China", () => {
-  const options: SessionOptions = { provider: "aws", region: "cn-north-1", providerDomain: "a.cn" };
-  const text = endpointText(options, resolveSettings(options, false));
-  assertEquals(text, "https://cognito-idp.cn-north-1.a.cn");
 });

@@ -131,21 +131,3 @@ Deno.test("an error that is not about the hash ends the trying", async () => {
   await rejection(world.session.refresh());
   assertEquals(world.refreshes(), 1);
 });
-
-Deno.test("a public client sends no SECRET_HASH at all", async () => {
-  await using world = portless({ sandbox: { clientSecret: false } });
-  assertEquals(world.options.clientSecret, "");
-  await world.session.login();
-  await world.session.refresh();
-  assertEquals(world.sent.map((each) => each.parameters.SECRET_HASH), [undefined, undefined]);
-});
-
-Deno.test("a provider whose rotation wants an operation of its own is refreshed by that one", async () => {
-  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: "get-tokens" } });
-  await world.session.login();
-  assertEquals((await world.session.refresh()).source, "refresh");
-  const first = world.sent.length;
-  await world.session.refresh();
-  assertEquals(world.sent.slice(first).map((each) => each.flow), ["GetTokensFromRefreshToken"]);
-  assertEquals((await world.another().refresh()).state, "valid");
-});

@@ -1,15 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import {
-  AuthError,
-  type AuthErrorCode,
-  ChallengeError,
-  createSession,
-  ProviderError,
-  SessionExpiredError,
-} from "../../mod.ts";
-import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
+import { AuthError, ProviderError } from "../../mod.ts";
+import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
-import { Clock } from "../support/clock.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 
 function sessionWith(...answers: [Canned, ...Canned[]]) {
@@ -102,15 +94,6 @@ Deno.test("a ProviderError carries status, name, request id, attempts and the wa
   assertMatch(error.message, /wait 90 seconds/);
 });
 
-Deno.test("a request id is shown up to 80 characters", async () => {
-  for (const length of [80, 81]) {
-    const id = { "x-amzn-RequestId": "i".repeat(length) };
-    const error = await loginError(errorAnswer("ForbiddenException", "Blocked", 400, id));
-    if (!(error instanceof ProviderError)) throw error;
-    assertEquals(error.requestId, `${"i".repeat(80)}${length > 80 ? "…" : ""}`);
-  }
-});
-
 Deno.test("the message repeats the provider's own words, on one line", async () => {
   const error = await loginError(
     errorAnswer("ForbiddenException", "Blocked\r\nby \u001b[31mrule 7"),
@@ -138,42 +121,3 @@ Deno.test("the provider's words are withheld when they repeat what was sent", as
     }
   }
 });
-
-Deno.test("a login older than 30 days whose refresh is rejected is REFRESH_WINDOW_OVER", async () => {
-  const time = new Clock();
-  const rejected = errorAnswer("NotAuthorizedException", "Refresh Token has expired");
-  const { fetch } = cannedFetch(tokenAnswer(), rejected);
-  const { now, monotonic, sleep } = time;
-  const session = createSession({ ...SETTINGS, now, monotonic, sleep, fetch });
-  await session.login();
-  await time.sleep(31 * 86_400_000);
-  const error = await assertRejects(() => session.refresh(), SessionExpiredError);
-  assertEquals(error.code, "REFRESH_WINDOW_OVER");
-  assertMatch(error.message, /31 days old.*; run login\({ force: true }\)/s);
-});
-
-/** What a refused answer to a further step is, and the provider's sentence where it is passed on. */
-const STEPS: [name: string, message: string, code: AuthErrorCode, said?: string][] = [
-  ["ExpiredCodeException", "Your token has already been used once.", "CODE_REJECTED"],
-  [
-    "InvalidPasswordException",
-    "Password did not conform with policy: Password must have uppercase characters",
-    "NEW_PASSWORD_REJECTED",
-  ],
-  ["InvalidPasswordException", "Not Uppercase-2031!", "NEW_PASSWORD_REJECTED", "[withheld"],
-  ["NotAuthorizedException", "Invalid session for the user.", "CHALLENGE_EXPIRED"],
-  ["TooManyFailedAttemptsException", "Too many attempts", "LOCKED_OUT"],
-];
-
-for (const [name, message, code, said = message.replace(/\.$/, "")] of STEPS) {
-  Deno.test(`${name} "${message}" at a further step is ${code}`, async () => {
-    const ask = jsonAnswer({ ChallengeName: "NEW_PASSWORD_REQUIRED", Session: "a-session" });
-    const { session } = sessionWith(ask, errorAnswer(name, message));
-    const step = await assertRejects(() => session.login(), ChallengeError);
-    // The provider's rule is passed on also if the password has one of its words.
-    const NEW_PASSWORD = "Uppercase-2031!";
-    const error = await assertRejects(() => step.respond({ NEW_PASSWORD }), AuthError);
-    assertEquals(error.code, code);
-    assert(error.message.includes(said), error.message);
-  });
-}

@@ -122,17 +122,6 @@ Deno.test("logout() clears memory and file, and leaves the other lines", async (
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("logout() in another process ends the session of this one at its next use of the file", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const other = world.another();
-  other.status();
-  await world.session.logout();
-  assertEquals((await rejection(other.refresh())).code, "NO_SESSION");
-  assertEquals(world.refreshes(), 0);
-  assertEquals(linesOf(world.envFile), {});
-});
-
 Deno.test("logout() that cannot clear the file says so; the tokens in memory are gone", async () => {
   await using world = portless({ file: true });
   await world.session.login();
@@ -251,19 +240,6 @@ Deno.test("a login after the client id in the .env changed drops the tokens of t
   assertEquals((await rejection(session.login())).code, "CLIENT_UNKNOWN");
   assertEquals(session.status().state, "none");
   assertMatch(session.status().warnings.join(), /an app client other than APP_CLIENT_ID/);
-});
-
-Deno.test("login() requests new tokens if the API rejected a token that has not expired", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.sandbox.expireAccessTokens();
-  world.sandbox.revokeRefreshTokens();
-  const call = rejection(world.session.authFetch("/v1/whoami"));
-  assertEquals((await call).code, "REFRESH_REJECTED");
-  world.clock.advance(1);
-  await world.session.login();
-  assertEquals(world.logins(), 2);
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
 });
 
 Deno.test("the signal in init replaces that of a Request, as with fetch", async () => {

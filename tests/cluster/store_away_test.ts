@@ -206,39 +206,6 @@ Deno.test("while the store is away a call waits for most of the deadline, and no
   assert(pauses.length - before < 100, `${pauses.length - before} questions`);
 });
 
-for (const moment of ["due", "forced"]) {
-  Deno.test(`a call that joins another's wait for a store (${moment}) waits for most of its own deadline`, async () => {
-    await using world = portless();
-    const { clock } = world;
-    const waits: number[] = [];
-    let later: (() => void) | undefined;
-    const sleep = async (ms: number) => {
-      await clock.sleep(ms);
-      later?.();
-    };
-    const session = world.another({ store: NOBODY, timeoutMs: 8_000, sleep });
-    await session.login({ force: true });
-    clock.advance(3_000);
-    const first = clock.monotonic();
-    const fails = async (call: () => Promise<unknown>) => {
-      const started = clock.monotonic();
-      assertEquals((await rejection(call())).code, AWAY);
-      waits.push(clock.monotonic() - started);
-    };
-    const joined = Promise.withResolvers<void>();
-    const wait = () => {
-      later = undefined;
-      joined.resolve(fails(() => session.accessToken()));
-    };
-    later = () => {
-      if (clock.monotonic() - first > 5_000) wait();
-    };
-    await fails(() => moment === "forced" ? session.refresh() : session.accessToken());
-    await joined.promise;
-    for (const each of waits) assert(each > 4_000 && each <= 8_000, waits.join());
-  });
-}
-
 Deno.test("a call that is given up while the store is away asks it no more", async () => {
   await using world = portless();
   const given = new AbortController();

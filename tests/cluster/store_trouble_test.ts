@@ -15,11 +15,11 @@ const LIVES = rounds(2, 10);
 const CALLS = 20 * LIVES;
 const TOKEN_SECONDS = 6;
 const TIMEOUT_MS = 4_000;
-/** One trouble begins so long after another, and a pause or a cut lasts so long. */
+/** One trouble begins so long after another, and a pause lasts so long. */
 const EVERY_MS = 2_500;
 const LASTS_MS = 1_000;
 
-type Trouble = (server: RedisServer, wire: CutWire) => Promise<void>;
+type Trouble = (server: RedisServer) => Promise<void>;
 
 const TROUBLES: Record<string, Trouble> = {
   "is left alone": () => Promise.resolve(),
@@ -33,66 +33,10 @@ const TROUBLES: Record<string, Trouble> = {
     await pause(LASTS_MS);
     await server.resume();
   },
-  async "is cut off"(_, wire) {
-    wire.cut();
-    await pause(LASTS_MS);
-    wire.mend();
-  },
   async "is emptied"(server) {
     await server.tell("FLUSHALL");
   },
 };
-
-/** Leads to a server, and can be cut: what is open breaks, and what is new is ended at once. */
-interface CutWire extends Disposable {
-  readonly port: number;
-  cut(): void;
-  mend(): void;
-}
-
-function wireTo(to: number): CutWire {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const open = new Set<Deno.Conn>();
-  let isCut = false;
-  const close = (connection: Deno.Conn) => {
-    if (!open.delete(connection)) return;
-    try {
-      connection.close();
-    } catch { /* Its other side was first. */ }
-  };
-  const join = async (client: Deno.Conn) => {
-    open.add(client);
-    if (isCut) return close(client);
-    let server: Deno.Conn | undefined;
-    try {
-      server = await Deno.connect({ hostname: "127.0.0.1", port: to });
-      open.add(server);
-      await Promise.race([
-        client.readable.pipeTo(server.writable),
-        server.readable.pipeTo(client.writable),
-      ]);
-    } catch {
-      // The server is away, or the wire was cut.
-    }
-    for (const each of [client, server]) if (each) close(each);
-  };
-  (async () => {
-    for await (const client of listener) join(client);
-  })();
-  const cut = () => {
-    isCut = true;
-    for (const each of [...open]) close(each);
-  };
-  return {
-    port: listener.addr.port,
-    cut,
-    mend: () => isCut = false,
-    [Symbol.dispose]() {
-      cut();
-      listener.close();
-    },
-  };
-}
 
 /** How often each outcome was there. */
 function sum(all: readonly Record<string, number>[]): Record<string, number> {
@@ -111,9 +55,8 @@ async function figures(trouble: Trouble, rotating: boolean) {
   });
   return await inFolder(async (folder) => {
     await using server = await startRedis(folder);
-    using wire = wireTo(server.port);
     const { envFile: _, exportEnv: __, ...settings } = world.settings;
-    const store = { store: `redis://127.0.0.1:${wire.port}/0`, storeKey: newStoreKey() };
+    const store = { store: server.url, storeKey: newStoreKey() };
     await createSession({ ...settings, ...store }).login();
     const options: SessionOptions = { ...settings, ...store, timeoutMs: TIMEOUT_MS };
     const everyMs = LIVES * TOKEN_SECONDS * 1_000 / CALLS;
@@ -127,7 +70,7 @@ async function figures(trouble: Trouble, rotating: boolean) {
     ended.finally(() => over.abort()).catch(() => {});
     while (!over.signal.aborted) {
       await pause(EVERY_MS, over.signal);
-      if (!over.signal.aborted) await trouble(server, wire);
+      if (!over.signal.aborted) await trouble(server);
     }
     const reports = await ended;
     await Promise.all(clients.map(({ ended }) => ended));

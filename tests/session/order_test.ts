@@ -9,7 +9,7 @@ import {
   type PortlessOptions,
   rejection,
 } from "../support/portless.ts";
-import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
+import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 /** Who waits for the lock beside the file waits in real time. */
@@ -63,40 +63,6 @@ Deno.test("a session's own save is no news: two refreshes in a row come from the
     assertEquals((await first).source, "refresh");
     await Promise.all(joining);
     assertEquals(world.session.status().source, "refresh");
-  }
-});
-
-Deno.test("a portal login in a terminal, of an earlier token, is taken over by the notebook", async () => {
-  await using world = shared();
-  const portalToken = await world.sandbox.portalToken();
-  world.clock.advance(60);
-  await world.session.login();
-  await world.another().login({ portalToken });
-  const error = await rejection(world.session.refresh());
-  assertEquals(error.code, "CANNOT_REFRESH");
-  assertEquals(await world.session.accessToken(), portalToken.replace("bearer ", ""));
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, portalToken.replace("bearer ", ""));
-});
-
-Deno.test("a login saved after a slow refresh began stays, whatever the refresh brings", async () => {
-  for (const refused of [false, true]) {
-    await using world = shared({ sandbox: { rotateRefreshTokens: true } });
-    const portalToken = (await world.sandbox.portalToken()).replace("bearer ", "");
-    world.clock.advance(60);
-    await world.session.login();
-    world.clock.advance(EXPIRED);
-    if (refused) world.sandbox.revokeRefreshTokens();
-    const held = world.hold();
-    const call = world.session.accessToken();
-    await held.arrived;
-    const exp = Math.floor(world.clock.now() / 1_000) + 1_800;
-    const other = jwt({ username: "grace", iat: 1, exp });
-    writeTokens(world, other);
-    held.release();
-    assertEquals(await call, other, `refused: ${refused}`);
-    assertEquals(linesOf(world.envFile), { ACCESS_TOKEN: other });
-    assertEquals(world.session.status().username, "grace");
-    assert(other !== portalToken);
   }
 });
 

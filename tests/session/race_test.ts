@@ -37,16 +37,6 @@ Deno.test("logout() during a refresh drops the answer", async () => {
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test("logout() in another process during a refresh drops the answer", async () => {
-  await using world = portless({ file: true });
-  const { held, call } = await refreshing(world, () => rejection(world.session.accessToken()));
-  await Deno.writeTextFile(world.envFile, "OTHER=1\n");
-  held.release();
-  assertEquals((await call).code, "NO_SESSION");
-  assertEquals(world.session.status().state, "none");
-  assertEquals(linesOf(world.envFile), { OTHER: "1" });
-});
-
 Deno.test("login() during a refresh wins", async () => {
   await using world = portless({ file: true });
   const { held, call } = await refreshing(world, () => world.session.accessToken());

@@ -47,36 +47,6 @@ Deno.test("refresh() asks whatever time is left, and each time", async () => {
   assertNotEquals(first, second);
 });
 
-Deno.test("refresh() uses the newest refresh token that another process stored", async () => {
-  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
-  await world.session.login();
-  const other = world.another();
-  await other.refresh();
-  world.clock.advance(5);
-  assertEquals((await world.session.refresh()).state, "valid");
-  assertEquals(world.refreshes(), 2);
-  assertEquals(new Set(world.sent.map((each) => each.parameters.REFRESH_TOKEN)).size, 3);
-});
-
-Deno.test("refresh() finds the session that another process logged in to", async () => {
-  await using world = portless({ file: true });
-  assertEquals(world.session.status().state, "none");
-  await world.another().login();
-  assertEquals((await world.session.refresh()).source, "refresh");
-  assertEquals(world.refreshes(), 1);
-});
-
-Deno.test("an expired session takes what another process refreshed, without a request", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const other = world.another();
-  assertEquals(other.status().source, "file");
-  world.clock.advance(EXPIRED);
-  const token = await other.accessToken();
-  assertEquals(await world.session.accessToken(), token);
-  assertEquals(world.refreshes(), 1);
-});
-
 Deno.test("sessions on the same file that expire together send one refresh", async () => {
   // Who waits for the lock beside the file waits in real time.
   const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

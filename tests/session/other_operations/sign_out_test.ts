@@ -354,30 +354,6 @@ async function whileLocked(at: Portless, work: () => Promise<void>): Promise<voi
   lock.release();
 }
 
-for (const first of ["login", "logout"] as const) {
-  Deno.test(`a login and a logout that wait for the file, the ${first} first: the provider ends what ended`, async () => {
-    await using at = world(done, { session: { sleep: turn } });
-    await at.session.login();
-    at.clock.advance(1);
-    const calls: Promise<SessionStatus>[] = [];
-    await whileLocked(at, async () => {
-      if (first === "logout") calls.push(at.session.logout());
-      calls.push(at.session.login({ force: true }));
-      while (at.logins() < 2) await turn();
-      for (let turns = 0; turns < 10; turns++) await turn();
-      if (first === "login") calls.push(at.session.logout());
-    });
-    await Promise.allSettled(calls);
-    const isOver = first === "login";
-    assertEquals(
-      told(at).map(([, token]) => token).sort(),
-      isOver ? ["refresh-1", "refresh-2"] : ["refresh-1"],
-    );
-    assertEquals(at.session.status().state, isOver ? "none" : "valid");
-    assertEquals(linesOf(at.envFile).REFRESH_TOKEN, isOver ? undefined : "refresh-2");
-  });
-}
-
 Deno.test("two logouts that wait for the file tell the provider once, and what goes further", async () => {
   for (const everywhere of [false, true]) {
     await using at = world(done, { session: { sleep: turn } });

@@ -105,10 +105,9 @@ export async function openPage(
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.getByLabel("User name").fill(username);
   await page.getByLabel("Password", { exact: true }).fill(password);
-  const answered = page.waitForResponse((response) => response.request().method() === "POST");
+  const loaded = page.waitForEvent("load");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await answered;
-  await page.waitForLoadState();
+  await loaded;
 }
 
 /** Allows or refuses the page's origin the clipboard. */

@@ -147,6 +147,7 @@ chromiumTest(
           await lab.menu("notebook:run-all-cells");
         } else await lab.show(name);
         await lab.ended(committed.length - 1);
+        await page.waitForFunction("[...document.images].every(({ complete }) => complete)");
         for (const [theme, ground] of THEMES) {
           await lab.changeTheme(theme);
           assertEquals(await page.evaluate(MISFITS), [], theme);

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/sealing.ts";
 import { startClient } from "../processes/client_process.ts";
-import { startWorldProcess } from "../processes/world_process.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { subject } from "../support/needs.ts";
 import { rounds, SOAK } from "../support/property.ts";
@@ -49,7 +49,7 @@ function sum(all: readonly Record<string, number>[]): Record<string, number> {
 
 /** @param rotating Whether the provider replaces a refresh token at each use, without grace. */
 async function figures(trouble: Trouble, rotating: boolean) {
-  await using world = await startWorldProcess({
+  await using world = await startSandbox({
     rotateRefreshTokens: rotating,
     accessTokenSeconds: TOKEN_SECONDS,
   });
@@ -75,9 +75,7 @@ async function figures(trouble: Trouble, rotating: boolean) {
     const reports = await ended;
     await Promise.all(clients.map(({ ended }) => ended));
     const { "200": answered = 0, ...failed } = sum(reports.map(({ outcomes }) => outcomes));
-    const asked = (await world.requests()).filter(({ authFlow }) =>
-      authFlow === "REFRESH_TOKEN_AUTH"
-    );
+    const asked = world.requests.filter(({ authFlow }) => authFlow === "REFRESH_TOKEN_AUTH");
     return {
       answered,
       failed,

@@ -5,7 +5,7 @@ import { subject } from "../support/needs.ts";
 import { rounds, SOAK } from "../support/property.ts";
 import { startClient } from "../processes/client_process.ts";
 import { assertServedTogether } from "../processes/one_refresh.ts";
-import { startWorldProcess } from "../processes/world_process.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
 import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
 
 const CALLS = 25;
@@ -16,7 +16,7 @@ type Trouble = (server: RedisServer) => Promise<void>;
 
 /** Processes begin together on one expired session in a store, while refresh tokens rotate without grace. */
 async function assertOneRefreshInStore(trouble: Trouble): Promise<void> {
-  await using world = await startWorldProcess({
+  await using world = await startSandbox({
     rotateRefreshTokens: true,
     accessTokenSeconds: 1_800,
   });

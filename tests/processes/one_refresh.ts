@@ -1,10 +1,10 @@
 /** Many processes that need a new token at the same moment. */
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../mod.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { type ClientProcess, type Report, startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { startWorldProcess, type WorldProcess } from "./world_process.ts";
 
 /** How many processes, and what their provider is like. */
 export interface Crowd {
@@ -22,15 +22,13 @@ export interface Crowd {
  */
 export async function assertOneRefresh(crowd: Crowd): Promise<void> {
   const { processes, callsEach, rotation = true, periods = 1 } = crowd;
-  await using world = await startWorldProcess({
+  await using world = await startSandbox({
     rotateRefreshTokens: rotation,
     graceSeconds: 0,
     trackDevices: true,
   });
-  const asked = async () =>
-    (await world.requests()).map(({ operation, authFlow = operation, status }) =>
-      `${authFlow} ${status}`
-    );
+  const asked = () =>
+    world.requests.map(({ operation, authFlow = operation, status }) => `${authFlow} ${status}`);
   await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     await writeEnv(folder, variablesOf(world.settings));
@@ -38,7 +36,7 @@ export async function assertOneRefresh(crowd: Crowd): Promise<void> {
     const { refreshableUntil } = await first.login();
     // Which operation the provider wants is learned once, by a refusal; the processes find it in the file.
     if (rotation === "get-tokens") await first.refresh();
-    const before = (await asked()).length;
+    const before = asked().length;
 
     for (let period = 0; period < periods; period++) {
       await expire(envFile);
@@ -52,14 +50,14 @@ export async function assertOneRefresh(crowd: Crowd): Promise<void> {
     assertEquals((await last.refresh()).refreshableUntil, refreshableUntil);
     const operation = rotation === true ? "REFRESH_TOKEN_AUTH" : "GetTokensFromRefreshToken";
     const wanted = Array.from({ length: periods + 1 }, () => `${operation} 200`);
-    assertEquals((await asked()).slice(before), wanted);
+    assertEquals(asked().slice(before), wanted);
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, [".env", ".env.lock"]);
   });
 }
 
 /** Logs in on a `.env` in this folder, and lets the access token be over. @returns Its path. */
-export async function writeExpired({ settings }: WorldProcess, folder: string): Promise<string> {
+export async function writeExpired({ settings }: Sandbox, folder: string): Promise<string> {
   const envFile = `${folder}/.env`;
   await writeEnv(folder, variablesOf(settings));
   await createSession({ envFile }).login();
@@ -75,12 +73,12 @@ async function expire(envFile: string): Promise<void> {
 
 /** Lets processes begin together after one login, and holds that one refresh serves all their calls. */
 export async function assertServedTogether(
-  world: WorldProcess,
+  world: Sandbox,
   clients: readonly ClientProcess[],
   callsEach: number,
 ): Promise<void> {
   await assertServed(clients, callsEach);
-  const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
+  const flows = world.requests.map(({ authFlow, status }) => `${authFlow} ${status}`);
   assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
 }
 

@@ -9,7 +9,6 @@ import { NO_SIGNALS } from "../support/needs.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
-import { startWorldProcess } from "./world_process.ts";
 
 Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env", async () => {
   await assertOneRefresh({ processes: 3, callsEach: 10 });
@@ -20,10 +19,10 @@ Deno.test("each time a token ends, one GetTokensFromRefreshToken serves 3 new pr
 });
 
 Deno.test("of 3 processes with a copy of an expired .env each, one is refreshed and 2 are refused", async () => {
-  await using world = await startWorldProcess({ rotateRefreshTokens: true });
+  await using world = await startSandbox({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
     const shared = await writeExpired(world, folder);
-    const before = (await world.requests()).length;
+    const before = world.requests.length;
     const copies = await Promise.all(Array.from({ length: 3 }, async (_, nth) => {
       const envFile = `${shared}.${nth}`;
       await Deno.copyFile(shared, envFile);
@@ -38,7 +37,7 @@ Deno.test("of 3 processes with a copy of an expired .env each, one is refreshed 
       outcomes.filter((each) => !each["200"]),
       Array.from({ length: 2 }, () => ({ REFRESH_REJECTED: 5 })),
     );
-    const refreshes = (await world.requests()).slice(before).map(({ status }) => status).sort();
+    const refreshes = world.requests.slice(before).map(({ status }) => status).sort();
     assertEquals(refreshes, [200, ...Array.from({ length: 2 }, () => 400)]);
   });
 });

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { renameOver } from "../../src/platform/replace_file.ts";
 import { assertKillsHarmless } from "../processes/kills.ts";
 import { writeExpired } from "../processes/one_refresh.ts";
-import { startWorldProcess } from "../processes/world_process.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf, portless } from "../support/portless.ts";
@@ -92,7 +92,7 @@ testNeeding(
 );
 
 testNeeding(elsewhere, "one refresh serves 8 processes on one expired .env", async () => {
-  await using world = await startWorldProcess({ rotateRefreshTokens: true });
+  await using world = await startSandbox({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
     const envFile = await writeExpired(world, folder);
     // Without input they begin at once: Wine stalls where eight wait on a pipe.
@@ -106,7 +106,7 @@ testNeeding(elsewhere, "one refresh serves 8 processes on one expired .env", asy
     for (const { outcomes, warnings } of reports) {
       assertEquals([outcomes, warnings], [{ "200": 5 }, []]);
     }
-    const flows = (await world.requests()).map(({ authFlow, status }) => `${authFlow} ${status}`);
+    const flows = world.requests.map(({ authFlow, status }) => `${authFlow} ${status}`);
     assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
   });
 });

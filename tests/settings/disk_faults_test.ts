@@ -64,33 +64,23 @@ Deno.test({
 });
 
 subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
-  test({
-    ...needing(noLockedFolder, "a folder that nobody can write to leaves the session in memory"),
-  }, async () => {
-    await using world = portless({ file: true });
-    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-    await lockedFolder(folderOf(world.envFile), async () => {
-      assertEquals((await world.session.login()).state, "valid");
-      await assertMemoryOnly(world.session, /denies access|Operation not permitted/);
-      assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-      assertEquals(names(folderOf(world.envFile)), [".env"]);
+  const places = [
+    ["a folder that nobody can write to", noLockedFolder, lockedFolder, folderOf, [".env"]],
+    ["a file that nobody can change", noFreezing, frozen, String, [".env", ".env.lock"]],
+  ] as const;
+  for (const [what, lack, closed, placeOf, left] of places) {
+    test(needing(lack, `${what} leaves the session in memory`), async () => {
+      await using world = portless({ file: true });
+      Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+      await closed(placeOf(world.envFile), async () => {
+        assertEquals((await world.session.login()).state, "valid");
+        await assertMemoryOnly(world.session, /denies access|Operation not permitted/);
+        assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+        assertEquals(names(folderOf(world.envFile)), left);
+      });
+      await assertSavedAgain(world, world.session, world.envFile);
     });
-    await assertSavedAgain(world, world.session, world.envFile);
-  });
-
-  test({
-    ...needing(noFreezing, "a file that nobody can change leaves the session in memory"),
-  }, async () => {
-    await using world = portless({ file: true });
-    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-    await frozen(world.envFile, async () => {
-      assertEquals((await world.session.login()).state, "valid");
-      await assertMemoryOnly(world.session, /denies access|Operation not permitted/);
-      assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-      assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
-    });
-    await assertSavedAgain(world, world.session, world.envFile);
-  });
+  }
 
   test({
     name: "a file is 0600 under a loose umask, and so is what lies beside it",
@@ -122,34 +112,33 @@ Deno.test("a file removed between two cells is made again by the next save", asy
   assertEquals(world.logins(), 1);
 });
 
-Deno.test("a file that an editor saved as UTF-16 leaves the session in memory", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const before = Deno.readFileSync(world.envFile);
-  const spoiled = new Uint8Array([0xff, 0xfe, 0x41, 0x00]);
-  Deno.writeFileSync(world.envFile, spoiled);
-  world.clock.advance(3_000);
-  await assertMemoryOnly(world.session, /it is not UTF-8 text; save it as UTF-8/);
-  assertEquals(Deno.readFileSync(world.envFile), spoiled);
-  Deno.writeFileSync(world.envFile, before);
-  await assertSavedAgain(world, world.session, world.envFile);
-  assertEquals(world.logins(), 1);
-});
-
-Deno.test("a file with an open quote leaves the session in memory, until it is closed", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const text = Deno.readTextFileSync(world.envFile);
-  Deno.writeTextFileSync(world.envFile, `NOTE="open\n${text}`);
-  world.clock.advance(3_000);
-  await assertMemoryOnly(
-    world.session,
+const spoiled: [what: string, why: RegExp, spoil: (text: string) => Uint8Array][] = [
+  [
+    "that an editor saved as UTF-16",
+    /it is not UTF-8 text; save it as UTF-8/,
+    () => new Uint8Array([0xff, 0xfe, 0x41, 0x00]),
+  ],
+  [
+    "with an open quote",
     /a quote in it is not closed; close the quote in an editor/,
-  );
-  assertEquals(Deno.readTextFileSync(world.envFile), `NOTE="open\n${text}`);
-  Deno.writeTextFileSync(world.envFile, `NOTE="closed"\n${text}`);
-  await assertSavedAgain(world, world.session, world.envFile);
-});
+    (text) => new TextEncoder().encode(`NOTE="open\n${text}`),
+  ],
+];
+for (const [what, why, spoil] of spoiled) {
+  Deno.test(`a file ${what} leaves the session in memory, until it is corrected`, async () => {
+    await using world = portless({ file: true });
+    await world.session.login();
+    const text = Deno.readTextFileSync(world.envFile);
+    const bytes = spoil(text);
+    Deno.writeFileSync(world.envFile, bytes);
+    world.clock.advance(3_000);
+    await assertMemoryOnly(world.session, why);
+    assertEquals(Deno.readFileSync(world.envFile), bytes);
+    Deno.writeTextFileSync(world.envFile, text);
+    await assertSavedAgain(world, world.session, world.envFile);
+    assertEquals(world.logins(), 1);
+  });
+}
 
 Deno.test("a folder removed between two cells leaves the session in memory", async () => {
   await using world = portless({ file: true });

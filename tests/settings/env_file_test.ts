@@ -98,14 +98,6 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
   });
 });
 
-Deno.test("updateEnvFile() clears away what a crash left", async () => {
-  await inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half-a-tok");
-    await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
-    assertEquals(names(folder), [".env"]);
-  });
-});
-
 Deno.test("a place that cannot be is refused and said", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
@@ -115,13 +107,6 @@ Deno.test("a place that cannot be is refused and said", async () => {
       await Deno.symlink("loop", `${folder}/loop`);
       await refusal(`${folder}/loop`);
     }
-  });
-});
-
-Deno.test("readEnvFile() takes a file that is not there for an empty one", async () => {
-  await inFolder((folder) => {
-    assertEquals(readEnvFile(`${folder}/.env`), { exists: false, values: new Map(), text: "" });
-    return Promise.resolve();
   });
 });
 

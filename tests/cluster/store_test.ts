@@ -53,10 +53,13 @@ testNeeding(
   "another account, client or provider is another session",
   () =>
     inCluster(async ({ server, session, store: { storeKey = "" }, world }) => {
-      world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
-      await session().login();
-      const grace = session({ username: "grace", password: "Another-Password-1" });
-      assertEquals((await grace.login()).source, "password");
+      const grace = { username: "grace", password: "Another-Password-1" };
+      world.sandbox.addUser(grace);
+      const one = makeSession({ ...world.options, store: server.url, storeKey }, false);
+      assertEquals((await one.login()).username, "student");
+      one.configure({ ...world.options, store: server.url, storeKey, ...grace });
+      assertEquals((await rejection(call(one))).code, "NO_SESSION");
+      assertEquals((await one.login()).username, "grace");
       assertEquals((await session().login()).source, "store");
       const other = session({ clientId: "another-client" });
       assertEquals((await rejection(call(other))).code, "NO_SESSION");
@@ -112,43 +115,6 @@ testNeeding(
       held.release();
       await slow;
       assertEquals(world.refreshes(), 1);
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "a refresh that is refused while another machine logs in goes on with that login",
-  () =>
-    inCluster(async ({ session, world }) => {
-      const timeout = (ms: number) => AbortSignal.timeout(Math.max(ms, 1_000));
-      const [one, other] = [session({ timeout }), session({ timeout, timeoutMs: 1_000 })];
-      await one.login();
-      world.clock.advance(3_000);
-      world.sandbox.revokeRefreshTokens();
-      const portalToken = await world.sandbox.portalToken();
-      const held = world.hold();
-      const token = one.accessToken();
-      await held.arrived;
-      await other.login({ portalToken });
-      held.release();
-      assertEquals(await token, portalToken.replace("bearer ", ""));
-      assertEquals(await one.accessToken(), await other.accessToken());
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "configure() with another name does not touch the session of the first",
-  () =>
-    inCluster(async ({ session, store, world }) => {
-      const grace = { username: "grace", password: "Another-Password-1" };
-      world.sandbox.addUser(grace);
-      const one = makeSession({ ...world.options, ...store }, false);
-      assertEquals((await one.login()).username, "student");
-      one.configure({ ...world.options, ...store, ...grace });
-      assertEquals((await rejection(call(one))).code, "NO_SESSION");
-      assertEquals((await one.login()).username, "grace");
-      assertEquals((await session().login()).username, "student");
     }),
 );
 

@@ -71,22 +71,6 @@ for (const [what, moved] of MOVED) {
 
 testNeeding(
   NO_REDIS,
-  "an old entry that is put back as it was is taken by a new process, and given way by all others",
-  () =>
-    inCluster(async ({ server, session }) => {
-      const one = session();
-      await one.login();
-      const old = await entryIn(server);
-      await one.logout({ revoke: false });
-      await put(server, old);
-      assertEquals(await call(session()), 200);
-      assertEquals((await rejection(call(one))).code, "NO_SESSION");
-      assertEquals((await rejection(call(session()))).code, "NO_SESSION");
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
   "a number that is raised while a refresh is under way ends no refresh, and its tokens are kept",
   () =>
     inCluster(async ({ server, session, world }) => {

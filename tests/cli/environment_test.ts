@@ -1,5 +1,5 @@
 /** CI, cron and containers: nobody is there to log in, and the settings have all that it needs. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
@@ -101,18 +101,6 @@ Deno.test("status says what fetch and token do without a session", () =>
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
-  }));
-
-Deno.test("a password without a name is told to be half of a pair", () =>
-  inBareFolder(async ({ run, env }) => {
-    const { USERNAME: _, ...half } = env;
-    const login = await run(["login"], { env: half });
-    assertEquals(login.code, 1);
-    assertMatch(login.stderr, /missing USERNAME; the environment has PASSWORD, .* set USERNAME/);
-    const doctor = await run(["doctor"], { env: half });
-    assertMatch(doctor.stdout, /^! settings to check: the environment has PASSWORD/m);
-    const whole = await run(["status"], { env: { ...half, USERNAME: "student" } });
-    assert(!whole.stdout.includes("pair"), whole.stdout);
   }));
 
 Deno.test("the help shows a call with nothing but a token", () =>

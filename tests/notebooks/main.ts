@@ -1,19 +1,17 @@
 /**
  * Runs the notebooks on a real kernel and compares what they show with what is in their files.
  *
- *     deno run -A tests/notebooks/main.ts [--update] [--only NAME] [FILE...]
+ *     deno run -A tests/notebooks/main.ts [--update] [FILE...]
  */
 
-import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type NotebookReport, type Problem, runNotebook } from "./run_notebook.ts";
 
 const FOLDER = fileURLToPath(new URL("../../notebooks", import.meta.url));
-const USAGE = `usage: deno run -A tests/notebooks/main.ts [--update] [--only NAME] [FILE...]
+const USAGE = `usage: deno run -A tests/notebooks/main.ts [--update] [FILE...]
 
   --update      write the outputs of this run into the files
-  --only NAME   only files whose name contains NAME
   FILE          notebooks to run; default: all in notebooks/`;
 
 /** The notebooks of a folder in the order of their names. */
@@ -52,7 +50,6 @@ async function main(args: string[]): Promise<number> {
     allowPositionals: true,
     options: {
       update: { type: "boolean", default: false },
-      only: { type: "string", default: "" },
       help: { type: "boolean", default: false },
     },
   });
@@ -60,12 +57,7 @@ async function main(args: string[]): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  const all = positionals.length > 0 ? positionals : await listNotebooks();
-  const paths = all.filter((path) => basename(path).includes(values.only));
-  if (paths.length === 0) {
-    console.log(values.only ? `no notebook matches ${values.only}` : "there are no notebooks");
-    return 1;
-  }
+  const paths = positionals.length > 0 ? positionals : await listNotebooks();
   const stop = new AbortController();
   if (Deno.build.os !== "windows") {
     Deno.addSignalListener("SIGTERM", () => stop.abort());

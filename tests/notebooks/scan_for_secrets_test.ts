@@ -58,22 +58,3 @@ Deno.test("scanForSecrets() finds absolute paths", () => {
     assertStringIncludes(scanForSecrets(shownPath).join(), "the absolute path", path);
   }
 });
-
-Deno.test("scanForSecrets() lets through what only looks like it", () => {
-  const picture = btoa(someOpaqueString(600));
-  const harmless = [
-    code('import { login } from "../mod.ts";\nawait fetch("http://127.0.0.1:8000/home/rows");'),
-    code('await authFetch("/v1/stations?limit=5");', [printed(`${"-".repeat(120)}\n`)]),
-    code("x", [printed(`${"number_of_stations_by_height_".repeat(4)}\n`)]),
-    code("x", [value({ "image/png": picture, "text/plain": "a picture" })]),
-    code("x", [value({ "text/html": `<img src="data:image/png;base64,${picture}">` })]),
-    code("x", [value({ "image/svg+xml": `<path d="M${"10.5,20L".repeat(60)}0,0"/>` })]),
-    code("console.log('total:\\n', 3);", [printed("token of 812 characters\n")]),
-  ];
-  const text = "Paste `bearer eyJ…`, as the portal gives it; see ./tmp/notes and ~/home/x.";
-  const notebook = notebookOf(
-    { cell_type: "markdown", id: "m", metadata: {}, source: text },
-    ...harmless,
-  );
-  assertEquals(scanForSecrets(notebook), []);
-});

@@ -11,92 +11,77 @@ import { portless, rejection } from "./support/portless.ts";
 // deno-lint-ignore no-explicit-any -- what a cell may pass
 type Anything = any;
 
-const NO_OPTIONS: Anything[] = [null, 5, "text", true, [], () => {}];
+const NO_OPTIONS: Anything[] = [null, 5, "secret-word", true, [], () => {}];
 
-Deno.test("login() with arguments of a wrong type is a TypeError", async () => {
-  await using world = portless();
-  const wrong: Anything[] = [
-    ...NO_OPTIONS,
-    { username: 5 },
-    { password: null },
-    { password: ["secret-word"] },
-    { portalToken: 5 },
-    { strategy: "guess" },
-    { strategy: 5 },
-    { force: "yes" },
-    { force: 1 },
-    { signal: {} },
-    { user: "typo" },
-    { portalToken: "bearer x", username: "student" },
-    { portalToken: "bearer x", password: "secret-word" },
-    { portalToken: "bearer x", strategy: "password" },
-  ];
-  for (const options of wrong) {
-    const error = await rejection(world.session.login(options));
-    assertInstanceOf(error, TypeError, Deno.inspect(options));
-    assert(error.message.startsWith("login()"), error.message);
-    assert(!error.message.includes("secret-word"), error.message);
-  }
-  assertEquals(world.sent.length, 0);
-});
+type Call = (session: mod.Session, given: Anything) => Promise<unknown>;
 
-Deno.test('login("name", "password") is an error that quotes neither', async () => {
-  await using world = portless();
-  const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
-  const { message } = await rejection(loose("ada", "secret-word"));
-  assertEquals(message, "login() takes an options object, not string");
-});
-
-Deno.test("refresh(), logout() and accessToken() with wrong arguments are a TypeError", async () => {
-  await using world = portless();
-  await world.session.login();
-  const { refresh, logout, accessToken } = world.session;
-  for (const method of [refresh, logout, accessToken]) {
-    for (const options of [...NO_OPTIONS, { signal: 5 }, { unknown: 1 }]) {
-      assertInstanceOf(await rejection(method(options)), TypeError, Deno.inspect(options));
+/** The calls of a session, and arguments that each refuses besides `NO_OPTIONS`. */
+const REFUSED: Record<string, { call: Call; wrong: Anything[] }> = {
+  "login()": {
+    call: (session, given) => session.login(given),
+    wrong: [
+      ...[{ username: 5 }, { password: null }, { password: ["secret-word"] }, { portalToken: 5 }],
+      ...[{ strategy: "guess" }, { strategy: 5 }, { force: "yes" }, { force: 1 }, { signal: {} }],
+      ...[{ user: "typo" }, { portalToken: "bearer x", username: "student" }],
+      ...[{ portalToken: "bearer x", password: "secret-word" }],
+      ...[{ portalToken: "bearer x", strategy: "password" }],
+    ],
+  },
+  "refresh()": {
+    call: (session, given) => session.refresh(given),
+    wrong: [{ signal: 5 }, { unknown: 1 }],
+  },
+  "logout()": {
+    call: (session, given) => session.logout(given),
+    wrong: [
+      ...[{ signal: 5 }, { unknown: 1 }, { everywhere: 1 }, { revoke: "no" }],
+      ...[{ everywhere: true, revoke: false }],
+    ],
+  },
+  "accessToken()": {
+    call: (session, given) => session.accessToken(given),
+    wrong: [
+      ...[{ signal: 5 }, { unknown: 1 }],
+      ...["60", null, NaN, -1, Infinity].map((minValidSeconds) => ({ minValidSeconds })),
+    ],
+  },
+  "download()": {
+    call: (session, given) => session.download("/v1/whoami", "never.bin", given),
+    wrong: [{ init: null }, { init: [] }, { resume: 1 }],
+  },
+  "downloadAll()": {
+    call: (session, given) => session.downloadAll([], given),
+    wrong: [{ init: null }, { init: [] }, { concurrency: "4" }],
+  },
+};
+for (const [name, { call, wrong }] of Object.entries(REFUSED)) {
+  Deno.test(`${name} with wrong options is a TypeError, and nothing is sent`, async () => {
+    await using world = portless();
+    await world.session.login();
+    for (const options of [...NO_OPTIONS, ...wrong]) {
+      const error = await rejection(call(world.session, options));
+      assertInstanceOf(error, TypeError, Deno.inspect(options));
+      assert(error.message.startsWith(name), error.message);
+      assert(!error.message.includes("secret-word"), error.message);
     }
-  }
-  const contradiction = { everywhere: true, revoke: false };
-  for (const options of [{ everywhere: 1 }, { revoke: "no" }, contradiction] as Anything[]) {
-    assertInstanceOf(await rejection(logout(options)), TypeError, Deno.inspect(options));
-  }
-  for (const minValidSeconds of ["60", null, NaN, -1, Infinity] as Anything[]) {
-    assertInstanceOf(await rejection(accessToken({ minValidSeconds })), TypeError);
-  }
-  assertEquals(world.sent.length, 1);
-  assertEquals(world.session.status().state, "valid");
-});
+    assertEquals([world.sent.length, world.called.length], [1, 0]);
+    assertEquals(world.session.status().state, "valid");
+  });
+}
 
 Deno.test("authFetch() with wrong arguments is a TypeError", async () => {
   await using world = portless();
   await world.session.login();
-  const inputs: Anything[] = [undefined, null, 5, {}, ["/v1/x"], () => {}];
-  for (const input of inputs) {
-    assertInstanceOf(await rejection(world.session.authFetch(input)), TypeError);
-  }
-  const inits: Anything[] = ["POST", 5, { headers: 5 }, { headers: { "bad name": "x" } }];
-  for (const init of inits) {
-    const call = world.session.authFetch("/v1/x", init);
-    assertInstanceOf(await rejection(call), TypeError, Deno.inspect(init));
-  }
-  const error = await rejection(
-    world.session.authFetch("/v1/x", { headers: { "x-key": "secret-word\n" + "\u0000" } }),
-  );
-  assertInstanceOf(error, TypeError);
-  assert(!error.message.includes("secret-word"), error.message);
-  assertEquals(world.called.length, 0);
-});
-
-Deno.test("download() and downloadAll() with wrong options are a TypeError", async () => {
-  await using world = portless();
-  await world.session.login();
-  const { download, downloadAll } = world.session;
-  const wrong = [...NO_OPTIONS, { init: null }, { init: [] }, { resume: 1, concurrency: "4" }];
-  for (const options of wrong) {
-    const calls = [download("/v1/whoami", world.envFile, options), downloadAll([], options)];
-    for (const error of await Promise.all(calls.map(rejection))) {
-      assertInstanceOf(error, TypeError, Deno.inspect(options));
-    }
+  const { authFetch } = world.session as Anything;
+  const calls: Anything[][] = [
+    ...[undefined, null, 5, {}, ["/v1/x"], () => {}].map((input) => [input]),
+    ...["POST", 5, { headers: 5 }, { headers: { "bad name": "x" } }].map((init) => ["/x", init]),
+    ["/v1/x", { headers: { "x-key": "secret-word\n\u0000" } }],
+  ];
+  for (const given of calls) {
+    const error = await rejection(authFetch(...given));
+    assertInstanceOf(error, TypeError, Deno.inspect(given));
+    assert(!error.message.includes("secret-word"), error.message);
   }
   assertEquals(world.called.length, 0);
 });

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Answers, type Ask, ChallengeError, createSession } from "../../../mod.ts";
+import { type Answers, type Ask, ChallengeError } from "../../../mod.ts";
 import {
   authenticatorKey,
   totpCode,
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
-import { BY_MAIL, NEW_PASSWORD, outcome, respondTo, USERNAME, worldOf } from "./cases.ts";
+import { BY_MAIL, outcome, respondTo, USERNAME, worldOf } from "./cases.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { brokenConnection, refusedConnection } from "../../support/answers.ts";
 
@@ -243,20 +243,6 @@ Deno.test("the key for an app is text and address, and seen only by who asks for
   assertEquals(again.code, "CODE_REJECTED");
   assertMatch(asked[0] ?? "", /key: +([A-Z2-7]{4} )+.*\n +address: otpauth:\/\/totp\//);
   assert(!asked[1]?.includes("otpauth"), "the key is told once");
-});
-
-Deno.test("after a new password the one that is set somewhere is said to be old", async () => {
-  await using world = worldOf({ challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" });
-  const { password = "", ...others } = world.options;
-  Deno.writeTextFileSync(world.envFile, `PASSWORD='${password}'\n`);
-  const onChallenge = () => ({ NEW_PASSWORD });
-  const { warnings } = await createSession(others).login({ onChallenge, force: true });
-  assertMatch(
-    warnings.join(),
-    /new password; PASSWORD in .*\.env is the old one; replace/,
-  );
-  const again = await createSession(others).login({ username: USERNAME, password: NEW_PASSWORD });
-  assertEquals(again.warnings, []);
 });
 
 Deno.test("the device of a login with further steps is confirmed, and named in its refresh", async () => {

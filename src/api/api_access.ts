@@ -89,7 +89,7 @@ function unresolved({ base, settings }: ApiAccess): Error {
   if (settings.file.problem) return settings.file.problem;
   const unread = mayUseVariable("API_BASE_URL")
     ? ""
-    : "; the environment could not be read, which needs --allow-env";
+    : "; the environment could not be read without --allow-env";
   const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
   return new ConfigError(
     "MISSING_SETTINGS",

@@ -48,7 +48,7 @@ export interface ApiAccount {
 }
 
 /** A call to the API, checked and ready to be sent, once or twice. */
-interface Call {
+interface PreparedCall {
   readonly account: ApiAccount;
   /** An address on an allowed origin. */
   readonly address: string;
@@ -114,7 +114,7 @@ function prepare(
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
   onSend: OnSend | undefined,
-): Call {
+): PreparedCall {
   if (init !== undefined && typeof init !== "object") {
     throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
   }
@@ -183,7 +183,7 @@ export function accessOf(settings: Settings): ApiAccess {
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** Whether the call sends the body of its `Request`. */
-function hasOwnBody(call: Call): call is Call & { readonly input: Request } {
+function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonly input: Request } {
   const { input, init } = call;
   return input instanceof Request && input.body !== null && !input.bodyUsed &&
     (init?.body ?? null) === null;
@@ -193,7 +193,7 @@ function hasOwnBody(call: Call): call is Call & { readonly input: Request } {
  * Reads the body of a `Request` into memory, so that it is sent with its length and can be sent
  * again. A `Request` does not reveal whether its body is a stream.
  */
-async function withBodyRead(call: Call, request: Request): Promise<Call> {
+async function withBodyRead(call: PreparedCall, request: Request): Promise<PreparedCall> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
   if (!isWhole) return { ...call, isRepeatable: false };
   // After `fetch`, too, the body of the `Request` is used up.
@@ -207,7 +207,7 @@ function isRepeatable(body: BodyInit | null): boolean {
     ArrayBuffer.isView(body);
 }
 
-async function send(call: Call, tokens: Tokens): Promise<Response> {
+async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   const { address, input, isRepeatable, onSend } = call;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
     onSend?.(target, tokens);
@@ -231,7 +231,7 @@ async function send(call: Call, tokens: Tokens): Promise<Response> {
 }
 
 async function attempt(
-  call: Call,
+  call: PreparedCall,
   request: string | Request,
   init: RequestInit,
   url: URL,
@@ -263,7 +263,7 @@ const CHECK_NETWORK = "check the address, the network and any proxy, then try ag
 
 /** Everything in the address of a redirect except the host may be secret. */
 function networkError(
-  call: Call,
+  call: PreparedCall,
   { origin }: URL,
   reason: string,
   fix = CHECK_NETWORK,
@@ -283,7 +283,7 @@ function explained(
   error: unknown,
   { headers, signal }: RequestInit,
   url: URL,
-  call: Call,
+  call: PreparedCall,
 ): unknown {
   if (showsToken(error, headers)) {
     return signal?.aborted ? signal.reason : networkError(call, url, "the request failed");

@@ -215,9 +215,10 @@ export class CheckedCall {
   #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {
     const dropped = droppedPath(this.input, accessOf(this.account.settings));
     if (status === 404 && dropped !== undefined) {
-      return `check the path: with a leading slash it starts at the host, without one at ${dropped}`;
+      return `check the path: a path with a leading slash starts at the host, a path without one at ${dropped}`;
     }
-    // A host that did not receive the token cannot reject it, so its 401 does not ask for a login.
+    // A file host that did not receive the token cannot reject it, so a 401 from that host is
+    // treated like a 403.
     const about = status === 401 && isFromStore ? 403 : status;
     return fixOfStatus(about, retryAfterMs(headers, this.account.world.now()));
   }

@@ -5,10 +5,10 @@ import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
 import { remove, renameOver } from "../platform/replace_file.ts";
 
-/** What happens if the file exists already. */
+/** The behavior if the file exists already. */
 export type IfExists = "error" | "keep" | "replace";
 
-/** Where the bytes of a download go. */
+/** The target of a download's bytes. */
 export type Target = Part | Outlet;
 
 /** Attempts to open a part that other processes rename or remove at the same time. */
@@ -144,7 +144,7 @@ function isNameOf(path: string, file: Deno.FsFile): boolean {
 }
 
 /** Names and options of a part. */
-interface Place {
+interface PartPaths {
   /** The target as the user wrote it. */
   readonly path: string;
   readonly target: string;
@@ -166,7 +166,7 @@ class Part {
   #hasNote: boolean;
 
   constructor(
-    readonly place: Place,
+    readonly place: PartPaths,
     readonly opened: OpenFile,
     readonly resume: boolean,
   ) {

@@ -14,7 +14,7 @@ import { type ApiError, UnreachableError } from "../errors/errors.ts";
 
 /** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;
-/** The same for a host that has never responded. The address may be wrong. */
+/** Maximum number of requests to a host that has never responded. The address may be wrong. */
 const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
 /** A download fails if Retry-After asks for a longer pause. */

@@ -27,7 +27,7 @@ export const NETWORK_CHECKS: Checks = {
 
   "provider": ({ provider }) => {
     if (provider === undefined) return skip("no address is set");
-    return troubleWith(provider, "AUTH_URL: it is the address of the token endpoint") ??
+    return addressProblem(provider, "AUTH_URL: it is the address of the token endpoint") ??
       ok(`${provider.url.host} is reachable`);
   },
 
@@ -47,7 +47,10 @@ export const NETWORK_CHECKS: Checks = {
     if (base instanceof AuthError) return failed(base);
     if (api === undefined) return warn("API_BASE_URL is not set", SET_API_BASE_URL);
     const { url: { host, href }, response } = api;
-    const trouble = troubleWith(api, "API_BASE_URL: it is the address of the API, not the portal");
+    const trouble = addressProblem(
+      api,
+      "API_BASE_URL: it is the address of the API, not the portal",
+    );
     if (trouble || !response) return trouble;
     const { ok: isOk, status } = response;
     if (isOk) return ok(`${host} is reachable`);
@@ -125,7 +128,7 @@ function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
 }
 
 /** Describes why the address may be wrong, as far as the response to a GET shows. */
-function troubleWith({ url: { host }, response, failure }: Probe, setting: string) {
+function addressProblem({ url: { host }, response, failure }: Probe, setting: string) {
   if (response === undefined) return failure;
   const { status, headers, ok } = response;
   if (status >= 500) return warn(`${host} responds with status ${status}`, "try again later");

@@ -35,7 +35,7 @@ export const STORAGE_CHECKS: Checks = {
     const problem = settings.file.problem ?? missingFilePermission(envFile);
     if (problem) return failed(problem);
     const temporary = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
-    // Only the system knows what it allows.
+    // Only an attempt shows what the system allows.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
         Deno.openSync(temporary, { write: true, createNew: true }).close();

@@ -73,7 +73,7 @@ export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param doing What was tried, such as "save data.csv". */
-export function missingPermission(doing: string, fix: string): ConfigError {
-  return new ConfigError("PERMISSION", `Cannot ${doing}: the permission is missing`, fix);
+/** @param action What was tried, such as "save data.csv". */
+export function missingPermission(action: string, fix: string): ConfigError {
+  return new ConfigError("PERMISSION", `Cannot ${action}: the permission is missing`, fix);
 }

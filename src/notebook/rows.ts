@@ -7,7 +7,7 @@ export interface Rows {
   /** The first rows, with one cell per column. */
   readonly cells: readonly (readonly unknown[])[];
   readonly rowCount: number;
-  /** Includes the columns that are not shown. */
+  /** Number of all columns, including those that are not shown. */
   readonly columnCount: number;
 }
 

@@ -14,14 +14,14 @@ const SECOND_PRESS_MS = 1_000;
  *
  * An error shows where this call was made, even if other calls wait for the same result.
  *
- * @param doing The call, for the message.
+ * @param action The call, for the message.
  * @param work The work of the call. It receives the signal, and a function to call once the outcome
  * is final; afterwards, an abort is ignored.
  * @param stop The controller that Stop aborts. Pass one if several waits belong to the same
  * request.
  */
 export async function cancellable<T>(
-  doing: string,
+  action: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined, onApplied: () => void) => Promise<T>,
   stop?: AbortController,
@@ -32,7 +32,7 @@ export async function cancellable<T>(
   const site = inKernel() ? callSite() : undefined;
   try {
     return site
-      ? await unlessStopped(doing, signal, work, stop ?? new AbortController())
+      ? await unlessStopped(action, signal, work, stop ?? new AbortController())
       : await untilAborted(signal, work);
   } catch (error) {
     if (error instanceof AuthError) showCaller(error, site);
@@ -41,13 +41,13 @@ export async function cancellable<T>(
 }
 
 async function unlessStopped<T>(
-  doing: string,
+  action: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal, onApplied: () => void) => Promise<T>,
   stop: AbortController,
 ): Promise<T> {
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const unlisten = listenForStop(doing, stop);
+  const unlisten = listenForStop(action, stop);
   try {
     return await untilAborted(either, work);
   } finally {
@@ -74,12 +74,12 @@ async function untilAborted<T, S extends AbortSignal | undefined>(
  * Aborts `stop` when Stop is pressed.
  * @returns A function that stops listening.
  */
-function listenForStop(doing: string, stop: AbortController): () => void {
+function listenForStop(action: string, stop: AbortController): () => void {
   const onStop = () => {
     stop.abort(
       new AuthError(
         "INTERRUPTED",
-        `Stopped ${doing}: Stop was pressed, so nothing more is sent`,
+        `Stopped ${action}: Stop was pressed, so nothing more is sent`,
         "run the cell again",
       ),
     );
@@ -101,17 +101,17 @@ function listenForStop(doing: string, stop: AbortController): () => void {
  * a variable for hours, and Stop must still end the kernel's other work.
  */
 export async function cancellableResponse(
-  doing: string,
+  action: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined) => Promise<Response>,
 ): Promise<Response> {
   const stop = new AbortController();
-  const response = await cancellable(doing, signal, work, stop);
-  return inKernel() ? stoppable(doing, response, stop) : response;
+  const response = await cancellable(action, signal, work, stop);
+  return inKernel() ? stoppable(action, response, stop) : response;
 }
 
 /** Returns the same response with a body that Stop ends. */
-function stoppable(doing: string, response: Response, stop: AbortController): Response {
+function stoppable(action: string, response: Response, stop: AbortController): Response {
   const { body, url, redirected } = response;
   if (body === null) return response;
   const withAddress = (copy: Response): Response =>
@@ -120,12 +120,12 @@ function stoppable(doing: string, response: Response, stop: AbortController): Re
       redirected: { value: redirected },
       clone: { value: () => withAddress(Response.prototype.clone.call(copy)) },
     });
-  return withAddress(new Response(stoppableStream(doing, body, stop), response));
+  return withAddress(new Response(stoppableStream(action, body, stop), response));
 }
 
 type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-function stoppableStream(doing: string, body: Bytes, stop: AbortController): Bytes {
+function stoppableStream(action: string, body: Bytes, stop: AbortController): Bytes {
   const reader = body.getReader();
   let unlisten: (() => void) | undefined;
   const end = () => {
@@ -138,7 +138,7 @@ function stoppableStream(doing: string, body: Bytes, stop: AbortController): Byt
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      unlisten ??= listenForStop(doing, stop);
+      unlisten ??= listenForStop(action, stop);
       try {
         const { done, value } = await unlessAborted(stop.signal, reader.read());
         if (value !== undefined) controller.enqueue(value);

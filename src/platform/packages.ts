@@ -4,12 +4,12 @@ import { ConfigError } from "../errors/errors.ts";
  * Loads a package that few users need. The import is not literal, so that programs that check,
  * cache or bundle this module do not fetch the package.
  *
- * @param doing The action that needs the package, such as `draw a plot`.
+ * @param action The action that needs the package, such as `draw a plot`.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
  * fetched.
  */
 // deno-lint-ignore no-explicit-any
-export async function loadPackage(doing: string, specifier: string): Promise<any> {
+export async function loadPackage(action: string, specifier: string): Promise<any> {
   // A separate module imports the package, because this one may be part of an npm package, in which
   // `npm:` fails.
   const module = `export * from ${JSON.stringify(specifier)};`;
@@ -19,7 +19,7 @@ export async function loadPackage(doing: string, specifier: string): Promise<any
     if (!(error instanceof TypeError)) throw error;
     throw new ConfigError(
       "PACKAGE_UNAVAILABLE",
-      `Cannot ${doing}: the package ${specifier} is not in Deno's cache and cannot be fetched`,
+      `Cannot ${action}: the package ${specifier} is not in Deno's cache and cannot be fetched`,
       `connect this computer to the network and run \`deno cache ${specifier}\`, then try again; in a ` +
         `project with a node_modules folder run \`deno add ${specifier}\``,
     );

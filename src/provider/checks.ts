@@ -193,8 +193,8 @@ function challengeIn(
     quote(each, 100),
     quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);
-  // These are read before redaction, which would damage them if the password contains a part of
-  // them.
+  // These values are read before redaction, which would damage a value if a password contained a
+  // part of it.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
   const listed = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
   const attributes = isObject(listed) ? listed : {};

@@ -69,7 +69,7 @@ export type Outcome =
 export interface Done {
   readonly kind: "done";
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Must be sent with the next request of this login. */
+  /** The session string, which the next request of this login must contain. */
   readonly session: Secret | undefined;
 }
 
@@ -83,7 +83,10 @@ export interface IssuedChallenge {
   readonly attributes: readonly string[];
   /** The provider's own name for the user, if the response has one. */
   readonly username: string | undefined;
-  /** Must be sent with the answer. Valid for one answer and for a few minutes. */
+  /**
+   * The session string, which the answer must contain. It is valid for one answer and for a few
+   * minutes.
+   */
   readonly session: Secret | undefined;
 }
 
@@ -109,6 +112,9 @@ export interface Refused {
   readonly requestId?: string | undefined;
   /** The provider's own message, if it can be shown. */
   readonly message?: string | undefined;
-  /** Must be sent with the next answer to the same step, if the provider sent a session. */
+  /**
+   * The session string, which the next answer to the same step must contain, if the provider sent
+   * one.
+   */
   readonly session?: Secret | undefined;
 }

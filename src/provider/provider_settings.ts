@@ -24,19 +24,19 @@ export interface SettingsFault extends Advice {
 /**
  * Checks the settings for requests to the provider.
  *
- * @param doing The action in the message, such as "log in".
+ * @param action The action in the message, such as "log in".
  * @param needsCredentials Whether user name and password must be set, too.
  * @throws {ConfigError} `MISSING_SETTINGS` lists all missing settings, `INVALID_SETTING` all
  * invalid settings; also `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
-  doing: string,
+  action: string,
   options: SessionOptions,
   settings: Settings,
   needsCredentials = false,
 ): Promise<ProviderSettings> {
   const resolved = await resolve(options, settings, needsCredentials);
-  if ("code" in resolved) throw errorOf(doing, resolved);
+  if ("code" in resolved) throw errorOf(action, resolved);
   return resolved;
 }
 
@@ -97,9 +97,9 @@ async function resolve(
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
  * fetched.
  */
-export async function loadChecks(doing: string): Promise<Checks> {
+export async function loadChecks(action: string): Promise<Checks> {
   const checks = await importChecks();
-  if (checks === undefined) throw errorOf(doing, PACKAGE_UNAVAILABLE);
+  if (checks === undefined) throw errorOf(action, PACKAGE_UNAVAILABLE);
   return checks;
 }
 
@@ -123,8 +123,8 @@ const PACKAGE_UNAVAILABLE: SettingsFault = {
   fix: "connect this computer to the network and run `deno cache npm:zod@^4`, then try again",
 };
 
-function errorOf(doing: string, { code, problem, fix }: SettingsFault): ConfigError {
-  return new ConfigError(code, `Cannot ${doing}: ${problem}`, fix);
+function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigError {
+  return new ConfigError(code, `Cannot ${action}: ${problem}`, fix);
 }
 
 /**
@@ -149,7 +149,7 @@ async function missingSettings(
   const problems = [`missing ${names.join(", ")}`];
   const steps: string[] = [];
   if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
-    steps.push("the environment could not be read, which needs --allow-env");
+    steps.push("the environment could not be read without --allow-env");
   }
   const { suggestionsFor } = await import("../settings/suggestions.ts");
   const suggestions: Advice[] = suggestionsFor(settings, missing);

@@ -42,7 +42,10 @@ export function readRefusal(
   return { ...refused, seen, providerCode, message: shown };
 }
 
-/** Name and message of an error, from the body's `__type` or `code`, the header, or plain text. */
+/**
+ * Reads the name and the message of an error from the body's `__type` or `code`, the header, or
+ * plain text.
+ */
 function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
   const { headers, text } = response;
   const [, code, message] = /^\s*([\w.#]+Exception)\b[:\s]*([^<]*)/.exec(text) ?? [];

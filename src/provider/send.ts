@@ -204,8 +204,8 @@ async function sendOnce(
 }
 
 function notPermitted(request: ProviderRequest): ConfigError {
-  const doing = `reach the identity provider at ${request.url.host}`;
-  return missingPermission(doing, `run: ${request.command()}`);
+  const action = `reach the identity provider at ${request.url.host}`;
+  return missingPermission(action, `run: ${request.command()}`);
 }
 
 /**

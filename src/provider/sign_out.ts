@@ -75,7 +75,7 @@ export async function endAtProvider(
         : { ended: "here", problems: [`not at the provider: ${problem}`] };
     }
 
-    /** If the provider does not sign out all devices, it ends this session all the same. */
+    /** Signs out all devices. If the provider does not support that, ends at least this session. */
     async function endEverywhere(tokens: Tokens): Promise<Ended> {
       let current = tokens;
       // Returns tokens with a valid access token, which is needed to sign out all devices.

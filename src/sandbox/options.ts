@@ -22,8 +22,8 @@ export interface SandboxOptions {
    */
   rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
   /**
-   * Seconds for which a replaced refresh token still works, 0 to 60. Default 0. Using it again in
-   * that time invalidates the token that its first use returned.
+   * Seconds for which a replaced refresh token still works, 0 to 60. Default 0. If the replaced
+   * token is used again in that time, the token that its first use returned becomes invalid.
    */
   graceSeconds?: number;
   /** Users log in by e-mail, and their user name in the pool is a UUID. Default false. */
@@ -69,7 +69,10 @@ export interface StartSandboxOptions extends SandboxOptions {
   port?: number;
 }
 
-/** The same in every sandbox, so that a class can keep its `.env` when the sandbox restarts. */
+/**
+ * The ids are the same in every sandbox, so that a class can keep its `.env` when the sandbox
+ * restarts.
+ */
 export const CLIENT_ID = "sandboxclient0000000000001";
 export const USER_POOL_ID = "sandbox-1_Classroom";
 export const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";

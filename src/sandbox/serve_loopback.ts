@@ -7,7 +7,7 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-/** What to serve, and where. */
+/** The handler to serve, and its port. */
 export interface LoopbackOptions {
   /** 0: any free port. */
   port: number;
@@ -94,7 +94,7 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // Until its body is read, the sender does not read the response.
+    // The body is read, because the sender reads the response only afterwards.
     message.resume();
     response = errorResponse(error);
   }

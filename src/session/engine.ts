@@ -6,9 +6,9 @@ import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { TokenResult } from "../provider/token_request.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { Keeper, type Step } from "./keeper.ts";
+import { Keeper, type PlannedWrite } from "./keeper.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
-import { type SignOut, signOutAtProvider } from "./logout.ts";
+import { type RemoteLogout, signOutAtProvider } from "./logout.ts";
 import type { Notices } from "./notices.ts";
 import {
   afterEarlyFailure,
@@ -23,7 +23,7 @@ import {
 } from "./plan.ts";
 import { OVERTAKEN, type Reason, Refresh, type Refreshing, renew } from "./refresh.ts";
 import { type Ending, type SessionEvent, type SessionState, tokensOf } from "./state.ts";
-import type { Lock, TokenStore, Wait } from "./store.ts";
+import type { Lock, TokenStore, WaitOptions } from "./store.ts";
 import { openStore } from "./stores.ts";
 
 /** Opens the store of a session; replaced in tests. */
@@ -35,16 +35,16 @@ interface Change {
   readonly order: number;
   /** The tokens of a login; `undefined` for a logout. */
   readonly tokens: Tokens | undefined;
-  readonly remote: SignOut;
+  readonly remote: RemoteLogout;
   /** All tokens that the session had since this change was called. */
   readonly held: (Tokens | undefined)[];
-  readonly applied: PromiseWithResolvers<Applied>;
+  readonly applied: PromiseWithResolvers<AppliedChange>;
   /** Called when the change takes effect. It can no longer be canceled then. */
   onApplied(): void;
 }
 
 /** The outcome of a login or a logout. */
-interface Applied {
+interface AppliedChange {
   /** The reason why the store could not be written. */
   readonly problem?: ConfigError | undefined;
   /** Whether there was a session to end. */
@@ -268,7 +268,7 @@ export class Engine implements Refreshing {
    * contains the tokens.
    */
   async logout(
-    remote: SignOut,
+    remote: RemoteLogout,
     signal: AbortSignal | undefined,
     onApplied: () => void,
   ): Promise<SignOutResult["ended"]> {
@@ -312,9 +312,9 @@ export class Engine implements Refreshing {
 
   async #change(
     wanted: Pick<Change, "order" | "tokens" | "remote" | "onApplied">,
-    wait: Wait,
-  ): Promise<Applied> {
-    const applied = Promise.withResolvers<Applied>();
+    wait: WaitOptions,
+  ): Promise<AppliedChange> {
+    const applied = Promise.withResolvers<AppliedChange>();
     // Handled here because the promise is awaited only below.
     applied.promise.catch(() => {});
     const change: Change = { ...wanted, held: [tokensOf(this.current)], applied };
@@ -343,8 +343,8 @@ export class Engine implements Refreshing {
    * hold the lock finds the latest session.
    */
   async update(
-    wait: Wait,
-    decide: (lock: Lock) => Promise<Step | typeof OVERTAKEN | undefined>,
+    wait: WaitOptions,
+    decide: (lock: Lock) => Promise<PlannedWrite | typeof OVERTAKEN | undefined>,
     isOver = () => false,
   ): Promise<void> {
     let applying: Applying | undefined;
@@ -364,7 +364,7 @@ export class Engine implements Refreshing {
     }
   }
 
-  #step({ tokens }: Applying): Step {
+  #step({ tokens }: Applying): PlannedWrite {
     const { keeper, configuration: { isByCommand } } = this;
     // After a logout, calls do not run the token command.
     const because = isByCommand ? LOGGED_OUT : undefined;
@@ -531,7 +531,7 @@ export class Engine implements Refreshing {
   }
 }
 
-const NOT_APPLIED: Applied = {
+const NOT_APPLIED: AppliedChange = {
   hadSession: false,
   tellProvider: () => Promise.resolve({ ended: "here" }),
 };

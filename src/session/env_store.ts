@@ -20,7 +20,7 @@ import {
   type StoredSession,
   type TokenStore,
   type Updated,
-  type Wait,
+  type WaitOptions,
   type Write,
 } from "./store.ts";
 import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
@@ -34,7 +34,7 @@ export class EnvStore implements TokenStore {
   #used: EnvSnapshot | undefined;
   /** The content of the last read or write. */
   #last: Stored | undefined;
-  /** The token lines of that content. */
+  /** The token lines of the last content, to notice a change. */
   #lines = new Secret("");
 
   constructor(private readonly path: string, private readonly session: StoredSession) {}
@@ -48,7 +48,7 @@ export class EnvStore implements TokenStore {
     return this.#take(file === this.#used ? readEnvFile(this.path) : file);
   }
 
-  async update(wait: Wait, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
     const { world } = this.session.configuration;
     const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal);
     let isSaved = false;

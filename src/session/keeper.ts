@@ -21,12 +21,12 @@ import {
   placeText,
   type Stored,
   type TokenStore,
-  type Wait,
+  type WaitOptions,
   type Write,
 } from "./store.ts";
 
 /** A write, and a callback for when it is done. */
-export interface Step extends Write {
+export interface PlannedWrite extends Write {
   saved?(): void;
 }
 
@@ -138,7 +138,7 @@ export class Keeper {
    * Returns the conditions of a wait for the store, which leave the rest of the call's time for the
    * provider.
    */
-  wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): Wait {
+  wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): WaitOptions {
     return { ms: totalMs * LOCK_WAIT_SHARE, isNeeded, signal };
   }
 
@@ -148,8 +148,8 @@ export class Keeper {
    * @param isOver Whether nothing is left to do when the update's turn comes.
    */
   async update(
-    wait: Wait,
-    decide: (lock: Lock) => Promise<Step | undefined>,
+    wait: WaitOptions,
+    decide: (lock: Lock) => Promise<PlannedWrite | undefined>,
     isOver: () => boolean,
   ): Promise<ConfigError | undefined> {
     const before = this.#lastInLine;
@@ -164,10 +164,10 @@ export class Keeper {
   }
 
   async #updateNow(
-    wait: Wait,
-    decide: (lock: Lock) => Promise<Step | undefined>,
+    wait: WaitOptions,
+    decide: (lock: Lock) => Promise<PlannedWrite | undefined>,
   ): Promise<ConfigError | undefined> {
-    let step: Step | undefined;
+    let step: PlannedWrite | undefined;
     try {
       const { problem, stored } = await this.store.update(wait, async (now, lock) => {
         this.#isUpdating = true;

@@ -8,7 +8,7 @@ import type { Configuration } from "./configuration.ts";
  * The request of a logout to the provider: none, to revoke this session, or to end all sessions of
  * the account.
  */
-export type SignOut = "keep" | "revoke" | "everywhere";
+export type RemoteLogout = "keep" | "revoke" | "everywhere";
 
 /** Maximum time to wait for the response to a refresh in progress. */
 const LATE_RESPONSE_MS = 3_000;

@@ -39,13 +39,13 @@ export function portalName(address: string | undefined): string {
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
  */
 export function readPortalToken(text: string, address?: string): string {
-  const refused = (why: string) =>
+  const refusal = (why: string) =>
     portalTokenError(`Cannot read the portal token: ${why}`, address);
   if (typeof text !== "string") {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
   if (text.length > MAX_LENGTH) {
-    throw refused(`it is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`);
+    throw refusal(`it is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`);
   }
   // Each pattern is anchored, so that the running time stays linear.
   const token = unwrapped(text)
@@ -53,14 +53,14 @@ export function readPortalToken(text: string, address?: string): string {
     .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
     .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
     .split(/[\r\n]+/).map((line) => line.trim()).join("");
-  if (token === "") throw refused("the text is empty");
+  if (token === "") throw refusal("the text is empty");
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
-    throw refused(`character ${strange + 1} of ${token.length} is one that no token contains`);
+    throw refusal(`character ${strange + 1} of ${token.length} is one that no token contains`);
   }
   // An encrypted token, such as a refresh token, has five parts.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {
-    throw refused("this looks like a refresh token");
+    throw refusal("this looks like a refresh token");
   }
   return token;
 }

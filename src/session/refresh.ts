@@ -11,9 +11,9 @@ import {
   type Tokens,
 } from "../provider/tokens.ts";
 import { EARLY_DEADLINE_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
-import type { Keeper, Step } from "./keeper.ts";
+import type { Keeper, PlannedWrite } from "./keeper.ts";
 import { next, sameRefresh, type SessionEvent, tokensOf } from "./state.ts";
-import type { Lock, Wait } from "./store.ts";
+import type { Lock, WaitOptions } from "./store.ts";
 
 /**
  * The reason for a refresh: the token expired (`due`) or is about to expire (`early`), the user
@@ -72,8 +72,8 @@ export interface Refreshing {
   readonly keeper: Keeper;
   /** Updates the store, unless a login or a logout takes over. */
   update(
-    wait: Wait,
-    decide: (lock: Lock) => Promise<Step | typeof OVERTAKEN | undefined>,
+    wait: WaitOptions,
+    decide: (lock: Lock) => Promise<PlannedWrite | typeof OVERTAKEN | undefined>,
   ): Promise<void>;
   /** Waits for the response to a refresh; `undefined` if a login or a logout comes first. */
   unlessOvertaken(response: Promise<TokenResult>): Promise<TokenResult | undefined>;
@@ -124,7 +124,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   let refusal: AuthError | undefined;
 
   // Called again if another process writes without the lock, or if a login was canceled.
-  async function decide(lock: Lock): Promise<Step | typeof OVERTAKEN | undefined> {
+  async function decide(lock: Lock): Promise<PlannedWrite | typeof OVERTAKEN | undefined> {
     if (refresh.response === undefined) {
       signal.throwIfAborted();
       if (isServed()) return undefined;
@@ -190,7 +190,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   }
 
   /** Refreshed tokens are saved before anyone uses them. */
-  function kept(fresh: Tokens, { isHeld: isAlone }: Lock): Step | undefined {
+  function kept(fresh: Tokens, { isHeld: isAlone }: Lock): PlannedWrite | undefined {
     notices.clear("EARLY_REFRESH_FAILED");
     const event = { kind: "refreshed", held, fresh, isAlone } as const;
     if (tokensOf(next(keeper.current, event)) !== fresh) return undefined;
@@ -210,7 +210,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
    * A refresh token that was refused for good is removed from memory before it is removed from the
    * store.
    */
-  function ended(error: AuthError, lock: Lock): Step | undefined {
+  function ended(error: AuthError, lock: Lock): PlannedWrite | undefined {
     const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
     const because = { code, problem: error.problem, fix: error.fix } as const;
     keeper.apply({ kind: "refused", held, because, isValid: isGoodFor(held, world, 0) });

@@ -6,7 +6,7 @@ const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 
 /** The position of an entry in a store. */
-export interface Place {
+export interface EntryPosition {
   /** The name of the entry, without line breaks. */
   readonly name: string;
   readonly number: number;
@@ -52,7 +52,7 @@ export class Seal {
     );
   }
 
-  async close(text: Secret, place: Place): Promise<string> {
+  async close(text: Secret, place: EntryPosition): Promise<string> {
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
     const plain = new TextEncoder().encode(text.reveal());
     const sealed = await crypto.subtle.encrypt(paramsOf(iv, place), this.#key, plain);
@@ -63,7 +63,7 @@ export class Seal {
    * @returns `undefined` if the entry was encrypted with another key or for another position, or
    * was not encrypted.
    */
-  async open(sealed: string, place: Place): Promise<Secret | undefined> {
+  async open(sealed: string, place: EntryPosition): Promise<Secret | undefined> {
     try {
       const [iv = new Uint8Array(), data = new Uint8Array()] = sealed.split(".")
         .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
@@ -75,7 +75,7 @@ export class Seal {
   }
 }
 
-function paramsOf(iv: Uint8Array<ArrayBuffer>, { name, number, id }: Place): AesGcmParams {
+function paramsOf(iv: Uint8Array<ArrayBuffer>, { name, number, id }: EntryPosition): AesGcmParams {
   const additionalData = new TextEncoder().encode(`${name}\n${number}\n${id}`);
   return { name: "AES-GCM", iv, additionalData };
 }

@@ -52,7 +52,7 @@ export interface Updated {
   readonly problem?: ConfigError | undefined;
 }
 
-export interface Wait {
+export interface WaitOptions {
   /** Maximum time to wait for the lock, in milliseconds. */
   readonly ms: number;
   /**
@@ -67,12 +67,12 @@ export interface Wait {
 }
 
 /** The location of the store, for the status and for messages. */
-export type Place = { readonly envFile: string } | { readonly store: string };
+export type StorePlace = { readonly envFile: string } | { readonly store: string };
 
 /** Shares a session with other processes. */
 export interface TokenStore {
   /** `undefined` if the session is in memory only. */
-  readonly place: Place | undefined;
+  readonly place: StorePlace | undefined;
   /**
    * Returns the latest known content, without waiting. If the store cannot be read, the content
    * stays the same.
@@ -84,12 +84,12 @@ export interface TokenStore {
    *
    * @throws {ConfigError} If the store cannot be used, or if it is needed but cannot be reached.
    */
-  look?(wait: Wait): Promise<void>;
+  look?(wait: WaitOptions): Promise<void>;
   /**
    * Takes the lock, reads the content, calls `decide`, writes the result and releases the lock. If
    * another process writes without the lock, `decide` is called again, so it must be repeatable.
    */
-  update(wait: Wait, decide: Decide): Promise<Updated>;
+  update(wait: WaitOptions, decide: Decide): Promise<Updated>;
   /**
    * Returns an error if the store cannot keep the tokens of a login, because the store belongs to
    * another account.
@@ -130,6 +130,6 @@ export const MEMORY_ONLY: TokenStore = {
 };
 
 /** Names the place in a message. */
-export function placeText(place: Place | undefined): string | undefined {
+export function placeText(place: StorePlace | undefined): string | undefined {
   return place && ("envFile" in place ? place.envFile : `the store at ${place.store}`);
 }

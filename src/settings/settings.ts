@@ -27,7 +27,7 @@ import { Secret } from "../platform/secret.ts";
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
 
-interface Found {
+interface FoundSetting {
   readonly text: Secret;
   readonly origin: SettingOrigin;
 }
@@ -41,12 +41,12 @@ export class Settings {
   /** The content of the `.env`. */
   readonly file: EnvSnapshot;
   readonly location: EnvLocation;
-  readonly #found: ReadonlyMap<SettingName, Found>;
+  readonly #found: ReadonlyMap<SettingName, FoundSetting>;
 
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
-    found: ReadonlyMap<SettingName, Found>,
+    found: ReadonlyMap<SettingName, FoundSetting>,
   ) {
     this.envFile = location.path;
     this.file = file;
@@ -138,7 +138,7 @@ export function resolveSettings(
 ): Settings {
   const location = earlier ? earlier.location : locate(options, isDefault);
   const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
-  const found = new Map<SettingName, Found>();
+  const found = new Map<SettingName, FoundSetting>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
     if (value === undefined || found.has(name)) return;
     if (value.trim() === "" && !mayBeBlank(name, value, origin)) return;

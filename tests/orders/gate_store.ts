@@ -5,7 +5,7 @@ import type {
   Stored,
   TokenStore,
   Updated,
-  Wait,
+  WaitOptions,
   Write as Wanted,
 } from "../../src/session/store.ts";
 import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
@@ -99,7 +99,7 @@ export class GateStore implements TokenStore {
     return stored;
   }
 
-  async update(wait: Wait, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
     const place = this.#place;
     const isHeld = await this.#lock(wait);
     try {
@@ -119,7 +119,7 @@ export class GateStore implements TokenStore {
   }
 
   /** @returns Whether the lock is held. */
-  async #lock({ signal, isServed }: Wait): Promise<boolean> {
+  async #lock({ signal, isServed }: WaitOptions): Promise<boolean> {
     const place = this.#place;
     const { gates, provider } = place;
     signal?.throwIfAborted();

@@ -8,7 +8,7 @@ import {
   type Stored,
   type TokenStore,
   type Updated,
-  type Wait,
+  type WaitOptions,
 } from "../../src/session/store.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
@@ -32,7 +32,7 @@ class Shelf implements TokenStore {
     return this.stored;
   }
 
-  async update(_: Wait, decide: Decide, lock: Lock = { isHeld: true }): Promise<Updated> {
+  async update(_: WaitOptions, decide: Decide, lock: Lock = { isHeld: true }): Promise<Updated> {
     if (this.onUpdate) await this.onUpdate();
     const write = await decide(this.stored, lock);
     if (write === undefined) return { stored: this.stored };

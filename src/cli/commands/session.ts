@@ -68,7 +68,10 @@ export async function runStatus(): Promise<Answer> {
   return elsewhere ? { ...answer, text: `${answer.text}\n${elsewhere}` } : answer;
 }
 
-/** How to use the session of the home folder, if there is one and it is not the current one. */
+/**
+ * Says how to use the session of the home folder, if there is one and it is not the current
+ * session.
+ */
 function sessionOfHome(envFile: string | undefined): string | undefined {
   const home = environment("HOME") ?? environment("USERPROFILE");
   if (!home || environment(ENV_FILE_VARIABLE)) return undefined;

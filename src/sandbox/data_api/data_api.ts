@@ -44,7 +44,7 @@ export const DATASETS: readonly { name: string; description: string; path: strin
   },
 ];
 
-/** What the API needs. */
+/** The parts that the API needs. */
 export interface DataApiParts {
   readonly config: SandboxConfig;
   readonly tokens: TokenIssuer;

@@ -5,7 +5,7 @@ import { type AccessClaims, ACCOUNT_SCOPE, TokenRefused } from "./tokens.ts";
 import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_format.ts";
 
 /**
- * ConfirmDevice: confirms a device, so that refreshes from it are accepted.
+ * Handles ConfirmDevice: confirms a device, so that refreshes from this device are accepted.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -14,8 +14,8 @@ export async function confirmDevice(parts: ProviderParts, body: Fields): Promise
 }
 
 /**
- * GlobalSignOut: ends all logins of a user. The API checks only signatures, so it accepts their access
- * tokens until they expire.
+ * Handles GlobalSignOut: ends all logins of a user. The API checks only signatures, so it accepts
+ * access tokens of these logins until they expire.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -25,8 +25,8 @@ export async function globalSignOut(parts: ProviderParts, body: Fields): Promise
 }
 
 /**
- * RevokeToken: ends the login of a refresh token. A token that is unknown or already revoked is not
- * an error.
+ * Handles RevokeToken: ends the login of a refresh token. An unknown or already revoked token is
+ * not an error.
  *
  * @throws {ServiceError} The request is refused.
  */

@@ -20,7 +20,7 @@ import {
 const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PASSWORD_AUTH"];
 
 /**
- * InitiateAuth: login or refresh (section 4.1).
+ * Handles InitiateAuth, which logs in or refreshes (section 4.1).
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -50,7 +50,8 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
 }
 
 /**
- * GetTokensFromRefreshToken: the only refresh that the public protocol allows with rotation.
+ * Handles GetTokensFromRefreshToken, the only refresh that the public protocol allows with
+ * rotation.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -101,7 +102,8 @@ async function refreshByAuthFlow(parts: ProviderParts, parameters: Fields): Prom
 
 async function renewed(parts: ProviderParts, token: string, grant: Grant): Promise<Fields> {
   const { config, refreshTokens } = parts;
-  // Before the first await, so that only one of two simultaneous requests succeeds.
+  // The token is replaced before the first await, so that only one of two simultaneous requests
+  // succeeds.
   const next = config.rotateRefreshTokens ? refreshTokens.rotate(token, grant) : undefined;
   return await authenticationResult(parts, grant, next);
 }

@@ -14,13 +14,13 @@ import {
 export interface Device {
   /** The provider's own name for the user. */
   username: string;
-  /** Each refresh from this device must contain it. */
+  /** The key that each refresh from this device must contain. */
   deviceKey: string;
-  /** The name that ConfirmDevice gave it. */
+  /** The name of the device in ConfirmDevice. */
   name?: string;
-  /** Whether ConfirmDevice was called for it; before that, no refresh is accepted. */
+  /** Whether ConfirmDevice was called for the device. Before that, no refresh is accepted. */
   confirmed: boolean;
-  /** What ConfirmDevice sent, both in base64, so that a test can check the arithmetic. */
+  /** The values that ConfirmDevice received, in base64, so that a test can check the arithmetic. */
   verifier?: { passwordVerifier: string; salt: string };
 }
 
@@ -46,7 +46,7 @@ export class Devices {
   }
 
   /**
-   * The device of a login: the one that it names, or a new one.
+   * Returns the device of a login: the device that the login names, or a new one.
    *
    * @throws {ServiceError} The login names a device that is not the user's.
    */
@@ -73,7 +73,7 @@ export class Devices {
   }
 
   /**
-   * ConfirmDevice for the user of an access token.
+   * Confirms a device of a user.
    *
    * @throws {ServiceError} There is no such device, or a field is invalid.
    */

@@ -22,7 +22,7 @@ import {
   serviceResponse,
 } from "./wire_format.ts";
 
-/** What the provider needs in addition to what its operations use. */
+/** The parts that the provider needs in addition to those of its operations. */
 export interface IdentityProviderParts extends ProviderParts {
   readonly failures: Failure[];
   readonly requests: TokenRequest[];

@@ -7,14 +7,14 @@ import { Devices } from "./devices.ts";
 import { RefreshTokens } from "./refresh_tokens.ts";
 import type { TokenIssuer } from "./tokens.ts";
 
-/** What the rest of the sandbox provides. */
+/** The parts that the rest of the sandbox provides. */
 export interface ProviderWorld {
   readonly config: SandboxConfig;
   readonly accounts: Accounts;
   readonly tokens: TokenIssuer;
 }
 
-/** What the operations use: all state of the provider. */
+/** The parts that the operations use, with the whole state of the provider. */
 export interface ProviderParts extends ProviderWorld {
   readonly refreshTokens: RefreshTokens;
   readonly logins: LoginSessions;

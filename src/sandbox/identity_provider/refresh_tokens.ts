@@ -10,7 +10,7 @@ export interface Grant {
   readonly deviceKey?: string | undefined;
 }
 
-/** Why a refresh token is refused. */
+/** The reason why a refresh token is refused. */
 export type RefreshRefusal = "unknown" | "expired" | "revoked" | "replaced";
 
 /** Result of a check of a refresh token. */
@@ -31,7 +31,7 @@ interface Entry {
   replacedAt?: number;
   /** The newest successor. */
   successor?: Entry;
-  /** Whether its predecessor was used again and has a newer successor. */
+  /** Whether the previous token was used again and has a newer successor. */
   outdated: boolean;
 }
 

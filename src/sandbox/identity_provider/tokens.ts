@@ -22,7 +22,7 @@ export interface AccessClaims extends JWTPayload {
   readonly username: string;
 }
 
-/** Why the API rejects a token. */
+/** The error of a token that the API rejects. */
 export class TokenRefused extends Error {
   override name = "TokenRefused";
 }
@@ -61,7 +61,7 @@ export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
   /** Number of the newest token; the `jti` of each token begins with its number. */
   #count = 0;
-  /** Tokens up to these numbers are refused: of all users, and by `sub`. */
+  /** The API refuses tokens up to these numbers: of all users, and by `sub`. */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();
 
@@ -86,7 +86,8 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
-    // Before the first await, so that a sign-out during the signing also ends this token.
+    // The number is taken before the first await, so that a sign-out during the signing also ends
+    // this token.
     const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();
     const shared = {

@@ -1,6 +1,6 @@
 import type { Words } from "../options.ts";
 
-/** How a vendor spells the request of section 4.1: header names and constants. */
+/** The header names and constants of a vendor in requests (section 4.1). */
 export interface Dialect {
   readonly targetHeader: string;
   readonly service: string;

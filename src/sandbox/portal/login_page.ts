@@ -2,7 +2,7 @@ import { html } from "npm:hono@^4/html";
 import { PLATFORM_NAME } from "../options.ts";
 import { BRAND, type Html, ICONS, layout } from "./layout.ts";
 
-/** What the login page shows. */
+/** The content of the login page. */
 export interface LoginView {
   /** The name typed before, kept after a failed attempt. */
   username?: string;

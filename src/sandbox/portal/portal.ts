@@ -48,7 +48,7 @@ interface Env {
   Variables: { session: PortalSession };
 }
 
-/** What the portal needs of the sandbox. */
+/** The parts of the sandbox that the portal needs. */
 export interface PortalParts extends ProviderParts {
   readonly sessions: PortalSessions;
   /** Origin of the data platform API. */

@@ -28,9 +28,9 @@ export interface PasswordLogin {
   readonly support: StepSupport | undefined;
 }
 
-/** What a session offers to a login by password. */
+/** The services of a session for a login by password. */
 export interface StepSupport {
-  /** Why its store cannot keep the session of this user. */
+  /** Returns an error if the store of the session cannot keep the session of this user. */
   refusal(username: string): ConfigError | undefined;
   /** Loads the display of a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;

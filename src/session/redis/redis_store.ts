@@ -14,7 +14,7 @@ import {
   type StoredSession,
   type TokenStore,
   type Updated,
-  type Wait,
+  type WaitOptions,
   type Write,
 } from "../store.ts";
 import { Connection, Unreachable } from "./connection.ts";
@@ -95,12 +95,12 @@ export class RedisStore implements TokenStore {
     return this.#known.stored;
   }
 
-  async look({ isNeeded, ms, signal }: Wait): Promise<void> {
+  async look({ isNeeded, ms, signal }: WaitOptions): Promise<void> {
     const answer = await this.#look(isNeeded ? ms : BRIEF_MS, signal);
     if (isNeeded && answer instanceof ConfigError) throw answer;
   }
 
-  async update(wait: Wait, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
     // If the holder is killed, the lock expires while other processes are still waiting for it.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(owner, wait);
@@ -198,7 +198,7 @@ export class RedisStore implements TokenStore {
 
   async #acquire(
     owner: Required<Pick<Request, "owner" | "lockMs">>,
-    { ms: waitMs, isNeeded, signal, isServed }: Wait,
+    { ms: waitMs, isNeeded, signal, isServed }: WaitOptions,
   ): Promise<NumberedLock> {
     const { settings, world } = this.session.configuration;
     const started = world.monotonic();
@@ -321,7 +321,7 @@ export class RedisStore implements TokenStore {
     const id = crypto.randomUUID();
     const stored: Stored = { tokens };
     if (tokens === undefined) return { number, id, data: "", stored };
-    const text = textOf(tokens);
+    const text = serialized(tokens);
     const place = { name: this.address.name, number, id };
     const data = await this.seal?.close(text, place) ?? text.reveal();
     return { number, id, data, stored };
@@ -355,7 +355,7 @@ export class RedisStore implements TokenStore {
 }
 
 /** Writes tokens as JSON, with the lines of a `.env` as members. */
-function textOf(tokens: Tokens): Secret {
+function serialized(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
 }
 

@@ -14,7 +14,7 @@ import type { Login } from "./login_sessions.ts";
 import { maskedDestination, type SentCode } from "./sent_codes.ts";
 
 /** One kind of challenge. */
-interface Step {
+interface ChallengeStep {
   /** Does what the challenge requires, such as sending a code, and returns its parameters. */
   ask(parts: ProviderParts, login: Login): Record<string, string>;
   /**
@@ -26,7 +26,7 @@ interface Step {
 }
 
 /** The challenge with this name, if the sandbox accepts an answer to it. */
-export function stepNamed(name: string): Step | undefined {
+export function stepNamed(name: string): ChallengeStep | undefined {
   const known = ANSWERED_CHALLENGES.find((each) => each === name);
   return known && STEPS[known];
 }
@@ -36,7 +36,7 @@ const ATTRIBUTES: Readonly<Record<string, UserAttribute>> = {
   "userAttributes.phone_number": "phone",
 };
 
-const newPassword: Step = {
+const newPassword: ChallengeStep = {
   ask: (_parts, { account: { email, phone } }) => ({
     requiredAttributes: JSON.stringify(email === undefined ? ["userAttributes.email"] : []),
     userAttributes: JSON.stringify({
@@ -76,7 +76,7 @@ const newPassword: Step = {
   },
 };
 
-const authenticator: Step = {
+const authenticator: ChallengeStep = {
   ask: () => ({ FRIENDLY_DEVICE_NAME: "Authenticator" }),
   judge({ authenticators }, { account }, responses) {
     const code = requiredText(responses, "SOFTWARE_TOKEN_MFA_CODE");
@@ -91,7 +91,7 @@ const authenticator: Step = {
 };
 
 /** A challenge with a code sent by mail or phone; the field of the answer is named after it. */
-function sentCode(name: string, medium: SentCode["medium"]): Step {
+function sentCode(name: string, medium: SentCode["medium"]): ChallengeStep {
   return {
     ask({ sentCodes }, login) {
       const sent = sentCodes.send(login.account, medium);
@@ -112,7 +112,7 @@ function sentCode(name: string, medium: SentCode["medium"]): Step {
   };
 }
 
-const setup: Step = {
+const setup: ChallengeStep = {
   ask: () => ({ MFAS_CAN_SETUP: '["SOFTWARE_TOKEN_MFA"]' }),
   judge(_parts, { authenticatorVerified }) {
     if (authenticatorVerified) return [];
@@ -132,7 +132,7 @@ function choices({ authenticators }: ProviderParts, { account }: Login): string[
   ];
 }
 
-const selection: Step = {
+const selection: ChallengeStep = {
   ask: (parts, login) => ({ MFAS_CAN_CHOOSE: JSON.stringify(choices(parts, login)) }),
   judge(parts, login, responses) {
     const answer = requiredText(responses, "ANSWER");
@@ -141,7 +141,7 @@ const selection: Step = {
   },
 };
 
-const question: Step = {
+const question: ChallengeStep = {
   ask: () => ({ question: "What is the name of the platform?" }),
   judge(_parts, _login, responses) {
     const answer = optionalText(responses, "ANSWER") ?? "";
@@ -149,7 +149,7 @@ const question: Step = {
   },
 };
 
-const STEPS: Readonly<Record<AnsweredChallenge, Step>> = {
+const STEPS: Readonly<Record<AnsweredChallenge, ChallengeStep>> = {
   NEW_PASSWORD_REQUIRED: newPassword,
   MFA_SETUP: setup,
   SMS_MFA: sentCode("SMS_MFA", "SMS"),

@@ -9,9 +9,9 @@ export interface SentCode {
   medium: "EMAIL" | "SMS";
   /** The complete address or number; the provider's response masks it. */
   destination: string;
-  /** 8 digits by mail, 6 by phone. */
+  /** A code by mail has 8 digits, a code by phone has 6. */
   code: string;
-  /** When it was sent, by the clock of the sandbox. */
+  /** When the code was sent, by the clock of the sandbox. */
   at: Date;
 }
 

@@ -1,4 +1,4 @@
-import { type AuthError, CODES, helpOn } from "../errors/errors.ts";
+import { helpOn, type Parts } from "../errors/parts.ts";
 import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { errorLines } from "../errors/stack.ts";
@@ -50,18 +50,9 @@ export async function display(bundle: Bundle): Promise<void> {
 function textOf(value: unknown): string {
   if (typeof value === "string") return fitted(value);
   if (!(value instanceof Error)) return Deno.inspect(value, { breakLength: COLUMNS });
-  const name = "code" in value ? `${value.name} ${value.code}` : value.name;
-  if (!isOurs(value)) return fitted(`${name}: ${value.message}`);
-  const { problem, fix, code } = value;
-  return errorLines(name, { problem, fix, help: helpOn(code) });
-}
-
-/**
- * An error is recognized by its members, because each released file has its own copy of the class.
- */
-function isOurs(error: Error): error is AuthError {
-  return "problem" in error && "fix" in error && "code" in error &&
-    Object.hasOwn(CODES, String(error.code));
+  const { name, message, code, problem = message, fix = "" }: Error & Partial<Parts> = value;
+  const help = code && fix ? { help: helpOn(code) } : {};
+  return errorLines(code ? `${name} ${code}` : name, { problem, fix, ...help });
 }
 
 /** Wraps each line that is wider than the screen. */

@@ -61,9 +61,6 @@ export function table<Rows extends object>(
 
 /** Rows as text and as HTML. */
 export function tableBundle(given: unknown, options: TableOptions = {}): Bundle {
-  if (Array.isArray(options)) {
-    throw typeError('table() takes columns as an option, such as { columns: ["name"] }');
-  }
   const types = { rows: ["number"], columns: ["array of strings"], caption: ["string"] };
   checkOptions("table()", options, types);
   const { rows: limit = ROWS, columns, caption } = options;
@@ -112,10 +109,8 @@ function cellText(value: unknown, decimals: number | undefined): string {
   const isFinite = typeof value === "number" && Number.isFinite(value);
   if (isFinite && decimals !== undefined) return value.toFixed(decimals);
   if (value === undefined) return "";
-  if (value instanceof Date) {
-    return Number.isNaN(value.getTime())
-      ? "Invalid Date"
-      : value.toISOString().replace(".000Z", "Z");
+  if (value instanceof Date && Number.isFinite(value.getTime())) {
+    return value.toISOString().replace(".000Z", "Z");
   }
   if (typeof value !== "object" || value === null) return String(value);
   const hasWords = typeof value.toString === "function" &&

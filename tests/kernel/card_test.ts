@@ -51,7 +51,7 @@ Deno.test("cards and progress show in their own cell, as HTML and as text, witho
     assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
 
     const runtime = await kernel.execute("(await doctor()).checks[0].message");
-    assertMatch(JSON.stringify(runtime.outputs), /in a notebook: login\(\) can prompt/);
+    assertMatch(JSON.stringify(runtime.outputs), /login\(\) can prompt/);
 
     // By this clock a second passes at each look, so that every piece is shown.
     await kernel.execute("let ticks = 0; configure({ monotonic: () => ticks += 1_000 });");

@@ -207,7 +207,7 @@ const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: 
   ["null", null, {}, "not null"],
   ["a promise", Promise.resolve(STATIONS), {}, "await it first"],
   ["a wrong column", STATIONS, { columns: ["elevationm"] }, 'did you mean "elevationM"?'],
-  ["columns as console.table() takes them", STATIONS, ["id"], "{ columns: ["],
+  ["columns as console.table() takes them", STATIONS, ["id"], "takes an options object"],
   ["a mistyped option", STATIONS, { row: 3 }, 'did you mean "rows"?'],
   ["a negative number of rows", STATIONS, { rows: -1 }, "zero or more"],
 ];

@@ -1,7 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { DownloadOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type Portless, portless, rejection } from "../support/portless.ts";
+import { portless, rejection } from "../support/portless.ts";
 
 const OLD = "0123456789";
 const NEW = "abcdefghij";
@@ -10,9 +9,11 @@ const DAY = "Sun, 01 Nov 2026 10:00:00 GMT";
 const NEXT_DAY = "Mon, 02 Nov 2026 10:00:00 GMT";
 const TODAY = "Sat, 21 Nov 2026 10:00:00 GMT";
 
-/** The first half of the old version, and then the connection breaks. */
-function firstHalf(validators: Record<string, string>): Response {
-  const pieces = [new TextEncoder().encode(OLD.slice(0, HALF))];
+type Validators = Record<string, string>;
+
+/** A body whose connection breaks after its last byte. */
+function breaking(text: string, headers: Validators): Response {
+  const pieces = [new TextEncoder().encode(text)];
   const body = new ReadableStream({
     pull(controller) {
       const piece = pieces.pop();
@@ -20,187 +21,119 @@ function firstHalf(validators: Record<string, string>): Response {
       else controller.error(new TypeError("closed"));
     },
   }, { highWaterMark: 0 });
-  const headers = { ...validators, date: TODAY, "content-length": `${OLD.length}` };
-  return new Response(body, { headers });
+  return new Response(body, { headers: { date: TODAY, ...headers } });
 }
 
+/** The first half of the old version. */
+const firstHalf = (validators: Validators) =>
+  breaking(OLD.slice(0, HALF), { ...validators, "content-length": `${OLD.length}` });
+
 /** The rest of a version, whatever `If-Range` asked for. */
-function rest(text: string, start: number, validators: Record<string, string>): Response {
+function rest(text: string, start: number, validators: Validators): Response {
   const range = `bytes ${start}-${text.length - 1}/${text.length}`;
   const headers = { ...validators, date: TODAY, "content-range": range };
   return new Response(text.slice(start), { status: 206, headers });
 }
 
-function whole(text: string, validators: Record<string, string>): Response {
-  const headers = { ...validators, date: TODAY, "content-length": `${text.length}` };
-  return new Response(text, { headers });
-}
-
-function unsatisfiable(range: string, validators: Record<string, string> = {}): Response {
-  const headers = { ...validators, "content-range": range };
-  return new Response(null, { status: 416, headers });
-}
-
-const startOf = (request: Request) =>
-  Number(/^bytes=(\d+)-$/.exec(request.headers.get("range") ?? "")?.[1] ?? 0);
+const unsatisfiable = (total: number, validators: Validators = {}) =>
+  new Response(null, {
+    status: 416,
+    headers: { ...validators, "content-range": `bytes */${total}` },
+  });
 
 interface Saving {
-  /** What was asked for: the first byte of each request. */
+  /** The first byte of each request. */
   readonly starts: number[];
-  readonly world: Portless;
   readonly folder: string;
-  get(options?: DownloadOptions): Promise<string>;
+  get(): Promise<string>;
 }
 
-/** Downloads from an API that answers in this way. */
+/** Downloads from an API that gives these answers in turn, and then the whole new version. */
 async function saving(
-  api: (start: number, count: number, request: Request) => Response,
+  answers: Response[],
   use: (saving: Saving) => Promise<void>,
 ): Promise<void> {
   const starts: number[] = [];
   await using world = portless({
-    api: (request, count) => {
-      starts.push(startOf(request));
-      return api(startOf(request), count, request);
+    api({ headers }) {
+      starts.push(Number(/^bytes=(\d+)-$/.exec(headers.get("range") ?? "")?.[1] ?? 0));
+      return answers.shift() ?? new Response(NEW, { headers: { etag: `"2"`, date: TODAY } });
     },
   });
   await world.session.login();
-  await inFolder(async (folder) => {
+  await inFolder((folder) => {
     const file = `${folder}/data.csv`;
-    await use({
-      starts,
-      world,
-      folder,
-      async get(options) {
-        await world.session.download("/files/data", file, options);
-        return await Deno.readTextFile(file);
-      },
+    const get = async () => {
+      await world.session.download("/files/data", file);
+      return await Deno.readTextFile(file);
+    };
+    return use({ starts, folder, get });
+  });
+}
+
+const weak = { etag: `W/"1"`, "last-modified": DAY };
+const strong = { etag: `"1"`, "last-modified": DAY };
+const rests: [string, before: Validators, after: Validators, isSame: boolean][] = [
+  ["another ETag", { etag: `"1"` }, { etag: `"2"` }, false],
+  ["another date", { "last-modified": DAY }, { "last-modified": NEXT_DAY }, false],
+  ["no ETag where there was one", { etag: `"1"` }, {}, false],
+  ["no date where there was one", { "last-modified": DAY }, {}, false],
+  ["another weak ETag beside the same date", weak, { ...weak, etag: `W/"2"` }, false],
+  ["no ETag beside the same date", weak, { "last-modified": DAY }, false],
+  ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
+  ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
+  ["the same weak ETag and date", weak, weak, true],
+  // RFC 9110, 15.3.7: after If-Range an answer need not repeat the date.
+  ["the strong ETag alone", strong, { etag: `"1"` }, true],
+  ["the same strong ETag beside another date", strong, { ...strong, "last-modified": TODAY }, true],
+];
+const ends: [string, total: number, Validators, isSame: boolean][] = [
+  ["the same version", OLD.length, { etag: `"1"` }, true],
+  ["another version of this length", OLD.length, { etag: `"2"` }, false],
+  ["a version that it does not name", OLD.length, {}, false],
+];
+const early: [string, Validators][] = [
+  ["another ETag", { etag: `"2"` }],
+  ["the same ETag", { etag: `"1"` }],
+  ["no validator", {}],
+];
+/** An answer that breaks off, the answer to the next request, and whether both are one version. */
+const pairs: [string, first: Response, second: Response, isSame: boolean][] = [
+  ...rests.map(([what, before, after, isSame]): typeof pairs[number] => {
+    const second = rest(isSame ? OLD : NEW, HALF, after);
+    return [`a rest with ${what}`, firstHalf(before), second, isSame];
+  }),
+  ...ends.map(([what, total, after, isSame]): typeof pairs[number] => {
+    const first = breaking(OLD, { etag: `"1"` });
+    return [`a 416 after the last byte with ${what}`, first, unsatisfiable(total, after), isSame];
+  }),
+  ...early.map(([what, after]): typeof pairs[number] => {
+    const second = unsatisfiable(HALF, after);
+    return [
+      `a 416 below the announced length with ${what}`,
+      firstHalf({ etag: `"1"` }),
+      second,
+      false,
+    ];
+  }),
+];
+for (const [what, first, second, isSame] of pairs) {
+  Deno.test(`${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
+    saving([first, second], async ({ get, starts }) => {
+      assertEquals(await get(), isSame ? OLD : NEW);
+      assertEquals(starts.map((start) => start > 0), isSame ? [false, true] : [false, true, false]);
+    }));
+}
+
+for (const age of [0, 1]) {
+  Deno.test(`a Last-Modified ${age} seconds before the response ${age ? "tells" : "does not tell"} versions apart`, () => {
+    const modified = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
+    return saving([firstHalf(modified), rest(OLD, HALF, modified)], async ({ get, folder }) => {
+      if (age > 0) return assertEquals(await get(), OLD);
+      assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+      assertEquals([...Deno.readDirSync(folder)], []);
     });
   });
-}
-
-type Validators = Record<string, string>;
-
-const otherVersions: [string, before: Validators, after: Validators][] = [
-  ["another ETag", { etag: `"1"` }, { etag: `"2"` }],
-  ["another date", { "last-modified": DAY }, { "last-modified": NEXT_DAY }],
-  ["no ETag where there was one", { etag: `"1"` }, {}],
-  ["no date where there was one", { "last-modified": DAY }, {}],
-  [
-    "another weak ETag beside the same date",
-    { etag: `W/"1"`, "last-modified": DAY },
-    { etag: `W/"2"`, "last-modified": DAY },
-  ],
-  [
-    "no ETag beside the same date",
-    { etag: `W/"1"`, "last-modified": DAY },
-    { "last-modified": DAY },
-  ],
-  [
-    "an ETag where there was none beside the same date",
-    { "last-modified": DAY },
-    { etag: `"1"`, "last-modified": DAY },
-  ],
-];
-for (const [what, before, after] of otherVersions) {
-  Deno.test(`a rest with ${what} is not appended: the file is fetched from its first byte`, () =>
-    saving((start, count) => {
-      if (count === 1) return firstHalf(before);
-      return start > 0 ? rest(NEW, start, after) : whole(NEW, after);
-    }, async ({ get, starts }) => {
-      assertEquals(await get(), NEW);
-      assertEquals(starts, [0, HALF, 0]);
-    }));
-}
-
-const sameVersions: [string, before: Validators, after: Validators][] = [
-  ["the same date", { "last-modified": DAY }, { "last-modified": DAY }],
-  ["a weak ETag and a date", ...twice({ etag: `W/"1"`, "last-modified": DAY })],
-  // RFC 9110, 15.3.7: after If-Range an answer need not repeat the date.
-  ["the strong ETag alone", { etag: `"1"`, "last-modified": DAY }, { etag: `"1"` }],
-  ["the strong ETag and a date", { etag: `"1"` }, { etag: `"1"`, "last-modified": NEXT_DAY }],
-];
-for (const [what, before, after] of sameVersions) {
-  Deno.test(`a rest with ${what} is appended`, () =>
-    saving((start, count) => {
-      return count === 1 ? firstHalf(before) : rest(OLD, start, after);
-    }, async ({ get, starts }) => {
-      assertEquals(await get(), OLD);
-      assertEquals(starts, [0, HALF]);
-    }));
-}
-
-const seconds: [number, string][] = [
-  [0, "the second in which it was sent, and so may stand for two versions: it is not appended to"],
-  [1, "one second before it was sent: it tells versions apart"],
-];
-for (const [age, what] of seconds) {
-  Deno.test(`the Last-Modified of a file is ${what}`, () => {
-    const validators = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
-    return saving(
-      (start) => start > 0 ? rest(OLD, start, validators) : firstHalf(validators),
-      async ({ get, starts, folder }) => {
-        if (age > 0) {
-          assertEquals(await get(), OLD);
-          return assertEquals(starts, [0, HALF]);
-        }
-        assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
-        assertEquals([starts, [...Deno.readDirSync(folder)]], [[0], []]);
-      },
-    );
-  });
-}
-
-function twice(validators: Validators): [Validators, Validators] {
-  return [validators, validators];
-}
-
-const refusals: [string, Response][] = [
-  ["another ETag", unsatisfiable(`bytes */${HALF}`, { etag: `"2"` })],
-  ["the same ETag", unsatisfiable(`bytes */${HALF}`, { etag: `"1"` })],
-  ["no validator", unsatisfiable(`bytes */${HALF}`)],
-];
-for (const [what, refusal] of refusals) {
-  Deno.test(`a 416 with a total below what was announced and ${what} makes no file whole`, () =>
-    saving((start, count) => {
-      if (count === 1) return firstHalf({ etag: `"1"` });
-      return start > 0 ? refusal.clone() : whole(NEW, { etag: `"2"` });
-    }, async ({ get, starts }) => {
-      assertEquals(await get(), NEW);
-      assertEquals(starts, [0, HALF, 0]);
-    }));
-}
-
-/** Answers in chunks, without a length, that break off after their last byte. */
-function inChunks(text: string, validators: Validators): Response {
-  const { body } = firstHalf({});
-  return new Response(
-    body?.pipeThrough(
-      new TransformStream({
-        transform: (_, controller) => controller.enqueue(new TextEncoder().encode(text)),
-      }),
-    ) ?? null,
-    { headers: { ...validators, date: TODAY } },
-  );
-}
-
-for (
-  const [what, validators, asked] of [
-    ["the same version", { etag: `"1"` }, [0, OLD.length]],
-    ["another version of this length", { etag: `"2"` }, [0, OLD.length, 0]],
-    ["a version that it does not name", {}, [0, OLD.length, 0]],
-  ] as [string, Validators, number[]][]
-) {
-  Deno.test(`a 416 after the last byte of an answer without a length counts for ${what}`, () =>
-    saving((start, count) => {
-      if (count === 1) return inChunks(OLD, { etag: `"1"` });
-      return start > 0
-        ? unsatisfiable(`bytes */${OLD.length}`, validators)
-        : whole(NEW, validators);
-    }, async ({ get, starts }) => {
-      assertEquals(await get(), asked.length === 2 ? OLD : NEW);
-      assertEquals(starts, asked);
-    }));
 }
 
 /** Leaves a whole part, as a process does that is killed before it gives the part its name. */
@@ -211,39 +144,23 @@ async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   Deno.writeTextFileSync(`${folder}/${part}`, OLD);
 }
 
-Deno.test("a part that is whole is not taken for the file that changed since", () =>
-  saving((start, count, request) => {
-    if (count === 1) return firstHalf({ etag: `"1"` });
-    if (count === 2) return new Response("no", { status: 400 });
-    const isSame = request.headers.get("if-range") === `"2"`;
-    return start > 0 && isSame ? rest(NEW, start, {}) : whole(NEW, { etag: `"2"` });
-  }, async (saving) => {
-    await leaveWholePart(saving);
-    assertEquals(await saving.get(), NEW);
-    assertEquals(saving.starts.slice(2), [OLD.length - 1]);
-  }));
-
-Deno.test("a part that is whole is asked for with the token, and costs one byte", () =>
-  saving((start, count) => {
-    if (count === 1) return firstHalf({ etag: `"1"` });
-    if (count <= 3) return new Response("no", { status: 403 });
-    return rest(OLD, start, { etag: `"1"` });
-  }, async (saving) => {
-    await leaveWholePart(saving);
-    // Who may no longer read the file does not get it from the part.
-    assertEquals((await rejection(saving.get())).code, "API_STATUS");
-    assertEquals(await saving.get(), OLD);
-    assertEquals(saving.starts.slice(2), [OLD.length - 1, OLD.length - 1]);
-    assertMatch(saving.world.called[3]?.authorization ?? "", /^bearer /);
-  }));
+const no = () => new Response("no", { status: 403 });
+const wholeParts: [string, Response[], text: string][] = [
+  ["costs one byte", [rest(OLD, OLD.length - 1, { etag: `"1"` })], OLD],
+  ["is not taken for the file that changed since", [], NEW],
+];
+for (const [what, answers, text] of wholeParts) {
+  Deno.test(`a part that is whole ${what}, and is no way around a refusal`, () =>
+    saving([firstHalf({ etag: `"1"` }), no(), no(), ...answers], async (saving) => {
+      await leaveWholePart(saving);
+      assertEquals((await rejection(saving.get())).code, "API_STATUS");
+      assertEquals(await saving.get(), text);
+      assertEquals(saving.starts.slice(2), [OLD.length - 1, OLD.length - 1]);
+    }));
+}
 
 Deno.test("a connection that breaks after the last byte announced leaves nothing to ask for", () =>
-  saving((start) => {
-    if (start > 0) return unsatisfiable(`bytes */${OLD.length}`);
-    const chunks = inChunks(OLD, { etag: `"1"` });
-    chunks.headers.set("content-length", `${OLD.length}`);
-    return chunks;
-  }, async ({ get, starts }) => {
-    assertEquals(await get(), OLD);
-    assertEquals(starts, [0]);
+  saving([breaking(OLD, { etag: `"1"`, "content-length": `${OLD.length}` })], async (saving) => {
+    assertEquals(await saving.get(), OLD);
+    assertEquals(saving.starts, [0]);
   }));

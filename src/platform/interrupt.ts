@@ -23,43 +23,30 @@ const SECOND_PRESS_MS = 1_000;
 export async function cancellable<T>(
   action: string,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal | undefined, onApplied: () => void) => Promise<T>,
-  stop?: AbortController,
+  work: Work<T>,
+  stop: AbortController = new AbortController(),
 ): Promise<T> {
   signal?.throwIfAborted();
   // The call site is recorded at once, because a cell that continues with then() is no longer on
   // the stack later. Scripts omit this, because it is slow.
   const site = inKernel() ? callSite() : undefined;
+  const unlisten = site && listenForStop(action, stop);
+  const signals = [signal, site && stop.signal].filter((each) => each !== undefined);
+  const either = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   try {
-    return site
-      ? await unlessStopped(action, signal, work, stop ?? new AbortController())
-      : await untilAborted(signal, work);
+    return await untilAborted(either, work);
   } catch (error) {
     if (error instanceof AuthError) showCaller(error, site);
     throw error;
+  } finally {
+    unlisten?.();
   }
 }
 
-async function unlessStopped<T>(
-  action: string,
-  signal: AbortSignal | undefined,
-  work: (signal: AbortSignal, onApplied: () => void) => Promise<T>,
-  stop: AbortController,
-): Promise<T> {
-  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const unlisten = listenForStop(action, stop);
-  try {
-    return await untilAborted(either, work);
-  } finally {
-    unlisten();
-  }
-}
+type Work<T> = (signal: AbortSignal | undefined, onApplied: () => void) => Promise<T>;
 
 /** Rejects when the signal aborts, unless the outcome of the work is already final. */
-async function untilAborted<T, S extends AbortSignal | undefined>(
-  signal: S,
-  work: (signal: S, onApplied: () => void) => Promise<T>,
-): Promise<T> {
+async function untilAborted<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
   if (signal === undefined) return await work(signal, () => {});
   const end = new AbortController();
   const onApplied = onAbort(signal, () => end.abort(signal.reason));

@@ -45,8 +45,8 @@ const SETTING_CHECKS = {
         z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
       ),
     }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
-  clientId: visibleWord,
-  userPoolId: visibleWord,
+  clientId: () => visibleWord(),
+  userPoolId: () => visibleWord(),
   refreshSecretHash: () => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
   // Never quotes the address, which may contain a password.
   portalUrl: () =>
@@ -133,18 +133,13 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
   return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
 }
 
-function visibleWord() {
-  return z.string().check(z.regex(VISIBLE_ASCII, "must be visible ASCII without spaces"));
-}
-
-function token() {
-  return z.string("expected a string").check(
-    z.regex(VISIBLE_ASCII, "expected a token of visible ASCII"),
-  );
+function visibleWord(problem = "must be visible ASCII without spaces") {
+  return z.string(problem).check(z.regex(VISIBLE_ASCII, problem));
 }
 
 function issuedTokens() {
-  const tokens = { AccessToken: token(), RefreshToken: z.nullish(token()) };
+  const token = visibleWord("expected a string of visible ASCII");
+  const tokens = { AccessToken: token, RefreshToken: z.nullish(token) };
   return z.looseObject(tokens, "expected an object");
 }
 

@@ -59,7 +59,7 @@ export const REFUSALS: readonly Refusal[] = [
   // The firewall, with any status, demands a test that only a browser can pass.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
-  { names: ["TooManyRequestsException"], code: "THROTTLED" },
+  { names: ["TooManyRequestsException", /^Throttling/], code: "THROTTLED" },
   {
     names: ["LimitExceededException"],
     says: /daily e-?mail limit/i,
@@ -72,7 +72,6 @@ export const REFUSALS: readonly Refusal[] = [
   },
   // This quota covers hours or days, and another attempt only uses up more of it.
   { names: ["LimitExceededException"], code: "THROTTLED", repeatable: false },
-  { names: [/^Throttling/], code: "THROTTLED" },
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 

@@ -130,43 +130,6 @@ async function answersInTheNextCell(kernel: Kernel): Promise<void> {
   });
 }
 
-Deno.test("a kernel that restarts between two steps leaves nothing, and the next login begins anew", () =>
-  inFolder(async (folder) => {
-    await using sandbox = await startSandbox();
-    const password = crypto.randomUUID();
-    const challenge = ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"];
-    sandbox.addUser({ username: USERNAME, email: "ada@example.org", password, challenge });
-    const envFile = `${folder}/.env`;
-    const settings = "API_BASE_URL=https://api.example\n";
-    await Deno.writeTextFile(envFile, settings);
-    const options = { ...sandbox.settings, envFile, username: USERNAME };
-    const start = `const session = createSession(${JSON.stringify(options)});` +
-      "let error; const keep = (it) => { error = it }";
-    const inNewKernel = async (...cells: readonly string[]) => {
-      await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
-      await kernel.execute(importing("createSession"));
-      await kernel.execute(start);
-      const said: string[] = [];
-      for (const cell of cells) said.push(shown((await kernel.execute(cell)).outputs));
-      return said;
-    };
-    const login = (word: string) =>
-      `await session.login({ password: "${word}", strategy: "environment" }).catch(keep); error.challenge.name`;
-    const answer =
-      `await error.respond({ NEW_PASSWORD: "${NEW_PASSWORD}" }).catch(keep); error.challenge.name`;
-    const steps = await inNewKernel(login(password), answer);
-    challenge.forEach((name, at) => assertStringIncludes(steps[at] ?? "", name));
-    const left = [...Deno.readDirSync(folder)].map(({ name }) => name)
-      .filter((name) => Deno.readTextFileSync(`${folder}/${name}`) !== "");
-    assertEquals([left, await Deno.readTextFile(envFile)], [[".env"], settings]);
-    const [state = "", step = ""] = await inNewKernel(
-      "session.status().state",
-      login(NEW_PASSWORD),
-    );
-    assertStringIncludes(state, "none");
-    assertStringIncludes(step, "MFA_SETUP");
-  }));
-
 async function stops(kernel: Kernel): Promise<void> {
   const user = { challenge: "SMS_MFA", phone: "+15555550100" } as const;
   await atDesk(kernel, user, async (sandbox) => {

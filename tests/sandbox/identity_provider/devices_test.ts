@@ -82,17 +82,6 @@ sandboxTest("trackDevices: GetTokensFromRefreshToken has the key beside the toke
   assertEquals(fault(await renew(renewed.result.RefreshToken, {})), INVALID);
 });
 
-sandboxTest(
-  'trackDevices "ask": the answer says that the user may choose',
-  { trackDevices: "ask" },
-  async ({ sandbox }) => {
-    const device = await newDevice(sandbox);
-    assertEquals((await confirm(sandbox, device)).body, { UserConfirmationNecessary: true });
-    const { status } = await refresh(sandbox, device.login, { DEVICE_KEY: device.deviceKey });
-    assertEquals(status, 200);
-  },
-);
-
 sandboxTest("a login from a known device gets no new one, an unknown device is refused", {
   trackDevices: true,
   challenge: "EMAIL_OTP",

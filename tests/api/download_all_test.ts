@@ -4,7 +4,7 @@ import type { DownloadAllOptions, DownloadItem, Downloads, DownloadsProgress } f
 import { inFolder } from "../support/child_deno.ts";
 import { type Portless, portless, rejection, type TestOptions } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
-import { isFile, testNeeding } from "../support/needs.ts";
+import { testNeeding } from "../support/needs.ts";
 
 interface BatchWorld extends Portless {
   readonly folder: string;
@@ -59,6 +59,15 @@ function inBatchWorld(
   });
 }
 
+function test(
+  name: string,
+  api: Api,
+  use: (world: BatchWorld) => Promise<void>,
+  session?: TestOptions,
+): void {
+  Deno.test(name, () => inBatchWorld(api, use, session));
+}
+
 const text: Api = (path) => new Response(`text of ${path}`);
 /** After all else that is due, so that requests overlap. */
 const later = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
@@ -93,8 +102,10 @@ for (const at of [undefined, 1, 9]) {
   });
 }
 
-Deno.test("what is there is kept, and a second run asks for what is missing only", () =>
-  inBatchWorld(text, async (world) => {
+test(
+  "what is there is kept, and a second run asks for what is missing only",
+  text,
+  async (world) => {
     await world.all(world.items(5));
     Deno.removeSync(`${world.folder}/3`);
     Deno.writeTextFileSync(`${world.folder}/2`, "mine");
@@ -106,34 +117,35 @@ Deno.test("what is there is kept, and a second run asks for what is missing only
     assertEquals([error.failed.length, world.asked.length], [5, 6]);
     await world.all(world.items(5), { ifExists: "replace" });
     assertEquals(Deno.readTextFileSync(`${world.folder}/2`), "text of /2");
-  }));
+  },
+);
 
-Deno.test("a failure of one does not end the others, and its query is shown nowhere", () =>
-  inBatchWorld(
-    (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
-    async (world) => {
-      const { folder } = world;
-      const { saved, failed, counts } = await world.all([
-        ["/0", `${folder}/0`],
-        ["/1?key=hidden-in-the-query", `${folder}/1`],
-        ["https://ada:hidden@elsewhere.example/2?key=hidden", `${folder}/2`],
-        ["/3", folder],
-        ["/4", `${folder}/4`],
-      ], { concurrency: 1 });
-      assertEquals([saved.length, counts.failed], [2, 3]);
-      // In the order in which they ended, and two are open for each place.
-      const told = Object.fromEntries(failed.map(({ input, file, error }) => {
-        return [input, [file, (error as Error & { code?: string }).code]];
-      }));
-      assertEquals(told, {
-        "/1": [`${folder}/1`, "API_STATUS"],
-        "https://elsewhere.example/2": [`${folder}/2`, "UNTRUSTED_ORIGIN"],
-        "/3": [folder, "FILE"],
-      });
-      assertEquals(Deno.inspect({ saved, failed }, { depth: 9 }).includes("hidden"), false);
-      assertEquals(filesIn(folder), ["0", "4"]);
-    },
-  ));
+test(
+  "a failure of one does not end the others, and its query is shown nowhere",
+  (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
+  async (world) => {
+    const { folder } = world;
+    const { saved, failed, counts } = await world.all([
+      ["/0", `${folder}/0`],
+      ["/1?key=hidden-in-the-query", `${folder}/1`],
+      ["https://ada:hidden@elsewhere.example/2?key=hidden", `${folder}/2`],
+      ["/3", folder],
+      ["/4", `${folder}/4`],
+    ], { concurrency: 1 });
+    assertEquals([saved.length, counts.failed], [2, 3]);
+    // In the order in which they ended, and two are open for each place.
+    const told = Object.fromEntries(failed.map(({ input, file, error }) => {
+      return [input, [file, (error as Error & { code?: string }).code]];
+    }));
+    assertEquals(told, {
+      "/1": [`${folder}/1`, "API_STATUS"],
+      "https://elsewhere.example/2": [`${folder}/2`, "UNTRUSTED_ORIGIN"],
+      "/3": [folder, "FILE"],
+    });
+    assertEquals(Deno.inspect({ saved, failed }, { depth: 9 }).includes("hidden"), false);
+    assertEquals(filesIn(folder), ["0", "4"]);
+  },
+);
 
 Deno.test("a failure that all will have ends it at once", async (test) => {
   const unauthorized: Api = (_, __, count) =>
@@ -183,8 +195,10 @@ testNeeding(
     ),
 );
 
-Deno.test("a folder that cannot be made fails its files, and nothing is sent for them", () =>
-  inBatchWorld(text, async (world) => {
+test(
+  "a folder that cannot be made fails its files, and nothing is sent for them",
+  text,
+  async (world) => {
     await Deno.writeTextFile(`${world.folder}/taken`, "mine");
     const { saved, failed } = await world.all([
       ["/1", `${world.folder}/taken/1`],
@@ -196,7 +210,8 @@ Deno.test("a folder that cannot be made fails its files, and nothing is sent for
       assertMatch(error.message, /its folder does not exist; name/);
     }
     assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
-  }));
+  },
+);
 
 const STORE = "https://store.example/f?sig=1";
 const DOWN = 10;
@@ -240,15 +255,14 @@ for (const [what, fail, most, message] of storeFailures) {
     }));
 }
 
-Deno.test("the signal of one item ends that item only, whatever its reason", () =>
-  inBatchWorld(text, async (world) => {
-    const request = new Request("https://api.sandbox.example/x", {
-      signal: AbortSignal.abort("enough"),
-    });
-    const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
-    assertEquals([saved.length, failed.length], [2, 1]);
-    assertMatch(`${failed[0]?.error}`, /enough/);
-  }));
+test("the signal of one item ends that item only, whatever its reason", text, async (world) => {
+  const request = new Request("https://api.sandbox.example/x", {
+    signal: AbortSignal.abort("enough"),
+  });
+  const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
+  assertEquals([saved.length, failed.length], [2, 1]);
+  assertMatch(`${failed[0]?.error}`, /enough/);
+});
 
 Deno.test("the last progress before a long wait is reported", () => {
   const isReported = Promise.withResolvers<void>();
@@ -290,47 +304,43 @@ Deno.test("a file that another process saves is looked at again after all others
   );
 });
 
-Deno.test("an API that never answered one request answers the next: no reason to end", () =>
-  inBatchWorld(
-    async (path, _, count) => {
-      if (count <= 2) throw new TypeError("connection reset");
-      return await text(path, _, count);
-    },
-    async (world) => {
-      const { saved, failed } = await world.all(world.items(9));
-      assertEquals([saved.length, failed.length], [9, 0]);
-    },
-  ));
+test(
+  "an API that never answered one request answers the next: no reason to end",
+  async (path, _, count) => {
+    if (count <= 2) throw new TypeError("connection reset");
+    return await text(path, _, count);
+  },
+  async (world) => {
+    const { saved, failed } = await world.all(world.items(9));
+    assertEquals([saved.length, failed.length], [9, 0]);
+  },
+);
 
-Deno.test("a 429 or a Retry-After holds all of them back together", () =>
-  inBatchWorld(
-    async (path, _, count) => {
-      await later();
-      if (count === 5) return new Response("", { status: 429, headers: { "retry-after": "30" } });
-      return new Response(`text of ${path}`);
+test("a 429 or a Retry-After holds all of them back together", async (path, _, count) => {
+  await later();
+  if (count === 5) return new Response("", { status: 429, headers: { "retry-after": "30" } });
+  return new Response(`text of ${path}`);
+}, async (world) => {
+  const held: number[] = [];
+  const door = Promise.withResolvers<void>();
+  // The pause is let through when nothing else happens any more.
+  const session = world.another({
+    sleep: (ms) => {
+      held.push(ms);
+      return door.promise;
     },
-    async (world) => {
-      const held: number[] = [];
-      const door = Promise.withResolvers<void>();
-      // The pause is let through when nothing else happens any more.
-      const session = world.another({
-        sleep: (ms) => {
-          held.push(ms);
-          return door.promise;
-        },
-      });
-      await session.login();
-      const running = session.downloadAll(world.items(40));
-      while (held.length === 0) await later();
-      for (let turns = 0; turns < 20; turns++) await later();
-      const before = world.asked.length;
-      for (let turns = 0; turns < 20; turns++) await later();
-      assertEquals([world.asked.length, held], [before, [30_000]]);
-      assert(before < 12, `${before}`);
-      door.resolve();
-      assertEquals((await running).saved.length, 40);
-    },
-  ));
+  });
+  await session.login();
+  const running = session.downloadAll(world.items(40));
+  while (held.length === 0) await later();
+  for (let turns = 0; turns < 20; turns++) await later();
+  const before = world.asked.length;
+  for (let turns = 0; turns < 20; turns++) await later();
+  assertEquals([world.asked.length, held], [before, [30_000]]);
+  assert(before < 12, `${before}`);
+  door.resolve();
+  assertEquals((await running).saved.length, 40);
+});
 
 for (const [status, requests] of [[429, 8], [503, 200]] as const) {
   Deno.test(`a ${status} that lasts more than five minutes ends ${status === 429 ? "all" : "one file"}`, () =>
@@ -349,52 +359,51 @@ for (const [status, requests] of [[429, 8], [503, 200]] as const) {
     ));
 }
 
-Deno.test("two items with one file are told before anything is sent", () =>
-  inBatchWorld(text, async (world) => {
-    const { folder, asked } = world;
-    const twice: DownloadItem[] = [
-      ...world.items(3),
-      ["/again", new URL(`file://${folder}/x/../1`)],
-    ];
-    for (const items of [twice, new Set(twice)]) {
-      const error = await rejection(world.all(items));
-      assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
-      assertMatch(error.message, /1: item 4 and one before it name the same file; give each item/);
-      assertEquals(asked, []);
-    }
-    const error = await rejection(world.all((async function* () {
-      yield* twice;
-      throw new Error("asked on after an error");
-    })()));
-    assertMatch(error.message, /item 4 and one before it/);
-  }));
+test("two items with one file are told before anything is sent", text, async (world) => {
+  const { folder, asked } = world;
+  const twice: DownloadItem[] = [
+    ...world.items(3),
+    ["/again", new URL(`file://${folder}/x/../1`)],
+  ];
+  for (const items of [twice, new Set(twice)]) {
+    const error = await rejection(world.all(items));
+    assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
+    assertMatch(error.message, /1: item 4 and one before it name the same file; give each item/);
+    assertEquals(asked, []);
+  }
+  const error = await rejection(world.all((async function* () {
+    yield* twice;
+    throw new Error("asked on after an error");
+  })()));
+  assertMatch(error.message, /item 4 and one before it/);
+});
 
-Deno.test("an async iterable is asked for an item when there is a place for it", () =>
-  inBatchWorld(
-    async (path) => (await later(), new Response(path)),
-    async (world) => {
-      let given = 0;
-      let ahead = 0;
-      let isClosed = false;
-      const progress: DownloadsProgress[] = [];
-      const source = async function* (): AsyncGenerator<DownloadItem> {
-        try {
-          for (const item of world.items(50)) {
-            ahead = Math.max(ahead, given++ - world.asked.length);
-            await later();
-            yield item;
-          }
-        } finally {
-          isClosed = true;
+test(
+  "an async iterable is asked for an item when there is a place for it",
+  async (path) => (await later(), new Response(path)),
+  async (world) => {
+    let given = 0;
+    let ahead = 0;
+    let isClosed = false;
+    const progress: DownloadsProgress[] = [];
+    const source = async function* (): AsyncGenerator<DownloadItem> {
+      try {
+        for (const item of world.items(50)) {
+          ahead = Math.max(ahead, given++ - world.asked.length);
+          await later();
+          yield item;
         }
-      };
-      const onProgress = (each: DownloadsProgress) => void progress.push(each);
-      const { saved } = await world.all(source(), { concurrency: 3, onProgress });
-      assertEquals([saved.length, isClosed, progress.at(-1)?.files], [50, true, 50]);
-      assert(ahead <= 6, `${ahead}`);
-      assertEquals(progress.some(({ total }) => total !== undefined), false);
-    },
-  ));
+      } finally {
+        isClosed = true;
+      }
+    };
+    const onProgress = (each: DownloadsProgress) => void progress.push(each);
+    const { saved } = await world.all(source(), { concurrency: 3, onProgress });
+    assertEquals([saved.length, isClosed, progress.at(-1)?.files], [50, true, 50]);
+    assert(ahead <= 6, `${ahead}`);
+    assertEquals(progress.some(({ total }) => total !== undefined), false);
+  },
+);
 
 Deno.test("a signal ends all of them, and the same call goes on where they were", () => {
   const stalled = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -424,24 +433,6 @@ Deno.test("a signal ends all of them, and the same call goes on where they were"
       assertEquals([saved.map(({ resumedFrom }) => resumedFrom), kept.length], [[4], 5]);
       assertEquals(world.asked.slice(6), ["/5 bytes=4-"]);
       assertEquals(Deno.readTextFileSync(`${world.folder}/5`), "halfrest");
-    },
-  );
-});
-
-Deno.test("a file is not told as kept where another item made a folder of its name", () => {
-  const isBelow = Promise.withResolvers<void>();
-  return inBatchWorld(
-    async (path) => {
-      if (path === "/0") await isBelow.promise;
-      return new Response(path);
-    },
-    async ({ folder, all }) => {
-      const running = all([["/0", `${folder}/x`], ["/1", `${folder}/x/y`]]);
-      while (!isFile(`${folder}/x/y`)) await later();
-      isBelow.resolve();
-      const { counts, failed } = await running;
-      assertEquals(counts, { saved: 1, kept: 0, failed: 1 });
-      assertMatch(failed[0]?.error.message ?? "", /x: it is a folder; name a file/);
     },
   );
 });
@@ -476,44 +467,61 @@ Deno.test("a stall of one of four ends after idleTimeoutMs, and costs the others
   );
 });
 
-Deno.test("the progress tells files, failures and bytes, and ends with all of them", () =>
-  inBatchWorld(
-    (path) => path === "/3" ? new Response("", { status: 404 }) : new Response("ten bytes."),
-    async (world) => {
-      Deno.writeTextFileSync(`${world.folder}/1`, "there");
-      const seen: DownloadsProgress[] = [];
-      await world.all(world.items(6), { onProgress: (each) => void seen.push(each) });
-      assertEquals(seen[0], { files: 0, total: 6, kept: 0, failed: 0, bytes: 0 });
-      assertEquals(seen.at(-1), { files: 6, total: 6, kept: 1, failed: 1, bytes: 40 });
-    },
-  ));
+test(
+  "an item source that throws ends all of them, and what is saved stays",
+  text,
+  async (world) => {
+    const source = async function* () {
+      yield* world.items(3);
+      throw new Error("no more rows");
+    };
+    assertEquals((await rejection(world.all(source()))).message, "no more rows");
+    // The same call with the rest goes on.
+    const { saved, kept } = await world.all(world.items(5));
+    assertEquals(saved.length + kept.length, 5);
+  },
+);
 
-Deno.test("the result is a card and a text, with everything in it escaped", () =>
-  inBatchWorld(
-    (path) => path === "/0" ? new Response("x") : new Response("<b>no</b>", { status: 404 }),
-    async (world) => {
-      const items = world.items(30).map(([input], at) =>
-        [input, `${world.folder}/i&${at}`] as DownloadItem
-      );
-      const found = await world.all(items, { concurrency: 1 });
-      const printed = Deno.inspect(found);
-      assertMatch(
-        printed,
-        /^◐ 1 file saved, 29 failed · 1 bytes in under 1 s\n✗ failed: \/1 → .*i&1: /,
-      );
-      assertMatch(printed, /\n✗ failed: and 9 more\n/);
-      const { "text/plain": text, "text/html": html } = await Reflect.get(
-        found,
-        Symbol.for("Jupyter.display"),
-      )();
-      assertEquals(text, printed);
-      assertEquals(html.includes("<b>"), false);
-      assertEquals([html.split("i&amp;").length, html.includes("and 9 more")], [21, true]);
-    },
-  ));
+test(
+  "the progress tells files, failures and bytes, and ends with all of them",
+  (path) => path === "/3" ? new Response("", { status: 404 }) : new Response("ten bytes."),
+  async (world) => {
+    Deno.writeTextFileSync(`${world.folder}/1`, "there");
+    const seen: DownloadsProgress[] = [];
+    await world.all(world.items(6), { onProgress: (each) => void seen.push(each) });
+    assertEquals(seen[0], { files: 0, total: 6, kept: 0, failed: 0, bytes: 0 });
+    assertEquals(seen.at(-1), { files: 6, total: 6, kept: 1, failed: 1, bytes: 40 });
+  },
+);
 
-Deno.test("a target may be a file URL, also as text, as import.meta.resolve() gives it", () =>
-  inBatchWorld(text, async (world) => {
+test(
+  "the result is a card and a text, with everything in it escaped",
+  (path) => path === "/0" ? new Response("x") : new Response("<b>no</b>", { status: 404 }),
+  async (world) => {
+    const items = world.items(30).map(([input], at) =>
+      [input, `${world.folder}/i&${at}`] as DownloadItem
+    );
+    const found = await world.all(items, { concurrency: 1 });
+    const printed = Deno.inspect(found);
+    assertMatch(
+      printed,
+      /^◐ 1 file saved, 29 failed · 1 bytes in under 1 s\n✗ failed: \/1 → .*i&1: /,
+    );
+    assertMatch(printed, /\n✗ failed: and 9 more\n/);
+    const { "text/plain": text, "text/html": html } = await Reflect.get(
+      found,
+      Symbol.for("Jupyter.display"),
+    )();
+    assertEquals(text, printed);
+    assertEquals(html.includes("<b>"), false);
+    assertEquals([html.split("i&amp;").length, html.includes("and 9 more")], [21, true]);
+  },
+);
+
+test(
+  "a target may be a file URL, also as text, as import.meta.resolve() gives it",
+  text,
+  async (world) => {
     const items = world.items(2).map(([input, file], at) => {
       const url = new URL(`file://${file}`);
       return [input, at === 0 ? url : url.href] as const;
@@ -521,50 +529,34 @@ Deno.test("a target may be a file URL, also as text, as import.meta.resolve() gi
     const { saved } = await world.all(items);
     const files = world.items(2).map(([, file]) => normalize(`${file}`));
     assertEquals(saved.map(({ file }) => file).sort(), files);
-  }));
+  },
+);
 
-Deno.test("wrong arguments are told before anything is sent", () =>
-  inBatchWorld(text, async (world) => {
-    const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
-    const [item] = world.items(1);
-    const wrong: [unknown[], RegExp][] = [
-      [[], /takes an array or another iterable of pairs/],
-      [["/x"], /takes pairs \[input, file\]; item 1 is not a pair/],
-      [[[item, "/x"]], /takes pairs \[input, file\]; item 2 is not a pair/],
-      [[[item, ["/x"]]], /takes pairs \[input, file\]; item 2 is not a pair/],
-      [[[item, [5, "x"]]], /The input of item 2 must be a string, a URL or a Request/],
-      [[[item, ["/x", 5]]], /The file of item 2 must be a path or file: URL/],
-      [[[item, ["x.csv", "https://api.example/v1/x.csv"]]], /The file of item 2 must be/],
-      [
-        [[item, ["/x", "~/x.csv"]]],
-        /The file of item 2 must be a path or file: URL; only a shell knows ~/,
-      ],
-      [[[item], { concurrency: 0 }], /concurrency must be a whole number from 1/],
-      [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
-      [[[item], { ifExists: "skip" }], /ifExists must be "error", "keep" or "replace"/],
-      [[[item], { overwrite: true }], /no option "overwrite"/],
-      [[[item], { idleTimeoutMs: -1 }], /idleTimeoutMs must be zero or more milliseconds/],
-      [
-        [[item], { init: { method: "POST", body: new Response("rows").body } }],
-        /The body is sent with each item; pass text or bytes, not a stream/,
-      ],
-      [[[item], { init: { method: "HEAD" } }], /HEAD has no body/],
-      [[[item], { init: { headers: { range: "bytes=0-" } } }], /whole files/],
-      [
-        [[item], { init: { headers: { authorization: "x" } } }],
-        /authorization header is set for you/,
-      ],
-    ];
-    // On Windows it is a share.
-    if (Deno.build.os !== "windows") {
-      const host = new URL("file://data/x.csv");
-      wrong.push([[[item, ["/x", host]]], /The file of item 2 must be/]);
-    }
-    for (const [values, message] of wrong) {
-      const error = await rejection(loose(...values));
-      assertEquals(error.name, "TypeError", `${error}`);
-      assertMatch(error.message, message);
-    }
-    assertEquals(world.asked, []);
-    assertEquals((await world.all([])).counts, { saved: 0, kept: 0, failed: 0 });
-  }));
+test("wrong arguments are told before anything is sent", text, async (world) => {
+  const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
+  const [item] = world.items(1);
+  const wrong: [unknown[], RegExp][] = [
+    [[], /takes an array or another iterable of pairs/],
+    [["/x"], /takes pairs \[input, file\]; item 1 is not a pair/],
+    [[[item, "/x"]], /takes pairs \[input, file\]; item 2 is not a pair/],
+    [[[item, ["/x"]]], /takes pairs \[input, file\]; item 2 is not a pair/],
+    [[[item, [5, "x"]]], /The input of item 2 must be a string, a URL or a Request/],
+    [[[item, ["/x", 5]]], /The file of item 2 must be a path or file: URL/],
+    [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*; only a shell knows ~/],
+    [[[item], { concurrency: 0 }], /concurrency must be a whole number from 1/],
+    [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
+    [[[item], { ifExists: "skip" }], /ifExists must be "error", "keep" or "replace"/],
+    [
+      [[item], { init: { method: "POST", body: new Response("rows").body } }],
+      /The body is sent with each item; pass text or bytes, not a stream/,
+    ],
+    [[[item], { init: { headers: { range: "bytes=0-" } } }], /whole files/],
+  ];
+  for (const [values, message] of wrong) {
+    const error = await rejection(loose(...values));
+    assertEquals(error.name, "TypeError", `${error}`);
+    assertMatch(error.message, message);
+  }
+  assertEquals(world.asked, []);
+  assertEquals((await world.all([])).counts, { saved: 0, kept: 0, failed: 0 });
+});

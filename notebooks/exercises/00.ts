@@ -7,48 +7,48 @@ export const exercises = {
     hints: [
       {
         when: (rows) => rows === 7,
-        say: "These are the days. A row is an hour.",
+        say: "That is the number of days. Each row is one hour.",
         example: "7",
       },
       {
         when: (rows) => rows === 336,
-        say: "These are the rows of both stations.",
+        say: "That is the number of rows of both stations together.",
         example: "2 * 168",
       },
       {
         when: (rows) => rows === "168",
-        say: "That is a text. Leave the quotes out.",
+        say: "That is a string. Leave out the quotes.",
         example: '"168"',
       },
       {
         when: Array.isArray,
-        say: "These are the rows themselves. Their number is in `length`.",
+        say: "These are the rows. Their `length` is the number.",
         example: "harbor.items",
       },
     ],
-    hint: "One row an hour, from=2025-07-07 to=2025-07-14.",
+    hint: "There is one row per hour, from=2025-07-07 to=2025-07-14.",
   },
   warmest: {
     right: (row) => row.time === "2025-07-11T15:00:00Z",
-    because: "The row holds the hour and all that was measured in it.",
+    because: "The row contains the hour and all its measurements.",
     hints: [
       {
         when: (row) => typeof row === "number",
-        say: "That is how warm it was. The question is when: give the whole row.",
+        say: "That is the temperature. The question is which row has it: give the whole row.",
         example: "Math.max(...pass.items.map((row) => row.temperatureC))",
       },
       {
         when: (time) => time === "2025-07-11T15:00:00Z",
-        say: "That is the hour. Give the whole row.",
+        say: "That is the hour of the row. Give the whole row.",
         example: "pass.items.toSorted((a, b) => b.temperatureC - a.temperatureC)[0].time",
       },
       {
         when: (row) => "temperatureC" in row,
-        say: "That is a row of the week, and another one is warmer at Snow Pass.",
+        say: "That is a row of this week, but Snow Pass has a warmer one.",
         example: "pass.items[0]",
       },
     ],
-    hint: "Sort a copy: pass.items.toSorted((a, b) => …), and take the first row.",
+    hint: "Sort a copy with pass.items.toSorted((a, b) => …), and take the first row.",
   },
 } satisfies Record<string, Exercise>;
 

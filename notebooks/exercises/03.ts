@@ -3,37 +3,37 @@ import { checkOf, type Exercise } from "./check.ts";
 export const exercises = {
   refreshes: {
     right: (count) => count === 1,
-    because: "All calls of the process wait for the same refresh, and take its token.",
+    because: "All calls of the process wait for the same refresh and use its token.",
     hints: [
       {
         when: (count) => count === 50,
-        say: "Each would then end the session of the others where refresh tokens rotate.",
+        say: "If refresh tokens rotate, each refresh would then end the session of the others.",
         example: "50",
       },
       {
         when: (count) => count === 0,
-        say: "The token has ended: without a new one the API answers 401.",
+        say: "The token has expired. Without a new one, the API responds with 401.",
         example: "0",
       },
     ],
-    hint: "A number: the token has ended, and fifty calls notice it at the same moment.",
+    hint: "Give a number. The token has expired, and fifty calls notice that at the same moment.",
   },
   kept: {
     right: (token) => /^[\w.-]{200,}$/.test(token) && token.split(".").length !== 3,
-    because: "An answer without a refresh token means that the old one stays good.",
+    because: "A response without a refresh token means that the old one stays valid.",
     hints: [
       {
         when: (token) => token.split(".").length === 3,
-        say: "That is the new access token. Which token gets the next one?",
+        say: "That is the new access token. Which token do you need to get the next one?",
         example: "bare.AuthenticationResult.AccessToken",
       },
       {
         when: (token) => token === null,
-        say: "The answer has none, as shown above. What did you send to get it?",
+        say: "The response contains none, as shown above. Which token did you send?",
         example: "bare.AuthenticationResult.RefreshToken ?? null",
       },
     ],
-    hint: "Which variable above holds a token that is good for about 30 days?",
+    hint: "Which variable above contains a token that is valid for about 30 days?",
   },
 } satisfies Record<string, Exercise>;
 

@@ -3,28 +3,28 @@ import { checkOf, type Exercise } from "./check.ts";
 export const exercises = {
   lost: {
     right: (id) => id === "lake-meadow",
-    because: "The file writes it Lake-Meadow, and a join compares letter by letter.",
+    because: "The file spells it Lake-Meadow, and a join compares letter by letter.",
     hints: [
       {
         when: (id) => id === "Lake-Meadow",
-        say: "So it is in the file. In the frame it has another spelling, and that is the fault.",
+        say: "That is the spelling in the file. The data frame spells it differently, which is the mistake.",
         example: '"Lake-Meadow"',
       },
       {
         when: (table) => table.numRows() === 8760,
-        say: 'These are the rows. Take the station of the first one: .get("station").',
+        say: 'These are the rows. Get the station of the first row with .get("station").',
         example: 'hours.antijoin(places, "station")',
       },
     ],
-    hint: "A year of one station is missing. Which id is in `hours` and not in `joined`?",
+    hint: "One station is missing for the whole year. Which id is in `hours` but not in `joined`?",
   },
   widest: {
     right: (id) => id === "oak-valley",
-    because: "3.0 °C in February and 21.2 °C in August: 18.2 °C lie between them.",
+    because: "The means are 3.0 °C in February and 21.2 °C in August, a difference of 18.2 °C.",
     hints: [
       {
         when: (id) => id === "snow-pass",
-        say: "It is the coldest. The question is how far its months lie apart.",
+        say: "Snow Pass is the coldest station. The question is how much its months differ.",
         example: '"snow-pass"',
       },
       {
@@ -33,7 +33,7 @@ export const exercises = {
         example: "18.2",
       },
     ],
-    hint: "The warmest month less the coldest, for each station; then sort with aq.desc.",
+    hint: "Subtract the coldest month from the warmest for each station, then sort with aq.desc.",
   },
   columns: {
     right: (rows) => rows.length === 52_560 && Object.keys(rows[0]).join() === "time,windSpeedMs",
@@ -41,16 +41,16 @@ export const exercises = {
     hints: [
       {
         when: (rows) => rows.length === 52_560,
-        say: "These are all columns. parquetReadObjects takes `columns` beside `file`.",
+        say: "These are all columns. parquetReadObjects takes the option `columns` in addition to `file`.",
         example: "await parquetReadObjects({ file })",
       },
       {
         when: (table) => table.numRows() === 52_560,
-        say: "That reads all of them and drops some. Let the reader leave them out.",
+        say: "That reads all columns and drops some. Let the reader skip them.",
         example: 'again.select("time", "windSpeedMs")',
       },
     ],
-    hint: "The cell above reads all columns; `columns` is a list of names.",
+    hint: "The cell above reads all columns. The option `columns` is a list of names.",
   },
 } satisfies Record<string, Exercise>;
 

@@ -3,72 +3,72 @@ import { checkOf, type Exercise } from "./check.ts";
 export const exercises = {
   sent: {
     right: (sent) => sent === 2,
-    because: "A rejected password is never sent again: each attempt counts towards a lock.",
+    because: "A rejected password is never sent again, because each attempt brings the account closer to a lock.",
     hints: [
       {
         when: (sent) => sent > 2,
-        say: "Then each was repeated. What would that do to an account that is locked after five?",
+        say: "Then each request was repeated. What would that do to an account that is locked after five failures?",
         example: "8",
       },
       {
         when: (sent) => sent < 2,
-        say: "The words in parentheses are the provider's, so it was asked.",
+        say: "The text in parentheses came from the provider, so it received a request.",
         example: "0",
       },
     ],
-    hint: "sandbox.requests is the list of what the provider received.",
+    hint: "sandbox.requests lists the requests that the provider received.",
   },
   revoked: {
     right: (status) => status === 200,
-    because: "An access token is good until it ends; what was ended is the way to the next one.",
+    because: "An access token is valid until it expires. Only the way to the next one was closed.",
     hints: [
       {
         when: (status) => status === 401,
-        say: "So it would be if the API asked the provider. It looks at the token only.",
+        say: "That would be right if the API asked the provider. It only checks the token.",
         example: "401",
       },
       {
         when: (status) => status === 403,
-        say: "That is for somebody who may not do this. The user may what they might before.",
+        say: "403 means that the user lacks a permission. The user's permissions have not changed.",
         example: "403",
       },
     ],
-    hint: "Which of the two tokens goes to the API, and which one was ended?",
+    hint: "Which of the two tokens is sent to the API, and which one was revoked?",
   },
   wait: {
     right: (codes) => [...codes].sort().join() === "SERVER_ERROR,THROTTLED",
-    because: "With these the module itself waits and asks again, four times, before it gives up.",
+    because: "After these errors, the module waits and tries again, up to four attempts in total.",
     hints: [
       {
         when: (codes) => codes.includes("REFRESH_REJECTED"),
-        say: "A session that was ended stays ended. Which call begins a new one?",
+        say: "An ended session stays ended. Which call starts a new one?",
         example: '["THROTTLED", "REFRESH_REJECTED"]',
       },
       {
         when: (codes) => codes.includes("INVALID_CREDENTIALS"),
-        say: "A wrong password is as wrong tomorrow.",
+        say: "A wrong password will still be wrong tomorrow.",
         example: '["INVALID_CREDENTIALS", "THROTTLED"]',
       },
       {
         when: (codes) => codes.includes("CLIENT_UNKNOWN"),
-        say: "An app client that is not there does not come by waiting: a setting is wrong.",
+        say: "Waiting does not create the app client. A setting is wrong.",
         example: '["CLIENT_UNKNOWN", "SERVER_ERROR"]',
       },
     ],
-    hint: 'A list of two codes: ["…", "…"]. Who has to change something so that it goes on?',
+    hint: 'Give a list of two codes: ["…", "…"]. Who has to change something so that it works again?',
   },
   ada: {
     right: (cause) => cause === "SECRET_HASH_REJECTED",
-    because: "The hash is made with the app client secret, so that setting is wrong.",
+    because: "The hash is computed with the app client secret, so that setting is wrong.",
     hints: [
       {
         when: (cause) => cause === "SECRET_HASH",
-        say: "That check says that the hash is computed well, with any secret. Look at the error.",
+        say: "That check only shows that the hash is computed correctly, for any secret. Look at the error.",
         example: '"SECRET_HASH"',
       },
       {
         when: (cause) => cause === "settings",
-        say: "They are all there, as the check says. Which one does the provider dislike?",
+        say: "The check says that all settings are set. Which one does the provider reject?",
         example: '"settings"',
       },
       {
@@ -77,15 +77,15 @@ export const exercises = {
         example: '"session"',
       },
     ],
-    hint: "doctor() finds nothing wrong, so what does the error say? Its code is in capitals.",
+    hint: "doctor() finds no problem, so what does the error say? Its code is in capital letters.",
   },
   ben: {
     right: (cause) => cause === "INVALID_PORTAL_TOKEN",
-    because: "His clock agrees with the provider's, so the token really has ended.",
+    because: "His clock agrees with the provider's, so the token has really expired.",
     hints: [
       {
         when: (cause) => cause === "clock",
-        say: "A good thought: the error offers two ways out. What does that check say of his clock?",
+        say: "The error does offer that explanation. What does the check say about his clock?",
         example: '"clock"',
       },
       {
@@ -94,15 +94,15 @@ export const exercises = {
         example: '"session"',
       },
     ],
-    hint: "The error offers two ways out. doctor() says which of them is his.",
+    hint: "The error offers two explanations. doctor() shows which one applies.",
   },
   cleo: {
     right: (cause) => cause === ".env",
-    because: "The password in the file ends before the #, so another one was sent.",
+    because: "The password from the file ends before the #, so a wrong password was sent.",
     hints: [
       {
         when: (cause) => cause === "INVALID_CREDENTIALS",
-        say: "That is what the provider says. What does doctor() mark with a ! ?",
+        say: "That is the provider's response. What does doctor() mark with a "!"?",
         example: '"INVALID_CREDENTIALS"',
       },
     ],
@@ -110,32 +110,32 @@ export const exercises = {
   },
   dan: {
     right: (cause) => ["API", "token", "API_BASE_URL"].includes(cause),
-    because: "What answers there is no API: it sent a page of the portal.",
+    because: "The server at that address is not an API. It sent a page of the portal.",
     hints: [
       {
         when: (cause) => cause === "API_STATUS",
-        say: "That is what he saw: 404. The path is the right one; who was asked for it?",
+        say: "That is the 404 that he saw. The path is right, but which server received the request?",
         example: '"API_STATUS"',
       },
       {
         when: (cause) => cause === "session",
-        say: "That one is good, as he says. Look at what is in parentheses in the error.",
+        say: "His session is valid, as he says. Look at the parentheses in the error.",
         example: '"session"',
       },
     ],
-    hint: "An API answers 401 to a call without a token. What does his answer?",
+    hint: "An API responds with 401 to a call without a token. How does his server respond?",
   },
   eve: {
     right: (cause) => cause === "clock",
-    because: "Her token is new; it is her computer that lives an hour later.",
+    because: "Her token is new, but her computer's clock is an hour ahead.",
     hints: [
       {
         when: (cause) => cause === "INVALID_PORTAL_TOKEN",
-        say: "So it was with Ben. The sentence begins: by this computer's clock.",
+        say: "That was Ben's problem. Note how this sentence begins: by this computer's clock.",
         example: '"INVALID_PORTAL_TOKEN"',
       },
     ],
-    hint: "What is marked in her doctor() that was not in Ben's?",
+    hint: "What does doctor() mark for her that it did not mark for Ben?",
   },
 } satisfies Record<string, Exercise>;
 

@@ -3,36 +3,36 @@ import { checkOf, type Exercise } from "./check.ts";
 export const exercises = {
   third: {
     right: (requests) => requests === 1,
-    because: "199 files are kept without a question, and the one that failed is asked for again.",
+    because: "199 files are kept without a request, and the one that failed is requested again.",
     hints: [
       {
         when: (requests) => requests === 200,
-        say: "What is there is kept, and nothing is sent for it.",
+        say: "Existing files are kept, and nothing is sent for them.",
         example: "200",
       },
       {
         when: (requests) => requests === 0,
-        say: "Are all 200 there? Look at the card.",
+        say: "Do all 200 files exist? Look at the card.",
         example: "0",
       },
     ],
-    hint: "Nothing is sent for a file that is there. How many are not?",
+    hint: "Nothing is sent for a file that exists. How many files are missing?",
   },
   missing: {
     right: (id) => id === "gull-harbor",
-    because: "The list asked gull-habour, and the API told which stations it knows.",
+    because: "The list says gull-habour, and the API's message lists the stations that it knows.",
     hints: [
       {
         when: (id) => id === "gull-habour",
-        say: "That is what the list asks. Compare it with what the API says it knows.",
+        say: "That is what the list says. Compare it with the stations that the API knows.",
         example: '"gull-habour"',
       },
     ],
-    hint: "The message above says what the API answered; read it to its end.",
+    hint: "The message above contains the API's response. Read it to the end.",
   },
   anew: {
     right: ({ ifExists, ...others }) => ifExists === "replace" && Object.keys(others).length === 0,
-    because: "The file is fetched, and takes the place of the old one when it is whole.",
+    because: "The file is downloaded, and replaces the old one once it is complete.",
     hints: [
       {
         when: (options) => options === "replace",
@@ -41,16 +41,16 @@ export const exercises = {
       },
       {
         when: ({ ifExists }) => ifExists === "keep",
-        say: "That is what happened above: the old file was kept.",
+        say: "That is what happened above. The old file was kept.",
         example: '{ ifExists: "keep" }',
       },
       {
         when: ({ ifExists }) => ifExists === "error",
-        say: "Then the file is in the list of failures, and the old one stays.",
+        say: "Then the file is listed in `failed`, and the old one is kept.",
         example: '{ ifExists: "error" }',
       },
     ],
-    hint: "An object with one of the three values of ifExists.",
+    hint: "Give an object with one of the three values of ifExists.",
   },
 } satisfies Record<string, Exercise>;
 

@@ -1,30 +1,30 @@
 /**
- * What the cells say that begin with "Your turn". Each notebook has a file here with its exercises; a
- * wrong answer never throws, so that "Run All" goes on.
+ * The replies to the cells that begin with "Your turn". Each notebook has a file with its exercises
+ * in this folder. A wrong answer never throws, so that "Run All" continues.
  */
 import { show } from "../../src/notebook/mod.ts";
 
-/** An answer as it was typed: nobody knows of what type it is. */
+/** An answer as the user typed it, of any type. */
 // deno-lint-ignore no-explicit-any
 type Answer = any;
 
-/** A question of a notebook, and what is said to the answers. */
+/** A question of a notebook, and the replies to its answers. */
 export interface Exercise {
-  /** Whether an answer is right. It may throw, which means no. */
+  /** Whether an answer is right. If the function throws, the answer is wrong. */
   right: (answer: Answer) => boolean | Promise<boolean>;
-  /** What a right answer is told: the reason. */
+  /** The reason, shown after a right answer. */
   because: string;
-  /** What wrong answers are told: the first whose `when` holds. */
+  /** Replies to wrong answers. The first one whose `when` is true is shown. */
   hints?: readonly Hint[];
-  /** What all other wrong answers are told, and nobody's answer yet: where to look. */
+  /** The reply to any other wrong answer, and to none. */
   hint: string;
 }
 
-/** What one kind of wrong answer is told. */
+/** The reply to one kind of wrong answer. */
 export interface Hint {
   when: Exercise["right"];
   say: string;
-  /** Such an answer, as it is typed in place of `undefined`. The tests run the cell with it. */
+  /** Such an answer, as typed instead of `undefined`. The tests run the cell with it. */
   example: string;
 }
 

@@ -74,7 +74,7 @@ testNeeding(
       assertMatch(await log(), /a login is needed: platform-auth login --env-file .*job\/\.env\n$/);
       await writeEnv(job, { ...variablesOf(sandbox.settings), API_BASE_URL: "http://127.0.0.1:1" });
       assertEquals(await run(), 1);
-      assertMatch(await log(), /failed with 1; the next run goes on\n$/);
+      assertMatch(await log(), /failed with 1; the next run resumes\n$/);
       const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", APP_CLIENT_SECRET = "" } = tokens;
       assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
       const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, APP_CLIENT_SECRET, ada.password];

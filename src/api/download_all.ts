@@ -236,7 +236,7 @@ function checkedItems(
     if (targets.has(target)) {
       throw new ConfigError(
         "INVALID_SETTING",
-        `Cannot save ${task.path}: item ${index + 1} and one before it name the same file`,
+        `Cannot save ${task.path}: item ${index + 1} and an earlier item name the same file`,
         "give each item a file of its own",
       );
     }

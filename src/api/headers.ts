@@ -11,7 +11,7 @@ export function checkedHeaders(given: HeadersInit | undefined): Headers {
   try {
     headers = new Headers(given);
   } catch {
-    // The runtime's error would quote the value.
+    // This error replaces the runtime's, which would quote the value.
     throw typeError("The call has a header whose name or value cannot be sent");
   }
   if (headers.has("authorization")) {

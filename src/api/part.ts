@@ -210,7 +210,7 @@ class Part {
     try {
       return JSON.parse(Deno.readTextFileSync(this.#note));
     } catch {
-      // There is none, or it was damaged.
+      // The note is missing or damaged.
       return undefined;
     }
   }

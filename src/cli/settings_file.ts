@@ -45,7 +45,8 @@ export async function saveSettings(
   try {
     // The holder of the lock is about to save tokens that do not belong to these settings.
     if (lock.state === "busy") {
-      const problem = `Cannot write ${path}: another process is about to save a session in it`;
+      const problem =
+        `Cannot write ${path}: another process is about to save a session in this file`;
       throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
     }
     await updateEnvFile(file, changes, lock.state === "held", { template });

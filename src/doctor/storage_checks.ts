@@ -76,7 +76,9 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (tracking === "unknown" || ignored === undefined) {
-      const step = mayRunGit() ? "run git status in its folder" : "run with --allow-run=git";
+      const step = mayRunGit()
+        ? "run git status in the folder of the .env"
+        : "run with --allow-run=git";
       const message = "git did not report whether it tracks or ignores the .env";
       return skip(message, `${step}; or ${advice}`);
     }

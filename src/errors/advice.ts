@@ -11,7 +11,10 @@ export type Call =
   }
   | { readonly call: "logout" };
 
-/** A part of a fix that only a program can follow, and what the command line says instead, if anything. */
+/**
+ * A part of a fix that only a program can follow. The command line shows `inTerminal` instead, if
+ * present.
+ */
 export interface InProgram {
   readonly inProgram: string;
   readonly inTerminal?: string;

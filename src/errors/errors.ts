@@ -53,7 +53,7 @@ export const SessionExpiredError = classes.SessionExpiredError as unknown as Mad
   [code: SessionExpiredErrorCode, problem: string, fix: Fix]
 >;
 
-/** A `TypeError` whose stack in a notebook lists the caller's frames only. */
+/** Makes a `TypeError`. In a notebook, its stack lists only the caller's frames. */
 export function typeError(message: string): TypeError {
   const error = new TypeError(printable(message));
   hideOwnFrames(error);

@@ -91,7 +91,7 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
     : "";
   const text = [title, caption].filter((each) => each !== undefined).join("\n");
   return {
-    "text/plain": text || "A plot, shown where pictures are",
+    "text/plain": text || "A plot (this output cannot show pictures)",
     "text/html": withPictures(
       figure.replace("<svg", () => `${ownLegend}<svg`),
       escapeHtml(title ?? caption ?? "A plot"),

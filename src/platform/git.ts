@@ -75,7 +75,8 @@ export async function gitIgnores(path: string): Promise<boolean | undefined> {
 }
 
 /**
- * Whether git may be run without a permission prompt, for which the check is not important enough.
+ * Whether git may be run without a permission prompt. The check is not important enough for a
+ * prompt.
  */
 export function mayRunGit(): boolean {
   return Deno.permissions.querySync({ name: "run", command: "git" }).state === "granted";

@@ -70,7 +70,7 @@ type Checked = {
   >;
 };
 
-/** The values of the settings that are set; a request needs the first three. */
+/** The checked values of the settings that are set. Every request needs the first three. */
 type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Partial<Checked>;
 
 /**

@@ -143,7 +143,9 @@ export async function secretHash(
   return new Secret(await computeSecretHash(username, clientId, clientSecret.reveal()));
 }
 
-/** Makes the request for an operation, with the secrets that no message about it may show. */
+/**
+ * Makes the request for an operation. `secrets` lists what no message about the request may show.
+ */
 export function request(
   provider: ProviderSettings,
   flow: ProviderRequest["flow"],

@@ -31,8 +31,8 @@ export interface SendOptions {
    */
   isWanted?(): boolean;
   /**
-   * Whether the caller does not depend on the result, so that a Retry-After does not delay other
-   * calls. Default: false.
+   * Whether the caller can do without the result. A Retry-After then does not delay other calls.
+   * Default: false.
    */
   readonly isBestEffort?: boolean;
 }
@@ -114,7 +114,8 @@ export async function send(
     return unsent({ code: "TIMEOUT", seen: "the time limit had passed, so nothing was sent" });
   }
   if (holdMs > 0) {
-    const seen = `${request.url.host} asked for a pause that is not over, so nothing was sent`;
+    const seen =
+      `${request.url.host} asked for a pause that has not passed yet, so nothing was sent`;
     const retryAfterSeconds = Math.ceil(holdMs / 1_000);
     return { ...unsent({ code: "THROTTLED", seen }), retryAfterSeconds };
   }

@@ -21,13 +21,16 @@ export interface Account {
   readonly world: World;
 }
 
-/** The extent of a logout. */
+/** The result of a logout at the provider. */
 export interface SignOutResult {
   /**
    * Where the session was ended: only on this computer, also at the provider, or on all devices.
    */
   readonly ended: "here" | "provider" | "everywhere";
-  /** The extent and its reason, as the end of a sentence; absent if there is nothing to say. */
+  /**
+   * What was ended at the provider, or why nothing was, as the end of a sentence; absent if there
+   * is nothing to say.
+   */
   readonly text?: string;
 }
 
@@ -110,12 +113,15 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
   return [...byLogin.values()];
 }
 
-/** The extent to which one session was ended, and the problems. */
+/** The place where one session was ended, and the problems. */
 interface Ended extends Pick<SignOutResult, "ended"> {
   readonly problems: readonly string[];
 }
 
-/** Combines the results of all sessions: the smallest extent, and each problem once. */
+/**
+ * Combines the results of all sessions: the place where all of them were ended, and each problem
+ * once.
+ */
 function together(all: readonly Ended[]): SignOutResult {
   const ended = (["here", "provider", "everywhere"] as const)
     .find((each) => all.some((session) => session.ended === each)) ?? "here";

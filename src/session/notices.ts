@@ -8,39 +8,37 @@ const CLOCK_TOLERANCE_MS = 60_000;
 /**
  * The stable code of a {@linkcode Notice}.
  *
- * - `NOT_SAVED`: The tokens could not be saved, so this session is in memory only and ends with
- *   the process.
- * - `FILE_UNREADABLE`: The .env exists and cannot be read, so its settings and tokens are not
- *   used.
+ * - `NOT_SAVED`: The tokens could not be saved, so this session is in memory only and ends with the
+ *   process.
+ * - `FILE_UNREADABLE`: The .env exists and cannot be read, so its settings and tokens are not used.
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
  * - `FILE_IN_GIT`: Git tracks the .env, so the next commit would publish your tokens.
- * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without
- *   it.
- * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that
- *   is not a token; they are not used.
- * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client;
- *   they are not used.
- * - `ENVIRONMENT_UNREADABLE`: Without the permission --allow-env, settings in the environment
+ * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
+ *   lock.
+ * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that is
+ *   not a token; they are not used.
+ * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
- * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name
- *   or a line that is not used.
+ * - `ENVIRONMENT_UNREADABLE`: Without the permission --allow-env, settings in the environment are
+ *   not used.
+ * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name or
+ *   an unused line.
  * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
  *   failed; the next call tries again.
  * - `CLOCK`: This computer's clock differs from the provider's by more than a minute.
- * - `DEVICE_NOT_CONFIRMED`: The provider did not register this device, so the session may not
- *   be refreshable.
- * - `OLD_PASSWORD`: The password in the settings is the one from before it was changed at the
+ * - `DEVICE_NOT_CONFIRMED`: The provider did not register this device, so the session may not be
+ *   refreshable.
+ * - `OLD_PASSWORD`: The settings still contain the password from before it was changed during the
  *   login.
- * - `PORTAL_TOKEN`: A token from the portal cannot be refreshed: copy a new one before it
- *   expires.
- * - `STORE_AWAY`: The shared store cannot be reached; until it is back, the token in memory is
- *   used.
- * - `STORE_NOT_ENCRYPTED`: The tokens in the shared store are not encrypted, because
- *   AUTH_STORE_KEY is not set.
+ * - `PORTAL_TOKEN`: A token from the portal cannot be refreshed: copy a new one before it expires.
+ * - `STORE_AWAY`: The shared store cannot be reached. Until it responds again, the token in memory
+ *   is used.
+ * - `STORE_NOT_ENCRYPTED`: The tokens in the shared store are not encrypted, because AUTH_STORE_KEY
+ *   is not set.
  * - `STORE_UNREAD`: The shared store has not been read yet; the first call reads it.
  * - `STORE_EMPTY`: The shared store contains no session of this account.
- * - `SIGNED_OUT`: A logout ended the session; the text says how far it went.
+ * - `SIGNED_OUT`: A logout ended the session; the text says where.
  */
 export type NoticeCode =
   | "NOT_SAVED"
@@ -71,7 +69,8 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_WAS_OPEN:
     "Other users of this computer could read the .env until this save made it private.",
   FILE_IN_GIT: "Git tracks the .env, so the next commit would publish your tokens.",
-  LOCK_BUSY: "Another process held the lock for too long, so this process refreshed without it.",
+  LOCK_BUSY:
+    "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:
     "The .env or the store contains tokens of another app client, or text that is not a token; they are not used.",
   ENVIRONMENT_IGNORED:
@@ -79,20 +78,22 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   ENVIRONMENT_UNREADABLE:
     "Without the permission --allow-env, settings in the environment are not used.",
   SETTING:
-    "A setting or the location of the .env needs attention, such as a misspelled name or a line that is not used.",
+    "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
   EARLY_REFRESH_FAILED:
     "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
   CLOCK: "This computer's clock differs from the provider's by more than a minute.",
   DEVICE_NOT_CONFIRMED:
     "The provider did not register this device, so the session may not be refreshable.",
-  OLD_PASSWORD: "The password in the settings is the one from before it was changed at the login.",
+  OLD_PASSWORD:
+    "The settings still contain the password from before it was changed during the login.",
   PORTAL_TOKEN: "A token from the portal cannot be refreshed: copy a new one before it expires.",
-  STORE_AWAY: "The shared store cannot be reached; until it is back, the token in memory is used.",
+  STORE_AWAY:
+    "The shared store cannot be reached. Until it responds again, the token in memory is used.",
   STORE_NOT_ENCRYPTED:
     "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
   STORE_UNREAD: "The shared store has not been read yet; the first call reads it.",
   STORE_EMPTY: "The shared store contains no session of this account.",
-  SIGNED_OUT: "A logout ended the session; the text says how far it went.",
+  SIGNED_OUT: "A logout ended the session; the text says where.",
 };
 
 /** The notices that need no action. */

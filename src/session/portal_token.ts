@@ -45,7 +45,9 @@ export function readPortalToken(text: string, address?: string): string {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
   if (text.length > MAX_LENGTH) {
-    throw refusal(`it is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`);
+    throw refusal(
+      `the text is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`,
+    );
   }
   // Each pattern is anchored, so that the running time stays linear.
   const token = unwrapped(text)

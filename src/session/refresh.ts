@@ -165,7 +165,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     if (problem === undefined) return;
     if (!isOptional || isGoodFor(held, world, 0)) throw problem;
     const text = "another process held the lock for too long";
-    notices.set("LOCK_BUSY", text, "the session was refreshed without it");
+    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
   }
 
   /** The holder of the lock stops after half the time, so that other processes have their turn. */

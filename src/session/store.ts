@@ -34,10 +34,10 @@ export interface Write {
   /** `undefined` removes the tokens. */
   readonly tokens: Tokens | undefined;
   /**
-   * The origin of the write. The write of a `user`, by a login or a logout, replaces everything.
-   * That of a `refresh` replaces only the content that `decide` received; if the content has
-   * changed since, `decide` is called again. A `refusal` follows the same rule, and is replaced by
-   * tokens that a late holder of the lock still writes.
+   * The origin of the write. A write by a `user`, for a login or a logout, replaces any content. A
+   * write by a `refresh` replaces only the content that `decide` received; if the content has
+   * changed since, `decide` is called again. The same applies to a `refusal`, but tokens from a
+   * late holder of the lock replace it.
    */
   readonly by: "user" | "refresh" | "refusal";
 }
@@ -94,7 +94,7 @@ export interface TokenStore {
    * Returns an error if the store cannot keep the tokens of a login, because the store belongs to
    * another account.
    *
-   * @param login Its user name before a password is sent, or the tokens that it brought.
+   * @param login The user name of the login, before a password is sent, or its tokens.
    */
   refusal?(login: string | Tokens): ConfigError | undefined;
   /**

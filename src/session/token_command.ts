@@ -154,7 +154,7 @@ function readToken(text: string): { readonly accessToken: Secret } | undefined {
 const SECRET_SIGNS: readonly RegExp[] = [
   // This matches a token.
   /[\w~+/=-]{32}|eyJ/,
-  // These match a name and its value, even with words between them: "Password for ada: …".
+  // These match a name and a value, even with words in between: "Password for ada: …".
   /(pass(word|wd|phrase|code|wort)?|pwd)(?![a-z])[\w-]*["']?(\s+[\w.@-]+){0,3}\s*[:=]\s*\S/i,
   /(secret|credentials?|authorization|api.?key)(?![a-z])[\w-]*["']?\s*[:=]\s*\S/i,
   /(token|key)\s*=\s*\S/i,

@@ -368,14 +368,14 @@ test("two items with one file are told before anything is sent", text, async (wo
   for (const items of [twice, new Set(twice)]) {
     const error = await rejection(world.all(items));
     assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
-    assertMatch(error.message, /1: item 4 and one before it name the same file; give each item/);
+    assertMatch(error.message, /1: item 4 and an earlier item name the same file; give each item/);
     assertEquals(asked, []);
   }
   const error = await rejection(world.all((async function* () {
     yield* twice;
     throw new Error("asked on after an error");
   })()));
-  assertMatch(error.message, /item 4 and one before it/);
+  assertMatch(error.message, /item 4 and an earlier item/);
 });
 
 test(

@@ -99,7 +99,10 @@ Deno.test("fetch --list tells two lines for one file before anything is sent", (
   inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch }) => {
     const { code, stderr } = await fetch();
     assertEquals(code, 1);
-    assertMatch(stderr, /Cannot save data\/stations: item 2 and one before it name the same file/);
+    assertMatch(
+      stderr,
+      /Cannot save data\/stations: item 2 and an earlier item name the same file/,
+    );
     assertEquals(filesBelow(folder), ["urls.txt"]);
   }));
 

@@ -279,6 +279,9 @@ Deno.test("init writes nothing while another process is about to save a session"
     });
     lock.release();
     assertEquals(code, 1);
-    assertMatch(stderr, /another process is about to save a session in it; run this command again/);
+    assertMatch(
+      stderr,
+      /another process is about to save a session in this file; run this command again/,
+    );
     assertEquals(await Deno.readTextFile(desk.envFile).catch(() => ""), "");
   }));

@@ -23,7 +23,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "lets its user do too little",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     (url) => url.replace("//", "//limited:Limited-Word-1@"),
-    /: the user of AUTH_STORE lacks the permission for a command; grant this user the commands that docs\/clusters.md lists/,
+    /: the user of AUTH_STORE lacks the permission for a command; grant this user the commands listed in docs\/clusters.md/,
   ],
   [
     "has no memory left",

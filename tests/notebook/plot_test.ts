@@ -53,7 +53,7 @@ Deno.test("plot() needs marks only: times that are text are times, and colors ha
   assert(shown.texts.includes("1 AM"), "an hour that no row has is on the axis");
   assertEquals(legendIn(shown), [["Gull Harbor", "#4269d0"], ["Snow &lt;Pass&gt;", "#efb118"]]);
   assertStringIncludes(shown.svg, 'stroke="#4269d0"');
-  assertEquals(shown.text, "A plot, shown where pictures are");
+  assertEquals(shown.text, "A plot (this output cannot show pictures)");
   assertEquals(shown.html.match(SCRIPTS), null, "an untrusted notebook would remove it");
 });
 

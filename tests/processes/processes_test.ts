@@ -92,7 +92,7 @@ Deno.test("a process that holds the lock for too long is passed by, and that is 
   await world.session.accessToken();
   assertEquals(world.refreshes(), 1);
   assert(world.clock.monotonic() - before <= 30_000, "inside the deadline");
-  assertMatch(world.session.status().warnings.join(), /held the lock.*refreshed without it/);
+  assertMatch(world.session.status().warnings.join(), /held the lock.*refreshed without the lock/);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
   lock.release();
   const names = [...Deno.readDirSync(world.envFile.replace(/\.env$/, ""))].map(({ name }) => name);

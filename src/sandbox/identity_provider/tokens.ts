@@ -61,7 +61,7 @@ export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
   /** Number of the newest token; the `jti` of each token begins with its number. */
   #count = 0;
-  /** The API refuses tokens up to these numbers: of all users, and by `sub`. */
+  /** The API refuses tokens up to the first number, and tokens of a `sub` up to its own number. */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();
 

@@ -121,7 +121,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /NOPERM/,
     problem: "the user of AUTH_STORE lacks the permission for a command",
-    fix: "grant this user the commands that docs/clusters.md lists, and try again",
+    fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,
   },
   {

@@ -4,7 +4,7 @@ import { authenticatorKey, toBase32, totpCode, totpStep } from "./totp.ts";
 
 interface Authenticator {
   readonly key: Uint8Array;
-  /** Whether the user has entered a code of it. */
+  /** Whether the user has entered a code of this authenticator. */
   verified: boolean;
   /** The latest step whose code was used. */
   usedStep: number;
@@ -27,7 +27,7 @@ export class Authenticators {
     return this.#of(account)?.verified === true;
   }
 
-  /** Gives the user a new secret, in base32, that replaces one that was not verified. */
+  /** Gives the user a new secret in base32, which replaces an unverified one. */
   associate(account: Account): string {
     return toBase32(this.#add(account, false).key);
   }
@@ -38,7 +38,10 @@ export class Authenticators {
     return key && totpCode(key, totpStep(this.#now()));
   }
 
-  /** The current code of an authenticator with this secret, or of the user's own if it is set up. */
+  /**
+   * The current code of an authenticator with this secret. Without a secret, the code of the user's
+   * authenticator, if one is set up.
+   */
   shownCode(account: Account, secret: string | undefined): string | undefined {
     if (secret === undefined) return this.has(account) ? this.code(account) : undefined;
     const key = authenticatorKey(secret);
@@ -58,7 +61,10 @@ export class Authenticators {
     return "ok";
   }
 
-  /** Users whose logins require a code but no setup get an authenticator when first needed. */
+  /**
+   * Returns the user's authenticator. Users whose logins require a code but no setup get one when
+   * it is first needed.
+   */
   #of(account: Account): Authenticator | undefined {
     const known = this.#byUsername.get(account.username);
     const { challenges } = account;

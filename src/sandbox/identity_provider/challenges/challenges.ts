@@ -33,7 +33,8 @@ export async function startLogin(
 }
 
 /**
- * RespondToAuthChallenge: judges the answer to a challenge and responds with the next one or with tokens.
+ * Handles RespondToAuthChallenge: judges the answer to a challenge and responds with the next
+ * challenge or with tokens.
  *
  * @throws {ServiceError} The request is refused, or the answer is wrong.
  */
@@ -49,7 +50,7 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
     mismatch: `Unable to verify secret hash for client ${CLIENT_ID}`,
   });
   const login = logins.find(session);
-  // The name that the challenge contained, not another one that the user can log in with.
+  // The name must be the one in the challenge, not another name with which the user can log in.
   if (username !== login.account.username || name !== login.steps[0]) {
     throw notAuthorized("Invalid session for the user.");
   }

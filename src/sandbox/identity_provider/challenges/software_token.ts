@@ -9,7 +9,8 @@ import {
 import type { Login } from "./login_sessions.ts";
 
 /**
- * AssociateSoftwareToken: returns the secret of a new authenticator to a login at MFA_SETUP.
+ * Handles AssociateSoftwareToken: returns the secret of a new authenticator to a login at
+ * MFA_SETUP.
  *
  * @throws {ServiceError} The request is refused.
  */
@@ -21,7 +22,7 @@ export function associateSoftwareToken(parts: ProviderParts, body: Fields): Fiel
 }
 
 /**
- * VerifySoftwareToken: accepts the first code of the new authenticator.
+ * Handles VerifySoftwareToken: accepts the first code of the new authenticator.
  *
  * @throws {ServiceError} The request is refused, or the code is wrong.
  */

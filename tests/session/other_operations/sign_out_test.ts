@@ -281,8 +281,12 @@ Deno.test("after an abort a logout sends nothing more", async () => {
 const turn = () => new Promise<void>((next) => setTimeout(next, 0));
 
 /** A pause that ends only when nobody needs it any more. */
+let pausing = 0;
 const untilAborted = (_: number, signal?: AbortSignal) =>
-  new Promise<void>((ended) => signal?.addEventListener("abort", () => ended()));
+  new Promise<void>((ended) => {
+    pausing++;
+    signal?.addEventListener("abort", () => ended(void pausing--));
+  });
 
 /** A logout during a refresh whose answer was held back until the tokens were gone from the file. */
 async function logoutDuringRefresh(
@@ -311,6 +315,7 @@ Deno.test("a logout during a refresh ends the tokens that the refresh still brin
     assertEquals([operation, more], [everywhere ? "GlobalSignOut" : "RevokeToken", []]);
     assert(everywhere || token === "refresh-2", `${token}`);
     assertEquals([at.refreshes(), linesOf(at.envFile)], [1, {}]);
+    assertEquals(pausing, 0, "nothing keeps the program from ending");
   }
 });
 

@@ -133,34 +133,37 @@ async function partBegun(folder: string): Promise<string> {
   return part;
 }
 
-testNeeding(
-  NO_SIGNALS,
-  "the same command resumes what was saved before Ctrl-C",
-  () =>
-    inCliWorld(async (world) => {
-      const { folder } = world;
-      await world.signIn();
-      const stalled = Promise.withResolvers<void>();
-      await using server = startFileServer({
-        content: contentOf(200_000),
-        dropAfter: 100_000,
-        beforeDrop: () => stalled.promise,
-      });
-      const given = reaching(world, server.origin);
-      const fetch = ["fetch", `${server.origin}/data`, "-o", "data.csv"];
-      const child = world.start(fetch, given);
-      const part = await partBegun(folder);
-      child.kill("SIGINT");
-      assertEquals((await child.output()).code, 130);
-      stalled.resolve();
-      const { size } = await Deno.stat(`${folder}/${part}`);
-      server.options.dropAfter = Infinity;
-      assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
-      assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
-      assertEquals((await Deno.readFile(`${folder}/data.csv`)).length, 200_000);
-      assertEquals(filesIn(folder), ["data.csv"]);
-    }),
-);
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  testNeeding(
+    NO_SIGNALS,
+    `${signal} leaves only the part, which the same command resumes`,
+    () =>
+      inCliWorld(async (world) => {
+        const { folder } = world;
+        await world.signIn();
+        const stalled = Promise.withResolvers<void>();
+        await using server = startFileServer({
+          content: contentOf(200_000),
+          dropAfter: 100_000,
+          beforeDrop: () => stalled.promise,
+        });
+        const given = reaching(world, server.origin);
+        const fetch = ["fetch", `${server.origin}/data`, "-o", "data.csv"];
+        const child = world.start(fetch, given);
+        const part = await partBegun(folder);
+        child.kill(signal);
+        assertEquals((await child.output()).code, code);
+        stalled.resolve();
+        assertEquals(filesIn(folder), [part.replace(/part$/, "note"), part]);
+        const { size } = await Deno.stat(`${folder}/${part}`);
+        server.options.dropAfter = Infinity;
+        assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
+        assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
+        assertEquals((await Deno.readFile(`${folder}/data.csv`)).length, 200_000);
+        assertEquals(filesIn(folder), ["data.csv"]);
+      }),
+  );
+}
 
 Deno.test("--json gives status, headers and body, without characters that turn a terminal's text", () => {
   const body = { name: "a\u202eb\u009bc\u{e0001}d" };

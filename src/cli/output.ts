@@ -10,7 +10,7 @@ const USAGE = 2;
 export const LOGIN_NEEDED = 3;
 
 /** Wrong arguments. */
-export class UsageError extends Error {
+export class UsageError extends TypeError {
   override readonly name = "UsageError";
 
   constructor(readonly problem: string, readonly fix: string) {
@@ -66,7 +66,9 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 
 /** Prints a sentence to standard error, so that standard output contains the result only. */
 export function say(sentence: string): void {
-  printError(errorLine(`platform-auth: ${printable(sentence)}`));
+  const line = `platform-auth: ${printable(sentence)}`;
+  // A terminal breaks long lines within words.
+  printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 
 /**
@@ -74,12 +76,11 @@ export function say(sentence: string): void {
  * @returns The exit status.
  */
 export function report(error: unknown, json: boolean): number {
-  const isOurs = error instanceof AuthError || error instanceof UsageError;
-  if (!isOurs && !(error instanceof TypeError)) throw error;
+  if (!(error instanceof AuthError || error instanceof TypeError)) throw error;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
-  // A `TypeError` without a code is the library's error for a wrong argument.
-  if (error instanceof UsageError || !("code" in error)) return USAGE;
+  // A `TypeError` without a code is a `UsageError`, or the library's error for a wrong argument.
+  if (!("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
   const isRefused = error instanceof ApiError && error.status === 401;
@@ -96,11 +97,6 @@ export function warn({ warnings }: { readonly warnings: readonly string[] }): vo
   for (const warning of warnings) say(`warning: ${warning}`);
 }
 
-/** Wraps a line for standard error, because a terminal breaks long lines within words. */
-export function errorLine(line: string): string {
-  return Deno.stderr.isTerminal() ? fitted(line) : line;
-}
-
 function printError(line: string): void {
   try {
     console.error(line);
@@ -109,28 +105,24 @@ function printError(line: string): void {
   }
 }
 
-const GREEN = 32;
-const YELLOW = 33;
-const RED = 31;
+/** The marks that are green, yellow or red, as numbers of a terminal's colors. */
 const COLORS: Readonly<Record<string, number>> = {
-  "●": GREEN,
-  "✓": GREEN,
-  "◐": YELLOW,
-  "!": YELLOW,
-  "○": RED,
-  "✗": RED,
+  "●": 32,
+  "✓": 32,
+  "◐": 33,
+  "!": 33,
+  "○": 31,
+  "✗": 31,
 };
 
-/** Colors the marks of the lines and wraps long lines. */
+/** Wraps long lines and colors the marks. */
 function forTerminal(text: string): string {
-  const isPlain = Deno.noColor || isDumbTerminal();
-  return text.split("\n").map((line) => {
-    return isPlain ? fitted(line) : fitted(line).replace(
-      /^( *)(\S)(?= )/,
-      (start, indent, mark) =>
-        COLORS[mark] === undefined ? start : `${indent}\u001b[${COLORS[mark]}m${mark}\u001b[0m`,
-    );
-  }).join("\n");
+  const lines = text.split("\n").map(fitted).join("\n");
+  if (Deno.noColor || isDumbTerminal()) return lines;
+  return lines.replace(/^( *)(\S)(?= )/gm, (start, indent, mark) => {
+    const color = COLORS[mark];
+    return color === undefined ? start : `${indent}\u001b[${color}m${mark}\u001b[0m`;
+  });
 }
 
 function fitted(line: string): string {

@@ -20,23 +20,18 @@ Deno.test("explain prints the section of a code, in either case, without any per
 
 Deno.test("explain without a code lists all of them, and explains each", async () => {
   const { text = "", value } = await answerOf("explain");
-  const { meanings, notices } = value as {
-    meanings: Record<string, string>;
-    notices: Record<string, string>;
-  };
-  const codes = Object.keys(meanings);
-  assertEquals(codes.filter((code) => !/^\d/.test(code)), Object.keys(CODES));
+  const codes = Object.keys(value as Record<string, string>);
+  const wanted = [...Object.keys(CODES), ...Object.keys(NOTICES)];
+  assertEquals(codes.filter((code) => !/^\d/.test(code)), wanted);
   for (const status of ["400", "401", "403", "404", "429", "500", "503"]) {
     assert(codes.includes(status), status);
   }
-  assertEquals(Object.keys(notices).sort(), Object.keys(NOTICES).sort());
-  for (const code of codes) assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
-  for (const code of [...codes, ...Object.keys(notices)]) {
-    const { text = "", value } = await answerOf("explain", code);
+  for (const code of codes) {
+    assertMatch(text, new RegExp(`^  ${code} +[A-Z].{10,}$`, "m"));
+    const { text: section = "", value } = await answerOf("explain", code);
     const explained = value as { code: string; text: string };
-    assertEquals(explained.code, code);
-    assertEquals(text, `${code}\n\n${explained.text}`);
-    assertEquals(explained.text.includes("- Fix. "), codes.includes(code), code);
+    assertEquals(section, `${code}\n\n${explained.text}`);
+    assertEquals(explained.text.includes("- Fix. "), !Object.hasOwn(NOTICES, code), code);
     assert(explained.text.length > 40 && !/^#|\]\(/m.test(explained.text), explained.text);
   }
 });

@@ -4,9 +4,6 @@ import { UsageError } from "../output.ts";
 import { closest } from "../../errors/closest.ts";
 import { NOTICES } from "../../session/notices.ts";
 
-/** The meaning of each notice. */
-const MEANINGS = new Map(Object.entries(NOTICES));
-
 /**
  * Prints the section of a code, or the list of all codes. The text comes from a file of this
  * module.
@@ -15,22 +12,22 @@ export async function run({ word }: Given): Promise<Answer> {
   const { default: page } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },
   });
-  const sections = sectionsOf(page);
-  if (word === undefined) return listOf(sections);
+  const texts = new Map([...sectionsOf(page), ...Object.entries(NOTICES)]);
+  if (word === undefined) return listOf(texts);
   const code = word.toUpperCase().replaceAll("-", "_");
-  const text = sections.get(code) ?? MEANINGS.get(code);
+  const text = texts.get(code);
   if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${text}` };
-  const meant = closest(code, [...sections.keys(), ...MEANINGS.keys()]);
+  const meant = closest(code, [...texts.keys()]);
   const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
   throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
 }
 
-function listOf(sections: ReadonlyMap<string, string>): Answer {
-  // The first line of a section is a short phrase.
-  const meanings = [...sections].map(([code, text]) => [code, text.split("\n")[0] ?? ""] as const);
-  const text = [...columns(meanings, 1), "", "  Notices:", `  ${[...MEANINGS.keys()].join(", ")}`];
-  const value = { meanings: Object.fromEntries(meanings), notices: Object.fromEntries(MEANINGS) };
-  return { value, text: text.join("\n") };
+function listOf(texts: ReadonlyMap<string, string>): Answer {
+  const meanings = [...texts].map(([code, text]) => {
+    const [firstSentence = ""] = text.split(/(?<=\.)\s/);
+    return [code, firstSentence] as const;
+  });
+  return { value: Object.fromEntries(meanings), text: columns(meanings, 1).join("\n") };
 }
 
 /**

@@ -120,7 +120,8 @@ function prepare(
   }
   const [account, address] = checkedAddress(given, input);
   const isPlain = !init || isPlainObject(init);
-  // The runtime reads the members of a class instance, or of a `Request` instead of options.
+  // The members of a class instance, or of a `Request` that is passed as options, are left to the
+  // runtime.
   const request = isPlain
     ? input instanceof Request ? input : undefined
     : new Request(input instanceof Request ? input : address, init);

@@ -72,7 +72,7 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
   // A user who later deletes a folder named ~ in a shell would delete the home folder.
-  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; only a shell knows ~`);
+  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
   return path;
 }
 

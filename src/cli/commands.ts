@@ -6,12 +6,12 @@ const session = () => import("./commands/session.ts");
 export const COMMANDS: Readonly<Record<string, Command>> = {
   "init": command({
     summary: "write the settings of your account into a .env",
-    description: `Writes the settings of your account into the .env, and checks them. It reads
-them from the reply of your subscription's support channel, written as
-KEY=value, "Client id: ..." or JSON, and prompts for missing ones. It
-prints no value of the reply except the hosts that will receive the password or
-the token, and replaces an existing value only if you confirm it. In a git work
-tree it adds the lines to .gitignore that keep the .env out.`,
+    description: `Writes the settings of your account into the .env, and checks them. Reads the
+settings from the reply of your subscription's support channel, written as
+KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no value
+of the reply except the hosts that will receive the password or the token.
+Replaces an existing value only if you confirm it. In a git work tree, adds the
+lines to .gitignore that keep the .env out.`,
     options: {
       from: {
         value: "<file>",
@@ -23,9 +23,9 @@ tree it adds the lines to .gitignore that keep the .env out.`,
   }),
   "login": command({
     summary: "get tokens: portal string, or user name and password",
-    description: `Gets tokens and saves them in the .env. A session that is still valid is kept.
-In a terminal it prompts for whatever else the provider asks for: a code, a new
-password.`,
+    description: `Gets tokens and saves them in the .env. Keeps a session that is still valid. In a
+terminal, prompts for further steps that the provider requires, such as a code
+or a new password.`,
     options: {
       portal: { help: 'with the string from the portal\'s "Copy Token"' },
       username: { value: "<name>", help: "with this user name instead of USERNAME" },
@@ -43,21 +43,20 @@ password.`,
   "status": command({
     summary: "who is signed in, until when, and where the session is kept",
     description: `Shows who is signed in, until when, and where the session is kept. Sends no
-request, except to a store (AUTH_STORE); a session there whose token has expired
-is refreshed.`,
+request, except to a store (AUTH_STORE), where it refreshes a session whose token
+has expired.`,
     options: {},
     examples: ["platform-auth status", "platform-auth status --json"],
     load: async () => ({ run: (await session()).runStatus }),
   }),
   "token": command({
     summary: "print a current access token and nothing else",
-    description: `Prints a current access token and nothing else, refreshed if needed. Treat it as
-a password. Without a session it logs in by itself if user name and password are
-set, in the .env or in the environment; not if AUTH_STORE is set, which keeps
-the session of all machines.
+    description: `Prints a current access token and nothing else. Treat the token as a password.
+Without a session, logs in if user name and password are set in the .env or in
+the environment, unless AUTH_STORE is set, whose session serves all machines.
 
-With --json it prints { "access_token", "expires_at" }, as AUTH_TOKEN_COMMAND
-takes it.`,
+With --json, prints { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND
+accepts.`,
     options: {
       "min-valid": {
         value: "<seconds>",
@@ -72,16 +71,16 @@ takes it.`,
   }),
   "fetch": command({
     summary: "call the API with the token",
-    description: `Calls the API with the token and prints the response or saves it. With --list it
-saves many. Without a session it logs in by itself if user name and password are
-set, in the .env or in the environment, but never into a shared store.
+    description: `Calls the API with the token and prints or saves the response. With --list, saves
+many responses. Without a session, logs in if user name and password are set in
+the .env or in the environment, unless AUTH_STORE is set.
 
-A list has one path or URL per line, optionally followed by the file to save it
-as; the default is the last part of the path. A name may contain spaces; quotes
-around it are removed. Lines that start with # are ignored. Existing files are
-kept. Run the same command again to resume.
+A list has one path or URL per line, optionally followed by the name of the file
+to save; the default is the last part of the path. A name may contain spaces and
+may be quoted. Lines that start with # are ignored. Existing files are kept. To
+resume, run the same command again.
 
-With --json it prints status, headers and body.`,
+With --json, prints status, headers and body.`,
     word: { name: "path or URL" },
     options: {
       method: { short: "X", value: "<method>", help: "default GET, or POST with --data" },
@@ -140,8 +139,8 @@ With --json it prints status, headers and body.`,
   }),
   "logout": command({
     summary: "delete the tokens, and revoke the refresh token",
-    description: `Deletes the tokens: removes them from the .env, and has the provider revoke the
-refresh token.`,
+    description: `Removes the tokens from the .env, and asks the provider to revoke the refresh
+token.`,
     options: {
       everywhere: { help: "sign the account out on all devices" },
       "keep-remote": { help: "delete the tokens here only, and send nothing to the provider" },
@@ -152,9 +151,9 @@ refresh token.`,
   }),
   "doctor": command({
     summary: "check settings, file, clock, provider, API and token",
-    description: `Checks settings, file, clock, provider, API and token: one line per check, with
-its fix. Changes nothing. With --json it prints a report without secrets, which
-you can send along with a question.`,
+    description: `Checks settings, file, clock, provider, API and token, and prints one line per
+check, with its fix. Changes nothing. With --json, prints a report without
+secrets, which you can send along with a question.`,
     options: {
       login: { help: "also log in, refresh the tokens once and revoke them" },
     },
@@ -173,7 +172,7 @@ folder. A missing folder is created; an existing file is left unchanged.`,
   "explain": command({
     summary: "what a code means, and what to do",
     description: `Explains the code of an error or a notice, or an HTTP status of the API. Works
-offline. Without a code it lists them all.`,
+offline. Without a code, lists all codes.`,
     word: { name: "code" },
     options: {},
     examples: ["platform-auth explain INVALID_CREDENTIALS", "platform-auth explain 404"],

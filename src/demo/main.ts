@@ -69,8 +69,8 @@ API_BASE_URL=${settings.apiBaseUrl}
 
   await demo.step(
     "Log in with a token from the portal",
-    `"Copy Token" in the portal's user menu copies a string. A login with it needs no other setting.
-Such a session cannot be refreshed.`,
+    `"Copy Token" in the portal's user menu copies a string. A login with this string needs no
+other setting, but its session cannot be refreshed.`,
     async () => {
       const portalToken = await demo.run(
         "const portalToken = await sandbox.portalToken()",

@@ -35,7 +35,7 @@ export const NETWORK_CHECKS: Checks = {
     const date = Date.parse(provider?.response?.headers.get("date") ?? "");
     if (Number.isNaN(date)) return skip("the provider's response has no date to compare with");
     const seconds = Math.round((world.now() - date) / 1_000);
-    if (Math.abs(seconds) <= 1) return ok("agrees with the provider's");
+    if (Math.abs(seconds) <= 1) return ok("agrees with the provider's clock");
     const side = seconds > 0 ? "ahead of" : "behind";
     const message = `${Math.abs(seconds)} seconds ${side} the provider's`;
     return Math.abs(seconds) <= MAX_SKEW_SECONDS

@@ -79,9 +79,9 @@ function apply(text: string, changes: Changes, own: readonly Assignment[]): stri
 }
 
 /**
- * Returns the position for new lines: the end, but before lines that some readers join with the
- * next line. These are indented comments and lines of blanks (for `node --env-file`), and a value
- * of blanks alone (for most readers).
+ * Returns the position for new lines. This is the end of the text, but before lines that some
+ * readers join with the next line: indented comments and blank lines (`node --env-file`), and a
+ * value of blanks (most readers).
  */
 function endOfEntries(text: string): number {
   let at = text.length;

@@ -4,7 +4,7 @@ import type { View } from "./view.ts";
 
 /** The result of one check. */
 export interface Check {
-  /** What was checked, unique in a diagnosis. */
+  /** The name of the check, unique in a diagnosis. */
   name: string;
   /**
    * The result.
@@ -15,9 +15,9 @@ export interface Check {
    * - `skip`: could not be checked, or does not apply.
    */
   level: "ok" | "warn" | "fail" | "skip";
-  /** What was found. */
+  /** The result in words. */
   message: string;
-  /** What to do about it. */
+  /** What to do about the problem. */
   fix?: string;
 }
 /** The result of {@linkcode doctor}; shows as a card in a notebook. */

@@ -75,7 +75,7 @@ sandboxTest(
     assertEquals((await ask(sandbox, "/v1/nothing-here")).status, 404);
     const unknown = await ask(sandbox, "/v1/stations/atlantis");
     assertEquals(unknown.status, 404);
-    assertMatch((await unknown.json()).message, /known are gull-harbor/);
+    assertMatch((await unknown.json()).message, /the stations are gull-harbor/);
     const { paths, parameters } = await (await ask(sandbox, "/")).json();
     assert(paths.includes("/v1/stations/{id}/observations"), paths);
     assertEquals(Object.keys(parameters), ["from", "to", "limit", "page"]);

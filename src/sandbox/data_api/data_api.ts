@@ -184,7 +184,7 @@ function findStation(id: string): Station {
   const station = STATIONS.find((each) => each.id === id);
   if (station !== undefined) return station;
   const known = STATIONS.map((each) => each.id).join(", ");
-  throw new QueryError(`There is no station "${id}"; known are ${known}.`, 404, "not_found");
+  throw new QueryError(`There is no station "${id}"; the stations are ${known}.`, 404, "not_found");
 }
 
 async function readJson(request: Request): Promise<unknown> {

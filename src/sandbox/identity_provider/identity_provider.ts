@@ -134,7 +134,10 @@ function createThrottle(limit: number, now: () => number): () => void {
   };
 }
 
-/** Records only what looks like a name, because a secret may be in the wrong place. */
+/**
+ * Records an operation or a flow only if it looks like a name, because it may be a misplaced
+ * secret.
+ */
 function recordOf(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
   const target = request.headers.get(dialect.targetHeader) ?? "";
   const operation = /\.([A-Za-z]{1,40})$/.exec(target)?.[1] ?? "unknown";

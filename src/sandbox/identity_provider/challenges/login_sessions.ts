@@ -8,7 +8,7 @@ export interface Login {
   readonly account: Account;
   /** The remaining challenges; the first one is the current one. */
   steps: readonly string[];
-  /** The device that the login came from, if it named one. */
+  /** The device of the login, if the request named one. */
   readonly deviceKey: string | undefined;
   /** The code that was sent for the current challenge. */
   sent?: SentCode | undefined;

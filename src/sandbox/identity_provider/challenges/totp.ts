@@ -13,7 +13,7 @@ export function totpStep(timeMs: number): number {
   return Math.floor(timeMs / 1000 / TOTP_SECONDS);
 }
 
-/** The code of a step: RFC 6238 with SHA-1, over RFC 4226. */
+/** Computes the code of a step, as in RFC 6238 with SHA-1. */
 export function totpCode(key: Uint8Array, step: number, digits = 6): string {
   const counter = new DataView(new ArrayBuffer(8));
   counter.setBigUint64(0, BigInt(step));

@@ -8,10 +8,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "write the settings of your account into a .env",
     description: `Writes the settings of your account into the .env, and checks them. Reads the
 settings from the reply of your subscription's support channel, written as
-KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no value
-of the reply except the hosts that will receive the password or the token.
-Replaces an existing value only if you confirm it. In a git work tree, adds the
-lines to .gitignore that keep the .env out.`,
+KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
+value of the reply except the hosts that will receive the password or the
+token. Replaces an existing value only if you confirm it. In a git work tree,
+adds the lines to .gitignore that keep the .env out.`,
     options: {
       from: {
         value: "<file>",
@@ -23,9 +23,9 @@ lines to .gitignore that keep the .env out.`,
   }),
   "login": command({
     summary: "get tokens: portal string, or user name and password",
-    description: `Gets tokens and saves them in the .env. Keeps a session that is still valid. In a
-terminal, prompts for further steps that the provider requires, such as a code
-or a new password.`,
+    description: `Gets tokens and saves them in the .env. Keeps a session that is still valid. In
+a terminal, prompts for further steps that the provider requires, such as a
+code or a new password.`,
     options: {
       portal: { help: 'with the string from the portal\'s "Copy Token"' },
       username: { value: "<name>", help: "with this user name instead of USERNAME" },
@@ -43,8 +43,8 @@ or a new password.`,
   "status": command({
     summary: "who is signed in, until when, and where the session is kept",
     description: `Shows who is signed in, until when, and where the session is kept. Sends no
-request, except to a store (AUTH_STORE), where it refreshes a session whose token
-has expired.`,
+request, except to a store (AUTH_STORE), where it refreshes a session whose
+token has expired.`,
     options: {},
     examples: ["platform-auth status", "platform-auth status --json"],
     load: async () => ({ run: (await session()).runStatus }),
@@ -71,14 +71,14 @@ accepts.`,
   }),
   "fetch": command({
     summary: "call the API with the token",
-    description: `Calls the API with the token and prints or saves the response. With --list, saves
-many responses. Without a session, logs in if user name and password are set in
-the .env or in the environment, unless AUTH_STORE is set.
+    description: `Calls the API with the token and prints or saves the response. With --list,
+saves many responses. Without a session, logs in if user name and password are
+set in the .env or in the environment, unless AUTH_STORE is set.
 
-A list has one path or URL per line, optionally followed by the name of the file
-to save; the default is the last part of the path. A name may contain spaces and
-may be quoted. Lines that start with # are ignored. Existing files are kept. To
-resume, run the same command again.
+A list has one path or URL per line, optionally followed by the name of the
+file to save; the default is the last part of the path. A name may contain
+spaces and may be quoted. Lines that start with # are ignored. Existing files
+are kept. To resume, run the same command again.
 
 With --json, prints status, headers and body.`,
     word: { name: "path or URL" },
@@ -162,8 +162,8 @@ secrets, which you can send along with a question.`,
   }),
   "notebook": command({
     summary: "write a notebook that signs in and calls the API",
-    description: `Writes a notebook that signs in and calls the API, with the import that fits its
-folder. A missing folder is created; an existing file is left unchanged.`,
+    description: `Writes a notebook that signs in and calls the API, with the import that fits
+its folder. A missing folder is created; an existing file is left unchanged.`,
     word: { name: "file" },
     options: {},
     examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
@@ -180,8 +180,8 @@ offline. Without a code, lists all codes.`,
   }),
   "store-key": command({
     summary: "make a key for a store that many machines share",
-    description: `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it. Set
-the same key on all machines. Treat it as a password.`,
+    description: `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it.
+Set the same key on all machines. Treat it as a password.`,
     options: {},
     examples: ['export AUTH_STORE_KEY="$(platform-auth store-key)"'],
     load: () => import("./commands/store_key.ts"),

@@ -102,7 +102,7 @@ export const exercises = {
     hints: [
       {
         when: (cause) => cause === "INVALID_CREDENTIALS",
-        say: "That is the provider's response. What does doctor() mark with a "!"?",
+        say: 'That is the provider\'s response. What does doctor() mark with a "!"?',
         example: '"INVALID_CREDENTIALS"',
       },
     ],

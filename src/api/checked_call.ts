@@ -215,7 +215,7 @@ export class CheckedCall {
   #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {
     const dropped = droppedPath(this.input, accessOf(this.account.settings));
     if (status === 404 && dropped !== undefined) {
-      return `check the path: a path with a leading slash starts at the host, a path without one at ${dropped}`;
+      return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
     // A file host that did not receive the token cannot reject it, so a 401 from that host is
     // treated like a 403.

@@ -17,7 +17,10 @@ export interface Option {
   readonly choices?: readonly string[];
   /** Whether the option may be given several times. */
   readonly multiple?: true;
-  /** Whether empty text is a value. For other options, it comes from an unset shell variable. */
+  /**
+   * Whether empty text is a value. Otherwise, it is an error, because empty text usually comes from
+   * an unset shell variable.
+   */
   readonly mayBeEmpty?: true;
   /** The description in the help. Further lines are printed below the first. */
   readonly help: string;

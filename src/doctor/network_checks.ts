@@ -27,7 +27,7 @@ export const NETWORK_CHECKS: Checks = {
 
   "provider": ({ provider }) => {
     if (provider === undefined) return skip("no address is set");
-    return addressProblem(provider, "AUTH_URL: it is the address of the token endpoint") ??
+    return addressProblem(provider, "AUTH_URL, which must be the address of the token endpoint") ??
       ok(`${provider.url.host} is reachable`);
   },
 
@@ -49,7 +49,7 @@ export const NETWORK_CHECKS: Checks = {
     const { url: { host, href }, response } = api;
     const trouble = addressProblem(
       api,
-      "API_BASE_URL: it is the address of the API, not the portal",
+      "API_BASE_URL, which must be the address of the API, not the portal",
     );
     if (trouble || !response) return trouble;
     const { ok: isOk, status } = response;

@@ -263,7 +263,7 @@ export class Engine implements Refreshing {
    * @param signal Cancels the logout while it waits for the lock. Later, the signal only ends the
    * wait for the provider.
    * @param onApplied Called when the logout takes effect.
-   * @returns How far it went.
+   * @returns Where the session was ended.
    * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still
    * contains the tokens.
    */

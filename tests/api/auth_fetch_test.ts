@@ -41,7 +41,7 @@ for (const slash of ["", "/"]) {
     const told = await rejection(world.session.fetchJson("/stations"));
     assertMatch(
       told.message,
-      /404 .*; check the path: a path with a leading slash starts at the host, a path without one at \/v1\/ \(/,
+      /404 .*; check the path: with a leading slash, a path starts at the host; without, it continues \/v1\/ \(/,
     );
     const other = await rejection(world.session.fetchJson("nothing"));
     assertMatch(other.message, /404 .*; check the path \(/);

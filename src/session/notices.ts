@@ -20,8 +20,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   not a token; they are not used.
  * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
- * - `ENVIRONMENT_UNREADABLE`: Without the permission --allow-env, settings in the environment are
- *   not used.
+ * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used, because the permission to
+ *   read them is missing.
  * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name or
  *   an unused line.
  * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
@@ -76,7 +76,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   ENVIRONMENT_UNREADABLE:
-    "Without the permission --allow-env, settings in the environment are not used.",
+    "Settings in the environment are not used, because the permission to read them is missing.",
   SETTING:
     "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
   EARLY_REFRESH_FAILED:

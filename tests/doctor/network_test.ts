@@ -154,8 +154,8 @@ Deno.test("provider and API: a portal, or another web page, is not taken for one
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };
   const portal = await withEnvironment(NO_VARIABLES, () => createSession(settings).doctor());
   const sentOn = /^127\.0\.0\.1:\d+ redirects to another page, as a portal does$/;
-  assertCheck(portal, "API", "warn", sentOn, /^check API_BASE_URL: .* not the portal$/);
-  assertCheck(portal, "provider", "warn", sentOn, /^check AUTH_URL: /);
+  assertCheck(portal, "API", "warn", sentOn, /^check API_BASE_URL, .* not the portal$/);
+  assertCheck(portal, "provider", "warn", sentOn, /^check AUTH_URL, /);
   const page = () => new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
   const website = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(page).fetch });
   assertCheck(website, "API", "warn", /responds with a web page, as/, /API_BASE_URL/);

@@ -15,6 +15,8 @@ interface Desk extends CliWorld {
   readonly replies: Readonly<Record<string, string>>;
   /** The settings of the sandbox, without user and password. */
   readonly settings: Record<string, string>;
+  /** Runs `init --from -` with this reply. */
+  init(reply: string | undefined, ...more: string[]): Promise<ChildResult>;
 }
 
 /** A folder without a `.env`, and replies with the settings of a sandbox. */
@@ -23,7 +25,9 @@ async function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
     await Deno.remove(world.envFile);
     const { USERNAME: _, PASSWORD: __, AUTH_PROVIDER: ___, ...settings } = world.variables;
     const replies = repliesWith(world.sandbox.settings);
-    await use({ ...world, replies, settings });
+    const init = (reply = "", ...more: string[]) =>
+      world.run(["init", "--from", "-", ...more], { stdin: reply });
+    await use({ ...world, replies, settings, init });
   }, { clientSecret: SECRET });
 }
 
@@ -46,7 +50,7 @@ Deno.test("init --from - makes the .env out of a reply, and a login takes it", (
     const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
       "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve\n";
     const stdin = `${planted}${desk.replies.lines}`;
-    const init = await desk.run(["init", "--from", "-"], { stdin });
+    const init = await desk.init(stdin);
     assertEquals(init.code, 0, init.stdout);
     assertHides(init);
     assertMatch(init.stdout, /^Wrote \.env: .*APP_CLIENT_SECRET.*$/m);
@@ -65,7 +69,7 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
     const stdin =
       `Client secret: ${SECRET} or so\nAUTH_URL=http://provider.example\nUser pool: ?\n` +
       "Client id: ada-1\nClient id: ben-2\n";
-    const { code, stdout } = await desk.run(["init", "--from", "-"], { stdin });
+    const { code, stdout } = await desk.init(stdin);
     assertEquals([code, repeatedPart(stdout, [SECRET])], [1, undefined]);
     const [unchanged, ...why] = stdout.split("\n");
     assertEquals(unchanged, ".env is unchanged");
@@ -75,10 +79,10 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
       "! AUTH_URL in the reply is not used: it must begin with https:",
       "! USER_POOL_ID in the reply is not used: it is not an id of letters and digits",
     ]);
-    const json = await desk.run(["init", "--from", "-", "--json"], { stdin });
+    const json = await desk.init(stdin, "--json");
     assertEquals([json.code, Object.keys(JSON.parse(json.stdout).rejected).length], [1, 4]);
     // Not even a complete .env makes a success of a reply without a setting.
-    const none = await desk.run(["init", "--from", "-"], { stdin: "Dear Ada,\nwe will call.\n" });
+    const none = await desk.init("Dear Ada,\nwe will call.\n");
     assertEquals([none.code, none.stdout], [1, ""]);
     assertMatch(
       none.stderr,
@@ -86,15 +90,14 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
     );
     assertEquals(await Deno.readTextFile(desk.envFile), before);
     await Deno.remove(desk.envFile);
-    const missing = await desk.run(["init", "--from", "-"], { stdin });
+    const missing = await desk.init(stdin);
     assertEquals(missing.code, 1);
     assertMatch(missing.stderr, /; AUTH_URL in the reply is not used: it must begin with https:; /);
   }));
 
 Deno.test("init without a terminal names what the reply lacks, and writes nothing", () =>
   atDesk(async (desk) => {
-    const stdin = desk.replies["one without the secret"] ?? "";
-    const init = await desk.run(["init", "--from", "-"], { stdin });
+    const init = await desk.init(desk.replies["one without the secret"]);
     assertEquals([init.code, init.stdout], [1, ""]);
     assertMatch(
       init.stderr,
@@ -129,8 +132,7 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
 
 Deno.test("init --json prints names, and no value", () =>
   atDesk(async (desk) => {
-    const stdin = desk.replies["JSON"] ?? "";
-    const { code, stdout } = await desk.run(["init", "--from", "-", "--json"], { stdin });
+    const { code, stdout } = await desk.init(desk.replies["JSON"], "--json");
     const { file, written, kept, missing, ignored, diagnosis, passwordHosts } = JSON.parse(stdout);
     assertEquals([code, file, kept, missing, ignored], [0, desk.envFile, [], [], []]);
     assertEquals(`http://${passwordHosts}`, desk.settings.AUTH_URL);
@@ -149,7 +151,7 @@ Deno.test("init names every host that gets the password or the token before it w
       AUTH_REGION: "eu-1",
       API_ALLOWED_ORIGINS: "https://one.localhost,https://two.localhost:8443",
     };
-    const init = await desk.run(["init", "--from", "-"], { stdin: asLines(settings) });
+    const init = await desk.init(asLines(settings));
     const hosts = [...init.stderr.matchAll(/The (\w+) will be sent to (\S+): check that this is/g)]
       .map(([, what, host]) => `${what} ${host}`);
     const api = URL.parse(desk.settings.API_BASE_URL ?? "")?.host;
@@ -158,9 +160,10 @@ Deno.test("init names every host that gets the password or the token before it w
       ...[`token ${api}`, "token one.localhost", "token two.localhost:8443"],
     ]);
     assertEquals(settingsIn(desk), settings);
-    const again = await desk.run(["init", "--from", "-", "--json"], {
-      stdin: "API_ALLOWED_ORIGINS=https://one.localhost,https://two.localhost:8443",
-    });
+    const again = await desk.init(
+      "API_ALLOWED_ORIGINS=https://one.localhost,https://two.localhost:8443",
+      "--json",
+    );
     const { passwordHosts, tokenHosts } = JSON.parse(again.stdout);
     assertEquals([...passwordHosts, ...tokenHosts], hosts.map((line) => line.split(" ")[1]));
     assertEquals(again.stderr, "", "nothing is written");
@@ -185,14 +188,14 @@ testNeeding(
       await git("init", "--quiet");
       await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
       const stdin = desk.replies["lines"] ?? "";
-      const init = await desk.run(["init", "--from", "-"], { stdin });
+      const init = await desk.init(stdin);
       assertMatch(init.stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
       const { stdout } = await git("status", "--porcelain", "--untracked-files=all");
       assertEquals(new TextDecoder().decode(stdout), "?? .gitignore\n");
       const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
       assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
       await Deno.remove(desk.envFile);
-      assertEquals((await desk.run(["init", "--from", "-"], { stdin })).code, 0);
+      assertEquals((await desk.init(stdin)).code, 0);
       assertEquals(await Deno.readTextFile(`${desk.folder}/.gitignore`), ignored);
     }),
 );
@@ -274,9 +277,7 @@ const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
 Deno.test("init writes nothing while another process is about to save a session", () =>
   atDesk(async (desk) => {
     const { lock } = await lockEnvFile(desk.envFile, 0, AT_ONCE);
-    const { code, stderr } = await desk.run(["init", "--from", "-"], {
-      stdin: desk.replies.lines ?? "",
-    });
+    const { code, stderr } = await desk.init(desk.replies.lines ?? "");
     lock.release();
     assertEquals(code, 1);
     assertMatch(

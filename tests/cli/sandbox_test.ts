@@ -75,17 +75,6 @@ Deno.test("sandbox --write-env writes settings with which a login and a call wor
     );
   }));
 
-Deno.test("sandbox --write-env makes the folder that is missing", () =>
-  inFolder(async (folder) => {
-    const { code, printed, error } = await withSandbox(folder, undefined, [
-      "--write-env",
-      "lesson/one",
-    ]);
-    assertEquals([code, error], [0, ""]);
-    assertMatch(printed, /The settings are in \S+one\S\.env/);
-    assertEquals(parseEnv(Deno.readTextFileSync(`${folder}/lesson/one/.env`)).USERNAME, "student");
-  }));
-
 Deno.test("sandbox on a port that is taken names the option for another one", () =>
   inFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -94,18 +83,18 @@ Deno.test("sandbox on a port that is taken names the option for another one", ()
     assertMatch(error, /cannot be opened .*; choose another port with the option port \(--port\)/);
   }));
 
-Deno.test("sandbox --user adds accounts for a class", () =>
+Deno.test("sandbox --user adds accounts for a class, in a folder that it makes", () =>
   inFolder(async (folder) => {
     const names: string[] = [];
     const students = [["ada", "analytical:engine"], ["ben", "Sandbox-Entry-1"]];
     const { code, printed } = await withSandbox(folder, async () => {
       for (const [username = "", password = ""] of students) {
-        const session = createSession({ envFile: `${folder}/.env`, username, password });
+        const session = createSession({ envFile: `${folder}/lesson/one/.env`, username, password });
         names.push((await session.login({ force: true })).username ?? "");
       }
-    }, ["--user", "ada:analytical:engine", "--user=ben"]);
+    }, ["--user", "ada:analytical:engine", "--user=ben", "--write-env", "lesson/one"]);
     assertEquals([code, names], [0, ["ada", "ben"]]);
-    assertMatch(printed, /^Further accounts: ada, ben$/m);
+    assertMatch(printed, /The settings are in \S+one\S\.env[^]*^Further accounts: ada, ben$/m);
     const { code: refused, stderr } = await command(folder, "sandbox", "--port=0", "--user=student")
       .output();
     assertEquals(refused, 2);

@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { UsageError } from "../../src/cli/output.ts";
-import { jwt } from "../support/answers.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
-import { writeEnv } from "../support/sandbox_env.ts";
 import { answerOf, ENTRY } from "./answer_of.ts";
 
 const misuse: [args: string, message: RegExp | string][] = [
@@ -122,18 +120,6 @@ Deno.test("login --portal without a terminal names another way than the one that
       stderr,
       /run platform-auth login --portal in a terminal, or pipe .* --stdin \(help/,
     );
-  }));
-
-Deno.test("an expired session names the command that starts another", () =>
-  inCliWorld(async ({ run, folder, variables }) => {
-    const ended = jwt({ exp: Date.now() / 1_000 - 60, client_id: variables.APP_CLIENT_ID });
-    const { PASSWORD: _, ...others } = variables;
-    await writeEnv(folder, { ...others, ACCESS_TOKEN: ended });
-    const { stdout } = await run(["status"]);
-    assertMatch(stdout, /run platform-auth login\n/);
-    const { code, stderr } = await run(["token", "--json"]);
-    assertEquals(code, 3);
-    assertMatch(JSON.parse(stderr).error.fix, /run platform-auth login/);
   }));
 
 Deno.test("every command has help with examples, in lines that fit a terminal", async () => {

@@ -14,9 +14,6 @@ async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeo
   return world;
 }
 
-/** An API that accepts no token at all. */
-const refusing: PortlessOptions = { api: () => new Response("no", { status: 401 }) };
-
 function stream(): ReadableStream<Uint8Array> {
   return new Blob([BYTES]).stream();
 }
@@ -204,19 +201,6 @@ Deno.test("a 403 is never a reason to refresh", async () => {
   await answer.body?.cancel();
   assertEquals(world.refreshes(), 0);
   assertEquals(world.called.length, 1);
-});
-
-Deno.test("a second 401 comes back, and for 30 seconds no further refresh is tried", async () => {
-  await using world = await loggedIn(refusing);
-  const status = async () => (await world.session.authFetch("/v1/x")).status;
-  assertEquals(await status(), 401);
-  assertEquals(world.called.length, 2);
-  world.clock.advance(29);
-  assertEquals(await status(), 401);
-  assertEquals(world.refreshes(), 1);
-  world.clock.advance(2);
-  assertEquals(await status(), 401);
-  assertEquals(world.refreshes(), 2);
 });
 
 Deno.test("concurrent 401s on a token cause one refresh", async () => {

@@ -204,24 +204,6 @@ test(
   },
 );
 
-test("a file that is to be kept, and that another download is saving, is waited for", {
-  dropAfter: 100_000,
-}, async (world) => {
-  const { server, get, folder } = world;
-  const begun = Promise.withResolvers<void>();
-  const stalled = Promise.withResolvers<void>();
-  server.options.beforeDrop = () => (begun.resolve(), stalled.promise);
-  const first = get({ ifExists: "keep" });
-  await begun.promise;
-  const second = get({ ifExists: "keep", idleTimeoutMs: 0 });
-  while (world.pauses.length < 2) await new Promise((resolve) => setTimeout(resolve, 0));
-  server.options.dropAfter = Infinity;
-  stalled.resolve();
-  assertEquals([(await first).kept, (await second).kept], [undefined, true]);
-  assertWhole(world);
-  assertEquals([total(server), filesIn(folder)], [300_000, ["data.bin"]]);
-});
-
 test(
   "a file that somebody makes meanwhile is not replaced",
   { dropAfter: 100_000 },
@@ -235,14 +217,18 @@ test(
 );
 
 test(
-  "two downloads of one file at once: one saves it, or each has a part of its own",
+  "two downloads of one file at once: one waits for the other, or each has a part of its own",
   {},
   async (world) => {
     const { server, get, folder } = world;
-    const ends = await Promise.allSettled([get(), get()]);
-    const refused = ends.filter((each) => each.status === "rejected");
+    const both = (ifExists: "keep" | "error") =>
+      Promise.allSettled([get({ ifExists }), get({ ifExists })]);
+    const refused = (await both("error")).filter((each) => each.status === "rejected");
     assertEquals(refused.map(({ reason }) => reason.code), ["FILE_EXISTS"]);
-    assertEquals(server.asked.length, 1);
+    Deno.removeSync(world.file);
+    const kept = (await both("keep")).map((each) => each.status === "fulfilled" && each.value.kept);
+    assertEquals(kept.sort(), [true, undefined]);
+    assertEquals([server.asked.length, world.pauses.length > 0], [2, true]);
     await Promise.all([1, 2, 3].map(() => get({ ifExists: "replace" })));
     assertWhole(world);
     assertEquals(filesIn(folder), ["data.bin"]);

@@ -176,17 +176,10 @@ for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {
 }
 
 Deno.test("what an answer says of itself is quoted up to 80 characters, its beginning up to 60", async () => {
-  for (const [length, end] of [[80, ""], [81, "…"]] as const) {
-    const type = `text/${"t".repeat(length - 5)}`;
-    const headers = { "content-type": type, "x-request-id": "i".repeat(length) };
-    const { error } = await outcome([answer(200, "b".repeat(61), headers)]);
-    assertEquals(error?.requestId, `${"i".repeat(80)}${end}`);
-    const words = `content type ${type.slice(0, 80)}${end} and begins with "${"b".repeat(60)}"`;
-    assert(error?.message.includes(words), error?.message);
-  }
-  const { error } = await outcome([answer(200, `<html><title>${"p".repeat(99)}</title>`)]);
-  const words = `an HTML page with the title "${"p".repeat(99)}`.slice(0, 80);
-  assert(error?.message.includes(`: it is ${words}…,`), error?.message);
+  const headers = { "content-type": `text/${"t".repeat(76)}`, "x-request-id": "i".repeat(81) };
+  const { error } = await outcome([answer(200, "b".repeat(61), headers)]);
+  assertEquals(error?.requestId, `${"i".repeat(80)}…`);
+  assertMatch(error?.message ?? "", /content type text\/t{75}… and begins with "b{60}"/);
 });
 
 const wait = { "retry-after": "10" };

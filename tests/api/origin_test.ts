@@ -240,6 +240,7 @@ Deno.test("a caller's own authorization header is a TypeError", async () => {
     ["/v1/x", { headers: [["Authorization", own]] }],
     ["/v1/x", { headers: new Headers({ authorization: own }) }],
     [new Request(url, { headers: { authorization: own } })],
+    ["/v1/x", new Request("https://x.example/", { headers: { authorization: own } })],
   ];
   for (const [input, init] of calls) {
     const error = await rejection(world.session.authFetch(input, init));

@@ -76,13 +76,6 @@ Deno.test("a Request in place of the options brings its signal", async () => {
   assertEquals((await call).message, "enough");
 });
 
-Deno.test("a Request in place of the options may not bring an authorization header", async () => {
-  await using world = await loggedIn();
-  const options = new Request("https://x.example/", { headers: { authorization: "bearer mine" } });
-  assertEquals((await rejection(world.session.authFetch("/v1/x", options))).name, "TypeError");
-  assertEquals(world.called, []);
-});
-
 Deno.test("a Request with a short stream is sent again after a 401, with a long one it is not", async () => {
   for (const [count, statuses, status] of [[3, [401, 201], 201], [70, [401], 401]] as const) {
     const { seen, api } = recording(...statuses);

@@ -118,7 +118,6 @@ async function gather(
     configuration,
     tokens,
     status,
-    endpoint,
     fault,
     source,
     provider,

@@ -15,8 +15,6 @@ export interface SessionSnapshot {
 
 /** The facts for the checks, gathered before the first check. */
 export interface Facts extends SessionSnapshot {
-  /** The token endpoint; `null` if it is not set. */
-  readonly endpoint: URL | null;
   /** The reason why these settings do not allow a login. */
   readonly fault: SettingsFault | undefined;
   /** The store or the command that provides tokens instead of the `.env`. */

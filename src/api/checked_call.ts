@@ -10,6 +10,7 @@ import {
   fetchWithToken,
   isPlainObject,
 } from "./auth_fetch.ts";
+import { checkedHeaders } from "./headers.ts";
 import { isMarkup, isPage, pageText } from "./pages.ts";
 import { isElsewhere } from "./redirects.ts";
 import { unlessAborted } from "../platform/abort.ts";
@@ -41,6 +42,8 @@ export class CheckedCall {
   readonly address: string;
   /** The address of the last request, to which the API may have redirected. */
   sentTo: string;
+  /** The user's headers. */
+  readonly headers: Headers;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
 
@@ -56,16 +59,13 @@ export class CheckedCall {
     readonly idleMs: number,
   ) {
     if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
+    const given = init.headers ?? (input instanceof Request ? input.headers : undefined);
+    this.headers = checkedHeaders(given);
     this.address = this.sentTo = addressOfCall(account, input);
     const { origin, pathname } = new URL(this.address);
     this.url = origin + pathname;
     this.method = init.method?.toUpperCase() ??
       (input instanceof Request ? input.method : "GET");
-  }
-
-  /** The user's headers. */
-  get headers(): HeadersInit {
-    return this.init.headers ?? (this.input instanceof Request ? this.input.headers : []);
   }
 
   /** Whether the call may be sent more than once. */
@@ -115,7 +115,7 @@ export class CheckedCall {
       refreshToken ? [accessToken, refreshToken] : [accessToken]
     );
     const redirected = response.redirected ? [...new URL(response.url).searchParams] : [];
-    const given = [...new URL(this.address).searchParams, ...new Headers(this.headers)]
+    const given = [...new URL(this.address).searchParams, ...this.headers]
       .filter(([name]) => SECRET_NAME.test(name));
     const values = [...given, ...redirected].map(([, value]) => value)
       .filter((value) => value.length >= SHORTEST_SECRET);

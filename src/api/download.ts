@@ -5,7 +5,6 @@
 import type { ApiAccount } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "./headers.ts";
 import { type IfExists, openTarget } from "./part.ts";
 import { Reports } from "./reports.ts";
 import { onDisk } from "./save_errors.ts";
@@ -85,9 +84,8 @@ export function checkIfExists(ifExists: unknown): void {
 }
 
 /** @throws {TypeError} For a request whose response is not a whole file. */
-export function checkRequest(method: string, given: HeadersInit | undefined): void {
+export function checkRequest(method: string, headers: Headers): void {
   if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
-  const headers = checkedHeaders(given);
   if (headers.has("range") || headers.has("if-range")) {
     throw typeError(
       "A download saves whole files and sets the range header itself; use authFetch() for part of a file",

@@ -8,6 +8,7 @@ import {
   whenFree,
 } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
+import { checkedHeaders } from "./headers.ts";
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "./save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
@@ -126,7 +127,7 @@ export async function downloadItems(
   idleTimeout(options.idleTimeoutMs);
   checkIfExists(ifExists);
   const { method = "GET", headers, body } = options.init ?? {};
-  checkRequest(method.toUpperCase(), headers);
+  checkRequest(method.toUpperCase(), checkedHeaders(headers));
   if (body instanceof ReadableStream) {
     throw typeError("The body is sent with each item; pass text or bytes, not a stream");
   }

@@ -1,6 +1,5 @@
 import { CheckedCall, isBodiless, NOT_THE_API } from "./checked_call.ts";
 import type { ApiAccount } from "./auth_fetch.ts";
-import { checkedHeaders } from "./headers.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
@@ -72,7 +71,7 @@ export async function fetchParsed<T>(
   const { retries = 3 } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
   const call = new CheckedCall(account, input, init, signal, idleTimeout(init.idleTimeoutMs));
-  const headers = checkedHeaders(call.headers);
+  const headers = new Headers(call.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   const { world } = account;
 

@@ -1,6 +1,5 @@
 import type { CheckedCall } from "./checked_call.ts";
 import type { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "./headers.ts";
 import { Outlet } from "./outlet.ts";
 import type { Target } from "./part.ts";
 import { isElsewhere } from "./redirects.ts";
@@ -112,7 +111,7 @@ export async function transfer(
   }
 
   function headersFor(size: number, { validator }: Version): Headers {
-    const headers = checkedHeaders(call.headers);
+    const headers = new Headers(call.headers);
     headers.delete("accept-encoding");
     if (wantsPlain) headers.set("accept-encoding", "identity");
     if (size > 0) {

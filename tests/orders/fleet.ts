@@ -2,9 +2,9 @@
  * What many workers ask of one store and one provider in a day, in virtual time: the sessions are real
  * ones, with the client's own store of Redis; the server, the provider and the clock are not.
  *
- *     deno run --lock=tests/deno.lock -A tests/orders/fleet.ts [workers] [hours] [pattern]
+ *     deno run --lock=tests/deno.lock -A tests/orders/fleet.ts [workers] [hours]
  *
- * By default 10,000 workers and days of 24 hours; `pattern`: only plans whose name matches.
+ * By default 10,000 workers and a day of 24 hours.
  */
 import { setImmediate } from "node:timers";
 import { Connection, Unreachable } from "../../src/session/redis/connection.ts";
@@ -21,12 +21,6 @@ import { RedisScript, type Words } from "./redis_script.ts";
 export interface FleetPlan {
   readonly workers: number;
   readonly hours: number;
-  /** Whether all share one session in a store, or each has a login of its own. */
-  readonly sessions: "in one store" | "of their own";
-  /** Whether each refresh replaces the refresh token, without grace. Default: `false`. */
-  readonly rotates?: boolean;
-  /** How long an access token lives. Default: 60. */
-  readonly tokenMinutes?: number;
   /** When all workers are replaced, and within how many seconds. */
   readonly deploys?: readonly { readonly at: number; readonly seconds: number }[];
   /** From the first refresh after this time on the store does not answer, for so many seconds. */
@@ -40,13 +34,9 @@ export interface FleetFigures {
   /** Requests that the provider answered with tokens. */
   logins: number;
   refreshes: number;
-  /** Requests that the provider refused for its quota. */
-  refused: number;
   /** Questions to the store in all, and in its busiest second. */
   questions: number;
   busiestSecond: number;
-  /** Calls that waited for anything at all. */
-  waited: number;
   longestWaitMs: number;
   /** Calls that got no token, and by which code. */
   failed: Record<string, number>;
@@ -59,24 +49,26 @@ const QUOTA = 120;
 const BETWEEN_CALLS_MS = 30_000;
 /** Nothing of a token is due earlier than this before its end. */
 const LONGEST_MARGIN_MS = 300_000;
+const TOKEN_SECONDS = 3_600;
 const STORE_MS = 1;
 const PROVIDER_MS = 150;
 
 /** The clock, and what is to happen. */
 class VirtualTime {
   now = Date.UTC(2030, 0, 1);
-  readonly #events: { at: number; nth: number; run: () => void }[] = [];
-  #count = 0;
+  /** In the order of their times, the last one first. */
+  readonly #events: { at: number; run: () => void }[] = [];
 
   at(at: number, run: () => void): void {
     const events = this.#events;
-    events.push({ at: Math.max(at, this.now), nth: this.#count++, run });
-    for (let k = events.length - 1; k > 0;) {
-      const parent = (k - 1) >> 1;
-      if (!this.#isBefore(k, parent)) break;
-      this.#swap(k, parent);
-      k = parent;
+    const from = Math.max(at, this.now);
+    let [low, high] = [0, events.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((events[middle]?.at ?? 0) > from) low = middle + 1;
+      else high = middle;
     }
+    events.splice(low, 0, { at: from, run });
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -90,10 +82,10 @@ class VirtualTime {
   /** Lets all happen, until nothing is left or the time has come. */
   async run(until: number): Promise<void> {
     for (;;) {
-      const first = this.#events[0];
+      const first = this.#events.at(-1);
       if (first === undefined || first.at > until) break;
       this.now = first.at;
-      while (this.#events[0]?.at === this.now) this.#next()?.run();
+      while (this.#events.at(-1)?.at === this.now) this.#events.pop()?.run();
       // What follows from it at once: promises, and modules that are loaded already.
       for (let turns = 0; turns < 2; turns++) {
         await new Promise<void>((resolve) => setImmediate(() => resolve()));
@@ -101,49 +93,21 @@ class VirtualTime {
     }
     this.now = until;
   }
-
-  #next(): { run: () => void } | undefined {
-    const events = this.#events;
-    this.#swap(0, events.length - 1);
-    const first = events.pop();
-    for (let k = 0;;) {
-      let least = k;
-      for (const child of [2 * k + 1, 2 * k + 2]) {
-        if (child < events.length && this.#isBefore(child, least)) least = child;
-      }
-      if (least === k) return first;
-      this.#swap(k, least);
-      k = least;
-    }
-  }
-
-  #isBefore(a: number, b: number): boolean {
-    const [left, right] = [this.#events[a], this.#events[b]];
-    if (left === undefined || right === undefined) return false;
-    return left.at === right.at ? left.nth < right.nth : left.at < right.at;
-  }
-
-  #swap(a: number, b: number): void {
-    const [left, right] = [this.#events[a], this.#events[b]];
-    if (left && right) [this.#events[a], this.#events[b]] = [right, left];
-  }
 }
 
 /** Lives through a day. */
-export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures> {
+export async function simulate(plan: FleetPlan): Promise<FleetFigures> {
   await modulesLoaded();
-  const { workers, hours, tokenMinutes = 60 } = plan;
+  const { workers, hours } = plan;
   const time = new VirtualTime();
   const began = time.now;
-  const random = randomFrom(seed);
+  const random = randomFrom(1);
   const inMs = (meanMs: number) => -Math.log(1 - random()) * meanMs;
   const figures: FleetFigures = {
     logins: 0,
     refreshes: 0,
-    refused: 0,
     questions: 0,
     busiestSecond: 0,
-    waited: 0,
     longestWaitMs: 0,
     failed: {},
   };
@@ -162,9 +126,6 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
 
   // The provider.
   let tokens = 0;
-  const replaced = new Set<string>();
-  /** Refresh tokens of before a rotation share their first part. */
-  const over = new Set<string>();
   let inSecond = { second: 0, count: 0 };
   const provider: typeof fetch = async (_, init) => {
     const request = JSON.parse(`${init?.body}`);
@@ -175,28 +136,18 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     if (inSecond.second !== second) inSecond = { second, count: 0 };
     inSecond.count++;
     if (isDuring(plan.throttled) || inSecond.count > QUOTA) {
-      figures.refused++;
       const body = { __type: "TooManyRequestsException", message: "Rate exceeded" };
       return answer(400, body, time.now);
     }
-    const before: string = request.AuthParameters.REFRESH_TOKEN ?? "";
-    const login = isLogin ? `login-${tokens}` : before.split(".")[0] ?? "";
-    if (replaced.has(before)) over.add(login);
-    if (over.has(login)) {
-      const message = "Refresh Token has been revoked";
-      return answer(400, { __type: "NotAuthorizedException", message }, time.now);
-    }
-    if (plan.rotates) replaced.add(before);
     if (isLogin) figures.logins++;
     else figures.refreshes++;
-    const seconds = tokenMinutes * 60;
     const iat = Math.floor(time.now / 1_000);
-    const claims = { username: "u", client_id: "c", iat, exp: iat + seconds, jti: tokens++ };
+    const claims = { username: "u", client_id: "c", iat, exp: iat + TOKEN_SECONDS, jti: tokens++ };
     const result = {
       AccessToken: jwt(claims, "s"),
-      ExpiresIn: seconds,
+      ExpiresIn: TOKEN_SECONDS,
       TokenType: "Bearer",
-      ...((isLogin || plan.rotates) && { RefreshToken: `${login}.${tokens}` }),
+      ...(isLogin && { RefreshToken: "r" }),
     };
     return answer(200, { AuthenticationResult: result, ChallengeParameters: {} }, time.now);
   };
@@ -226,7 +177,8 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     makeSession(
       {
         ...ACCOUNT,
-        ...(plan.sessions === "in one store" && { store: "redis://127.0.0.1:1", storeKey: "" }),
+        store: "redis://127.0.0.1:1",
+        storeKey: "",
         now: () => time.now,
         monotonic: () => time.now - began,
         sleep: (ms, signal) => time.sleep(ms, signal),
@@ -248,11 +200,10 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
     generation[worker] = mine;
     const own = session();
     await time.sleep(inMs(BETWEEN_CALLS_MS));
-    for (let isFirst = true; generation[worker] === mine; isFirst = false) {
+    while (generation[worker] === mine) {
       const from = time.now;
       let waitMs = inMs(BETWEEN_CALLS_MS);
       try {
-        if (isFirst && plan.sessions === "of their own") await own.login();
         const token = await own.accessToken();
         const dueAt = endOf(token) - LONGEST_MARGIN_MS;
         // Until then calls need nothing: the first one after it is as far away as any.
@@ -260,21 +211,13 @@ export async function simulate(plan: FleetPlan, seed = 1): Promise<FleetFigures>
       } catch (error) {
         const code = error instanceof Error && "code" in error ? `${error.code}` : `${error}`;
         figures.failed[code] = (figures.failed[code] ?? 0) + 1;
-        isFirst = false;
-        if (code === "NO_SESSION" && plan.sessions === "of their own") {
-          await own.login().catch(() => {});
-        }
       }
-      const tookMs = time.now - from;
-      if (tookMs > 0) figures.waited++;
-      figures.longestWaitMs = Math.max(figures.longestWaitMs, tookMs);
+      figures.longestWaitMs = Math.max(figures.longestWaitMs, time.now - from);
       await time.sleep(waitMs);
     }
   };
-  if (plan.sessions === "in one store") {
-    session().login({ force: true });
-    await time.run(time.now + 10_000);
-  }
+  session().login({ force: true });
+  await time.run(time.now + 10_000);
   const deploys = [{ at: 0, seconds: 60 }, ...plan.deploys ?? []];
   for (const { at, seconds } of deploys) {
     for (let worker = 0; worker < workers; worker++) {
@@ -293,57 +236,24 @@ function endOf(token: string): number {
 }
 
 if (import.meta.main) {
-  const [workers = 10_000, hours = 24] = Deno.args.slice(0, 2).map(Number);
-  const pattern = new RegExp(Deno.args[2] ?? "");
-  const one = { workers, hours: 3, sessions: "in one store" } as const;
-  const own = { workers, hours: 3, sessions: "of their own" } as const;
-  // Whoever waits in line asks again and again: these take long.
-  const few = Math.min(workers, 1_000);
-  const day = {
+  const [workers = 10_000, hours = 24] = Deno.args.map(Number);
+  const quiet = { workers, hours: 3 };
+  const day: FleetPlan = {
+    workers,
     hours,
     deploys: [{ at: hours * 0.3, seconds: 600 }, { at: hours * 0.5, seconds: 5 }],
+    storeAway: { at: hours * 0.65, seconds: 60 },
     throttled: { at: hours * 0.8, seconds: 60 },
   };
-  const plans: [string, FleetPlan][] = [
-    ["one store, quiet", one],
-    ["one store, all replaced in ten minutes", { ...one, deploys: [{ at: 1.5, seconds: 600 }] }],
-    ["one store, all replaced in five seconds", { ...one, deploys: [{ at: 1.5, seconds: 5 }] }],
-    ["one store, away for a minute", { ...one, storeAway: { at: 1.5, seconds: 60 } }],
-    ["one store, the provider refuses for a minute", {
-      ...one,
+  const plans: Record<string, FleetPlan> = {
+    "three quiet hours": quiet,
+    "all workers replaced within five seconds": { ...quiet, deploys: [{ at: 1.5, seconds: 5 }] },
+    "the store is down for a minute": { ...quiet, storeAway: { at: 1.5, seconds: 60 } },
+    "the provider refuses everything, one minute": {
+      ...quiet,
       throttled: { at: 1.5, seconds: 60 },
-    }],
-    ["one store, the provider refuses for ten minutes", {
-      ...one,
-      workers: few,
-      throttled: { at: 1.5, seconds: 600 },
-    }],
-    ["one store, the provider rotates and refuses for ten minutes", {
-      ...one,
-      workers: few,
-      hours: 4,
-      rotates: true,
-      throttled: { at: 1.5, seconds: 600 },
-    }],
-    ["one store, a day with all of it", {
-      ...one,
-      ...day,
-      storeAway: { at: hours * 0.65, seconds: 60 },
-    }],
-    ["own logins, quiet", own],
-    ["own logins, all replaced in ten minutes", { ...own, deploys: [{ at: 1.5, seconds: 600 }] }],
-    ["own logins, all replaced in five seconds", { ...own, deploys: [{ at: 1.5, seconds: 5 }] }],
-    ["own logins, the provider refuses for ten minutes", {
-      ...own,
-      workers: few,
-      throttled: { at: 1.5, seconds: 600 },
-    }],
-    ["own logins, a day with all of it", { ...own, ...day }],
-  ];
-  for (const [name, plan] of plans.filter(([name]) => pattern.test(name))) {
-    const from = performance.now();
-    const figures = await simulate(plan);
-    const seconds = Math.round((performance.now() - from) / 1_000);
-    console.log(JSON.stringify({ name, ...figures, seconds }));
-  }
+    },
+    "a day with two deploys and both faults": day,
+  };
+  for (const [name, plan] of Object.entries(plans)) console.log(name, await simulate(plan));
 }

@@ -9,8 +9,8 @@ import {
   startFaultProxy,
 } from "../support/fault_proxy.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
-import { makeCertificates, openssl } from "../support/tls_and_proxy.ts";
-import { notInstalled, testNeeding } from "../support/needs.ts";
+import { makeCertificates, NO_OPENSSL } from "../support/tls_and_proxy.ts";
+import { testNeeding } from "../support/needs.ts";
 
 /** Runs with a session that is good, on an API behind a proxy that does what it is told. */
 async function withApi(
@@ -93,7 +93,7 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
 });
 
 testNeeding(
-  openssl ? undefined : notInstalled("openssl is not installed"),
+  NO_OPENSSL,
   "a certificate of an unknown CA is named by the cause, which has no address and no header",
   () =>
     inFolder(async (folder) => {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { newStoreKey } from "../../src/session/sealing.ts";
-import { makeCertificates, openssl } from "../support/tls_and_proxy.ts";
+import { makeCertificates, NO_OPENSSL } from "../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { freePort } from "../support/free_port.ts";
-import { notInstalled, testNeeding } from "../support/needs.ts";
+import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
 import { call, inCluster } from "./in_cluster.ts";
@@ -95,7 +95,7 @@ testNeeding(
 );
 
 testNeeding(
-  NO_REDIS ?? (openssl ? undefined : notInstalled("openssl is not installed")),
+  NO_REDIS ?? NO_OPENSSL,
   "over TLS the store must have a certificate that this machine trusts",
   () =>
     inFolder(async (folder) => {

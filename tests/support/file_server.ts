@@ -1,4 +1,12 @@
-import { bytesOf, headerOf, parseRaw, readRequest, writeAll } from "./raw_http.ts";
+import {
+  bytesOf,
+  headerOf,
+  parseRaw,
+  type RawServer,
+  readRequest,
+  serveRaw,
+  writeAll,
+} from "./raw_http.ts";
 
 /** A request for the file, and what was sent of it. */
 export interface Asked {
@@ -32,8 +40,7 @@ export interface FileServerOptions {
  * A server of one file that knows ranges and closes connections. It writes to the socket itself: what
  * it counts as sent did arrive.
  */
-export interface FileServer extends AsyncDisposable {
-  readonly origin: string;
+export interface FileServer extends RawServer {
   readonly asked: readonly Asked[];
   readonly options: FileServerOptions;
 }
@@ -41,79 +48,51 @@ export interface FileServer extends AsyncDisposable {
 const PIECE_BYTES = 65_536;
 
 export function startFileServer(options: FileServerOptions): FileServer {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const asked: Asked[] = [];
-  const open = new Set<Deno.Conn>();
-
-  async function answer(connection: Deno.Conn): Promise<void> {
-    open.add(connection);
-    try {
-      const raw = await readRequest(bytesOf(connection));
-      if (raw === null) return;
-      const request = parseRaw(raw);
-      const [path = "", query = ""] = (request.requestLine.split(" ")[1] ?? "").split("?");
-      const range = headerOf(request, "range");
-      const each: Asked = {
-        path,
-        query,
-        range,
-        ifRange: headerOf(request, "if-range"),
-        sent: 0,
-        authorization: headerOf(request, "authorization"),
-        acceptEncoding: headerOf(request, "accept-encoding"),
-      };
-      asked.push(each);
-      const instead = options.instead?.(each, asked.length);
-      const text = (head: string) =>
-        writeAll(connection, new TextEncoder().encode(`${head}\r\n\r\n`));
-      if (instead !== undefined) {
-        return await text(`HTTP/1.1 ${instead}\r\nconnection: close\r\ncontent-length: 0`);
-      }
-      const { content, etag = `"one"`, headers = {}, dropAfter = Infinity } = options;
-      const isSame = options.ignoresIfRange || each.ifRange === undefined || each.ifRange === etag;
-      const start = isSame ? Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0) : 0;
-      const { length } = content;
-      const lines = [
-        start > 0
-          ? `206 Partial Content\r\ncontent-range: bytes ${start}-${length - 1}/${length}`
-          : "200 OK",
-        `content-length: ${length - start}\r\nconnection: close`,
-        ...(etag === "" ? [] : [`etag: ${etag}`]),
-        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      ];
-      await text(`HTTP/1.1 ${lines.join("\r\n")}`);
-      const end = Math.min(length, start + dropAfter);
-      for (let at = start; at < end; at += PIECE_BYTES) {
-        const piece = content.subarray(at, Math.min(at + PIECE_BYTES, end));
-        await writeAll(connection, piece);
-        each.sent += piece.length;
-      }
-      if (end < length) await options.beforeDrop?.();
-    } catch {
-      // The client went away.
-    } finally {
-      if (open.delete(connection)) connection.close();
+  const server = serveRaw(async (connection) => {
+    const raw = await readRequest(bytesOf(connection));
+    if (raw === null) return;
+    const request = parseRaw(raw);
+    const [path = "", query = ""] = (request.requestLine.split(" ")[1] ?? "").split("?");
+    const range = headerOf(request, "range");
+    const each: Asked = {
+      path,
+      query,
+      range,
+      ifRange: headerOf(request, "if-range"),
+      sent: 0,
+      authorization: headerOf(request, "authorization"),
+      acceptEncoding: headerOf(request, "accept-encoding"),
+    };
+    asked.push(each);
+    const instead = options.instead?.(each, asked.length);
+    const text = (head: string) =>
+      writeAll(connection, new TextEncoder().encode(`${head}\r\n\r\n`));
+    if (instead !== undefined) {
+      return await text(`HTTP/1.1 ${instead}\r\nconnection: close\r\ncontent-length: 0`);
     }
-  }
-
-  async function accept(): Promise<void> {
-    const answers: Promise<void>[] = [];
-    for await (const connection of listener) answers.push(answer(connection));
-    await Promise.all(answers);
-  }
-
-  const accepted = accept();
-  return {
-    origin: `http://127.0.0.1:${listener.addr.port}`,
-    asked,
-    options,
-    async [Symbol.asyncDispose]() {
-      listener.close();
-      for (const connection of open) connection.close();
-      open.clear();
-      await accepted;
-    },
-  };
+    const { content, etag = `"one"`, headers = {}, dropAfter = Infinity } = options;
+    const isSame = options.ignoresIfRange || each.ifRange === undefined || each.ifRange === etag;
+    const start = isSame ? Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0) : 0;
+    const { length } = content;
+    const lines = [
+      start > 0
+        ? `206 Partial Content\r\ncontent-range: bytes ${start}-${length - 1}/${length}`
+        : "200 OK",
+      `content-length: ${length - start}\r\nconnection: close`,
+      ...(etag === "" ? [] : [`etag: ${etag}`]),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ];
+    await text(`HTTP/1.1 ${lines.join("\r\n")}`);
+    const end = Math.min(length, start + dropAfter);
+    for (let at = start; at < end; at += PIECE_BYTES) {
+      const piece = content.subarray(at, Math.min(at + PIECE_BYTES, end));
+      await writeAll(connection, piece);
+      each.sent += piece.length;
+    }
+    if (end < length) await options.beforeDrop?.();
+  });
+  return { ...server, asked, options };
 }
 
 /** Bytes that differ at each place, and the same in each run. */

@@ -67,6 +67,42 @@ export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promis
   }
 }
 
+/** A listener on loopback. What happens to each connection is up to the test. */
+export interface RawServer extends AsyncDisposable {
+  readonly origin: string;
+}
+
+/** Closes each connection when its work is done, or when the client went away. */
+export function serveRaw(work: (connection: Deno.Conn) => Promise<void>): RawServer {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open = new Set<Deno.Conn>();
+  const serve = async (connection: Deno.Conn) => {
+    open.add(connection);
+    try {
+      await work(connection);
+    } catch {
+      // The client went away, or the server is closed: there is nobody to answer.
+    } finally {
+      open.delete(connection);
+      // Also where its streams closed it.
+      connection[Symbol.dispose]();
+    }
+  };
+  const served = (async () => {
+    const running: Promise<void>[] = [];
+    for await (const connection of listener) running.push(serve(connection));
+    await Promise.all(running);
+  })();
+  return {
+    origin: `http://127.0.0.1:${listener.addr.port}`,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of open) connection[Symbol.dispose]();
+      await served;
+    },
+  };
+}
+
 /** Where the body of a message begins. Throws when its head does not end. */
 export function bodyStart(bytes: Uint8Array): number {
   const end = headEnd(bytes);

@@ -1,5 +1,5 @@
 /** A listener that keeps the raw bytes of each request, and the golden requests to hold them against. */
-import { bytesOf, parseRaw, type RawRequest, readRequest, writeAll } from "./raw_http.ts";
+import { bytesOf, parseRaw, type RawRequest, readRequest, serveRaw, writeAll } from "./raw_http.ts";
 
 export { headerOf, parseRaw, type RawRequest } from "./raw_http.ts";
 
@@ -7,7 +7,6 @@ export interface TcpCapture extends AsyncDisposable {
   readonly url: string;
   /** Each request as it arrived, oldest first. */
   readonly requests: Uint8Array[];
-  close(): Promise<void>;
 }
 
 /**
@@ -17,45 +16,16 @@ export interface TcpCapture extends AsyncDisposable {
  * @param responses whole HTTP/1.1 answers, e.g. made by {@linkcode rawAnswer}
  */
 export function startTcpCapture(responses: string[]): TcpCapture {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const requests: Uint8Array[] = [];
-  const open = new Set<Deno.Conn>();
   const remaining = responses.values();
-
-  async function answer(connection: Deno.Conn): Promise<void> {
-    open.add(connection);
-    try {
-      const request = await readRequest(bytesOf(connection));
-      if (request === null) return;
-      requests.push(request);
-      const { value } = remaining.next();
-      if (value !== undefined) await writeAll(connection, new TextEncoder().encode(value));
-    } catch {
-      // The client went away, or close() was called: there is nobody to answer.
-    } finally {
-      if (open.delete(connection)) connection.close();
-    }
-  }
-
-  async function accept(): Promise<void> {
-    const answers: Promise<void>[] = [];
-    for await (const connection of listener) answers.push(answer(connection));
-    await Promise.all(answers);
-  }
-
-  const accepted = accept();
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    if (closing === undefined) {
-      listener.close();
-      for (const connection of open) connection.close();
-      open.clear();
-      closing = accepted;
-    }
-    return closing;
-  };
-  const url = `http://127.0.0.1:${listener.addr.port}/`;
-  return { url, requests, close, [Symbol.asyncDispose]: close };
+  const { origin, [Symbol.asyncDispose]: dispose } = serveRaw(async (connection) => {
+    const request = await readRequest(bytesOf(connection));
+    if (request === null) return;
+    requests.push(request);
+    const { value } = remaining.next();
+    if (value !== undefined) await writeAll(connection, new TextEncoder().encode(value));
+  });
+  return { url: `${origin}/`, requests, [Symbol.asyncDispose]: dispose };
 }
 
 /** An HTTP/1.1 answer as text; the connection ends after it. */

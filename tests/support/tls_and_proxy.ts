@@ -1,19 +1,14 @@
 /** A forward proxy, and certificates of a CA that no computer knows. */
+import { type Lack, lackOf } from "./needs.ts";
+import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.ts";
 
 /** Where `deno task windows` makes them: see tests/windows/outside.ts. */
 const OUTSIDE = Deno.env.get("TESTS_OUTSIDE");
 
-/** Whether certificates can be made here. */
-export const openssl: boolean = await hasOpenssl();
-
-async function hasOpenssl(): Promise<boolean> {
-  if (OUTSIDE !== undefined) return true;
-  try {
-    return (await new Deno.Command("openssl", { args: ["version"] }).output()).success;
-  } catch {
-    return false;
-  }
-}
+/** What is missing to make certificates. */
+export const NO_OPENSSL: Lack | undefined = OUTSIDE === undefined
+  ? await lackOf("openssl", "version")
+  : undefined;
 
 /** A certificate for `localhost`, its key, and the path of the CA's certificate. */
 export async function makeCertificates(
@@ -48,92 +43,26 @@ export async function makeCertificates(
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
-  /** Where requests were sent on to: origins, and host and port of tunnels. */
+  /** Host and port of each tunnel. */
   readonly targets: string[];
-  close(): Promise<void>;
 }
 
-/** Passes on plain requests, one for each connection, and tunnels. */
+/** A proxy for `HTTPS_PROXY`: it opens tunnels. */
 export function startProxy(): Proxy {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const targets: string[] = [];
-  const open = new Set<Deno.Conn>();
-  const running: Promise<void>[] = [];
-
-  async function serve(client: Deno.Conn): Promise<void> {
-    open.add(client);
-    try {
-      const { head, rest } = await readHead(client);
-      const [method = "", target = ""] = head.split(" ");
-      const tunnel = method === "CONNECT";
-      const url = new URL(tunnel ? `tcp://${target}` : target);
-      targets.push(tunnel ? target : url.origin);
-      const server = await Deno.connect({ hostname: url.hostname, port: Number(url.port || 80) });
-      open.add(server);
-      const first = tunnel
-        ? rest
-        : new Uint8Array([...new TextEncoder().encode(asSent(head, url)), ...rest]);
-      if (tunnel) await writeAll(client, new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
-      await writeAll(server, first);
-      await Promise.all([pass(client, server), pass(server, client)]);
-    } catch {
-      // Either side went away: there is nobody to tell.
-    }
-  }
-
-  async function pass(from: Deno.Conn, to: Deno.Conn): Promise<void> {
-    try {
-      await from.readable.pipeTo(to.writable);
-    } catch {
-      // The end of one direction is the end of the connection.
-    } finally {
-      for (const each of [from, to]) close(each);
-    }
-  }
-
-  function close(connection: Deno.Conn): void {
-    if (!open.delete(connection)) return;
-    try {
-      connection.close();
-    } catch {
-      // closed with its stream
-    }
-  }
-
-  const accepting = (async () => {
-    for await (const client of listener) running.push(serve(client));
-  })();
-  let closing: Promise<void> | undefined;
-  const end = (): Promise<void> =>
-    closing ??= (async () => {
-      listener.close();
-      for (const connection of [...open]) close(connection);
-      await accepting;
-      await Promise.all(running);
-    })();
-  const url = `http://127.0.0.1:${listener.addr.port}`;
-  return { url, targets, close: end, [Symbol.asyncDispose]: end };
-}
-
-/** The head with the path alone, and an end to the connection after the answer. */
-function asSent(head: string, url: URL): string {
-  return head.replace(url.origin, "").replace("\r\n", "\r\nconnection: close\r\n");
-}
-
-async function readHead(client: Deno.Conn): Promise<{ head: string; rest: Uint8Array }> {
-  let text = "";
-  const buffer = new Uint8Array(65_536);
-  const bytes: number[] = [];
-  while (!text.includes("\r\n\r\n")) {
-    const count = await client.read(buffer);
-    if (count === null) throw new TypeError("the client sent no whole head");
-    bytes.push(...buffer.subarray(0, count));
-    text = String.fromCharCode(...bytes);
-  }
-  const end = text.indexOf("\r\n\r\n") + 4;
-  return { head: text.slice(0, end), rest: new Uint8Array(bytes.slice(end)) };
-}
-
-async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+  const { origin, [Symbol.asyncDispose]: dispose } = serveRaw(async (client) => {
+    const request = await readRequest(bytesOf(client));
+    if (request === null) return;
+    const [, target = ""] = parseRaw(request).requestLine.split(" ");
+    targets.push(target);
+    const { hostname, port } = new URL(`tcp://${target}`);
+    using server = await Deno.connect({ hostname, port: Number(port) });
+    await writeAll(client, new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
+    const options = { preventClose: true };
+    await Promise.race([
+      client.readable.pipeTo(server.writable, options),
+      server.readable.pipeTo(client.writable, options),
+    ]);
+  });
+  return { url: origin, targets, [Symbol.asyncDispose]: dispose };
 }

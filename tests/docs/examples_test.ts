@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AuthError, configure, createSession, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
+import { examplesIn, SOURCES } from "../support/examples.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { documentText } from "../support/documented_flags.ts";
 import { NOTICES } from "../../src/session/notices.ts";
@@ -34,17 +36,25 @@ async function declarations(): Promise<[name: string, Declaration][]> {
 Deno.test("examples of README and docstrings run, with settings from the environment", async () => {
   await using sandbox = await startSandbox();
   const { settings } = sandbox;
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--doc", "--no-check", "--quiet", "-A", "README.md", "mod.ts", "src"],
-    cwd: ROOT,
-    env: {
-      ...variablesOf(settings),
-      AUTH_ENV_FILE: settings.envFile,
-      NO_COLOR: "1",
-    },
-  }).output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assertEquals(code, 0, `${out}${err}`);
+  const examples = examplesIn(["README.md", ...SOURCES]);
+  const names = Object.keys(examples);
+  assert(names.length > 20, `${names.length} examples`);
+  await inFolder(async (cwd) => {
+    for (const [name, text] of Object.entries(examples)) {
+      await Deno.writeTextFile(`${cwd}/${name}`, text);
+    }
+    // One after the other, each with a default session as new.
+    const script = `
+      import { configure } from ${JSON.stringify(MOD_URL)};
+      for (const name of ${JSON.stringify(names)}) {
+        console.log(name);
+        configure({});
+        await import("./" + name);
+      }`;
+    const env = { ...variablesOf(settings), AUTH_ENV_FILE: settings.envFile };
+    const { code, stdout, stderr } = await runScript(script, { cwd, flags: ["-A"], env });
+    assertEquals(code, 0, `${stdout}${stderr}`);
+  });
 });
 
 Deno.test("every exported function has an example, and no hover cites another document", async () => {

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { MOD_PATH, runScript } from "../support/child_deno.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import {
@@ -11,11 +10,6 @@ import {
   SCRIPT_FLAGS,
   scriptFlagsIn,
 } from "../support/documented_flags.ts";
-
-const SCRIPT = `
-  import { authFetch, login } from ${JSON.stringify(MOD_PATH)};
-  await login();
-  console.log((await authFetch("/v1/whoami")).status);`;
 
 Deno.test("the documents agree on the flags of a script", () => {
   const [whole, memory, ...more] = SCRIPT_FLAGS.map((flags) => flags.join(" "));
@@ -46,21 +40,6 @@ Deno.test("no document names a flag with which nothing is tested", () => {
     }
   }
 });
-
-Deno.test("a script runs with exactly the flags that are documented", () =>
-  inCliWorld(async ({ sandbox, folder, variables }) => {
-    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
-    const env = { NO_PROXY: "127.0.0.1" };
-    const [whole = [], memory = []] = SCRIPT_FLAGS.map((flags) => filledIn(flags, hosts));
-    const kept = await runScript(SCRIPT, { cwd: folder, env, flags: whole });
-    assertEquals([kept.stdout, kept.stderr], ["200\n", ""]);
-    const unkept = await runScript(SCRIPT, {
-      cwd: folder,
-      flags: memory,
-      env: { ...env, ...variables, AUTH_ENV_FILE: "false" },
-    });
-    assertEquals([unkept.stdout, unkept.stderr], ["200\n", ""]);
-  }));
 
 Deno.test("doctor prints the documented flags, with the reader's own hosts", () =>
   inCliWorld(async ({ sandbox, run, variables, folder }) => {

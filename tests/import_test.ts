@@ -3,8 +3,6 @@ import { startSandbox } from "../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, MOD_URL, runScript } from "./support/child_deno.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
-const NO_PROXY = { NO_PROXY: "127.0.0.1" };
-
 /** A web server that gives the module's files as one on the internet would. */
 function serveModule(): Deno.HttpServer<Deno.NetAddr> {
   const root = new URL("../", import.meta.url);
@@ -16,39 +14,31 @@ function serveModule(): Deno.HttpServer<Deno.NetAddr> {
   });
 }
 
-/** Logs in from an unrelated folder with the module imported under this specifier. */
-async function assertLogsIn(specifier: string, flags: string[]): Promise<void> {
+Deno.test("a script in any folder imports the module by path, file URL and from a web server, and has one session", async () => {
   await using sandbox = await startSandbox();
-  await inFolder(async (cwd) => {
-    await writeEnv(cwd, variablesOf(sandbox.settings));
-    const script = `
-      import { authFetch, login } from ${JSON.stringify(specifier)};
-      console.log((await login()).state, (await authFetch("/v1/whoami")).status);`;
-    const allowed = ["--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=.", "--allow-env"];
-    const { stdout, stderr } = await runScript(script, {
-      cwd,
-      flags: [...allowed, ...flags],
-      env: NO_PROXY,
-    });
-    assertEquals([stdout, stderr], ["valid 200\n", ""]);
-    assertEquals(sandbox.requests.map(({ status }) => status), [200]);
-  });
-}
-
-Deno.test("a script in any folder imports the module by its path", () =>
-  assertLogsIn(MOD_PATH, []));
-
-Deno.test("a script in any folder imports the module by its file URL", () =>
-  assertLogsIn(MOD_URL, []));
-
-Deno.test("a script in any folder imports the module from a web server", async () => {
   await using server = serveModule();
   const { hostname, port } = server.addr;
   const origin = `http://${hostname}:${port}`;
   try {
-    await assertLogsIn(`${origin}/mod.ts`, [
-      ...[`--allow-import=${hostname}:${port}`, `--reload=${origin}/`],
-    ]);
+    await inFolder(async (cwd) => {
+      await writeEnv(cwd, variablesOf(sandbox.settings));
+      const script = `
+        import { login } from ${JSON.stringify(MOD_PATH)};
+        import { authFetch, status } from ${JSON.stringify(`${MOD_URL}?again`)};
+        import { logout } from "${origin}/mod.ts";
+        console.log((await login()).state, (await authFetch("/v1/whoami")).status);
+        await logout();
+        console.log(status().state);`;
+      const { stdout, stderr } = await runScript(script, {
+        cwd,
+        flags: [
+          ...["--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=.", "--allow-env"],
+          ...[`--allow-import=${hostname}:${port}`, `--reload=${origin}/`],
+        ],
+        env: { NO_PROXY: "127.0.0.1" },
+      });
+      assertEquals([stdout, stderr], ["valid 200\nnone\n", ""]);
+    });
   } finally {
     await forget(hostname, port);
   }
@@ -61,15 +51,6 @@ async function forget(hostname: string, port: number): Promise<void> {
   const cached = `${modulesCache}/http/${hostname}_PORT${port}`;
   await Deno.remove(cached, { recursive: true }).catch(() => {});
 }
-
-Deno.test("importing the module needs no permission", () =>
-  inFolder(async (cwd) => {
-    const script = `
-      import * as module from ${JSON.stringify(MOD_PATH)};
-      console.log(typeof module.login);`;
-    const { code, stdout, stderr } = await runScript(script, { cwd });
-    assertEquals([code, stdout, stderr], [0, "function\n", ""]);
-  }));
 
 Deno.test("importing the module does nothing, even where everything is allowed", () =>
   inFolder(async (cwd) => {
@@ -108,29 +89,3 @@ Deno.test("importing the module does nothing, even where everything is allowed",
     assertEquals(JSON.parse(stdout), ["", true, "readTextFileSync", "function"]);
     assert(![...Deno.readDirSync(cwd)].some(({ name }) => name === ".env.lock"));
   }));
-
-Deno.test("two imports of the module under other names share one default session", async () => {
-  await using server = serveModule();
-  const { hostname, port } = server.addr;
-  const origin = `http://${hostname}:${port}`;
-  try {
-    await inFolder(async (cwd) => {
-      const script = `
-        import { login, status } from ${JSON.stringify(MOD_PATH)};
-        import { status as again } from ${JSON.stringify(`${MOD_URL}?again`)};
-        import { logout } from "${origin}/mod.ts";
-        await login({ portalToken: "bearer some-opaque-token" });
-        console.log(status().state, again().state);
-        await logout();
-        console.log(status().state, again().state);`;
-      const { stdout, stderr } = await runScript(script, {
-        cwd,
-        env: NO_PROXY,
-        flags: ["-A", `--reload=${origin}/`],
-      });
-      assertEquals([stdout, stderr], ["unknown unknown\nnone none\n", ""]);
-    });
-  } finally {
-    await forget(hostname, port);
-  }
-});

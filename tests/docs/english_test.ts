@@ -1,6 +1,6 @@
 /**
  * The text that people read: comments, messages, documents and notebooks. Phrases that made readers
- * read a sentence twice stay out; `deno run -A tests/docs/english_test.ts` prints what is left of them.
+ * read a sentence twice stay out.
  */
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
@@ -114,14 +114,6 @@ function habitsIn(texts: readonly Text[]): string[] {
       })
     ).filter((found) => !RIGHT.some((right) => found.includes(right)))
   );
-}
-
-if (import.meta.main) {
-  const texts = await allTexts();
-  const words = texts.reduce((sum, { text }) => sum + text.split(" ").length, 0);
-  const found = habitsIn(texts);
-  console.log(found.join("\n"));
-  console.log(`${found.length} in ${words} words: ${(found.length / words * 1_000).toFixed(2)} ‰`);
 }
 
 Deno.test("comments, messages, documents and notebooks avoid phrases that are read twice", async () => {

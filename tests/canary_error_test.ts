@@ -86,29 +86,18 @@ const atFile =
 
 const scenarios: [module.AuthErrorCode, Scenario][] = [
   ["MISSING_SETTINGS", () => createSession({ password: canaries.password }).login()],
-  ["INVALID_SETTING", () => createSession({ ...SETTINGS, authUrl: canaries.password }).login()],
-  [
+  ...[
+    { authUrl: canaries.password },
+    { authUrl: `https://a:${encodeURIComponent(canaries.password)}@b.example` },
+    { clientId: canaries.password },
+    { clientSecret: `${canaries.clientSecret}\n1` },
+    { userPoolId: canaries.password },
+    { provider: canaries.password as "aws" },
+    { exportEnv: canaries.password as "none" },
+  ].map((wrong): [module.AuthErrorCode, Scenario] => [
     "INVALID_SETTING",
-    () =>
-      createSession({
-        ...SETTINGS,
-        authUrl: `https://a:${encodeURIComponent(canaries.password)}@b.example`,
-      }).login(),
-  ],
-  ["INVALID_SETTING", () => createSession({ ...SETTINGS, clientId: canaries.password }).login()],
-  [
-    "INVALID_SETTING",
-    () => createSession({ ...SETTINGS, clientSecret: `${canaries.clientSecret}\n1` }).login(),
-  ],
-  ["INVALID_SETTING", () => createSession({ ...SETTINGS, userPoolId: canaries.password }).login()],
-  [
-    "INVALID_SETTING",
-    () => createSession({ ...SETTINGS, provider: canaries.password as "aws" }).login(),
-  ],
-  [
-    "INVALID_SETTING",
-    () => createSession({ ...SETTINGS, exportEnv: canaries.password as "none" }).login(),
-  ],
+    () => createSession({ ...SETTINGS, ...wrong }).login(),
+  ]),
   ["INVALID_PORTAL_TOKEN", (session) => session().login({ portalToken: canaries.password })],
   [
     "INVALID_PORTAL_TOKEN",

@@ -110,50 +110,6 @@ Deno.test("no device and no sign-out shows a secret, whatever the provider repea
   }
 });
 
-Deno.test("misuse is a TypeError that shows no secret", async () => {
-  const { password, accessToken } = canaries;
-  const { fetch } = cannedFetch(issued());
-  const session = createSession({ ...SETTINGS, fetch });
-  await session.login();
-  const loose = { ...module, ...session } as unknown as Record<
-    string,
-    (...values: unknown[]) => unknown
-  >;
-  const misuse: [string, unknown[]][] = [
-    ["login", [password]],
-    ["login", [{ password: [password] }]],
-    ["login", [{ strategy: password }]],
-    ["login", [{ onChallenge: password }]],
-    ["login", [{ portalToken: { accessToken } }]],
-    ["login", [{ portalToken: accessToken, password }]],
-    ["createSession", [{ password: { password } }]],
-    ["configure", [{ clientSecret: [password] }]],
-    ["parsePortalToken", [[accessToken]]],
-    ["computeSecretHash", ["ada", "id", { password }]],
-    ["accessToken", [{ minValidSeconds: password }]],
-  ];
-  for (const [name, values] of misuse) {
-    let found: unknown;
-    try {
-      await loose[name]?.(...values);
-    } catch (error) {
-      found = error;
-    }
-    assert(found instanceof TypeError, `${name}: ${found}`);
-    await assertHides(found, name);
-  }
-  const calls: [string, RequestInit][] = [
-    ["/", { headers: { authorization: `bearer ${accessToken}` } }],
-    ["/", { headers: { "x-api-key": `${password}\n1` } }],
-    ["/", { headers: [["x-api-key", `${accessToken}\u0000`]] }],
-  ];
-  for (const [path, init] of calls) {
-    const found = await session.authFetch(path, init).catch((error: unknown) => error);
-    assert(found instanceof TypeError, `${found}`);
-    await assertHides(found, "authFetch");
-  }
-});
-
 Deno.test("a process prints no secret, whatever it prints of the session, and fails without one", () =>
   inFolder(async (cwd) => {
     const env = { password: canaries.password, clientSecret: canaries.clientSecret };

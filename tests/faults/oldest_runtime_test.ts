@@ -8,27 +8,23 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
   Deno.readTextFileSync(new URL("../../README.md", import.meta.url)),
 )?.[1] ?? "";
 
-/** A runtime that is in npm's cache; nothing is downloaded by a test. */
-async function runs(version: string, args: string[], cwd?: string): Promise<string | undefined> {
-  try {
-    const { success, stdout } = await new Deno.Command("npx", {
-      args: ["--yes", "--offline", `deno@${version}`, ...args],
-      ...(cwd !== undefined && { cwd }),
-      env: { NO_COLOR: "1" },
-      stderr: "null",
-    }).output();
-    return success ? new TextDecoder().decode(stdout) : undefined;
-  } catch {
-    return undefined;
-  }
+/** What a program prints, if it can be run and succeeds. */
+async function printedBy(program: string, args: string[], cwd?: string): Promise<string> {
+  const options = { args, env: { NO_COLOR: "1" }, stderr: "null", ...(cwd && { cwd }) } as const;
+  const { success, stdout } = await new Deno.Command(program, options).output()
+    .catch(() => ({ success: false, stdout: new Uint8Array() }));
+  return success ? new TextDecoder().decode(stdout) : "";
 }
 
-const there = (await runs(OLDEST, ["--version"]))?.startsWith(`deno ${OLDEST} `) === true;
+/** The runtime's path in npm's cache; nothing is downloaded by a test. */
+const oldest = (await printedBy("npx", [
+  ...["--yes", "--offline", `deno@${OLDEST}`, "eval", "console.log(Deno.execPath())"],
+])).trim();
 const reason = `npx --yes deno@${OLDEST} --version was not run here before`;
 
 Deno.test({
   ...needing(
-    there ? undefined : { reason, installable: false },
+    oldest ? undefined : { reason, installable: false },
     `Deno ${OLDEST} sends a password once when the connection drops`,
   ),
   fn: () =>
@@ -47,7 +43,7 @@ Deno.test({
         });
         console.log(Deno.version.deno, await session.login().catch(({ code }) => code));`,
       );
-      const printed = await runs(OLDEST, ["run", "-A", "--no-lock", "login.ts"], cwd);
+      const printed = await printedBy(oldest, ["run", "-A", "--no-lock", "login.ts"], cwd);
       assertEquals(printed, `${OLDEST} UNREACHABLE\n`);
       assertEquals(provider.requests.length, 1);
       const sent = parseRaw(provider.requests[0] ?? new Uint8Array());

@@ -7,7 +7,7 @@ import { Clock } from "../support/clock.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
 /** How many answers each test invents, many more with SOAK set. */
-const RUNS = rounds(500, 20_000);
+const RUNS = rounds(200, 20_000);
 
 const NAME = "ada";
 const CLIENT = "example-client";

@@ -1,6 +1,6 @@
 /**
  * Runs tasks at a time, those of one argument one after another: `side_by_side.ts a b,c,d`. What they print
- * is shown task after task, as if they ran like that.
+ * is shown task after task, as if they ran one after another.
  *
  * The core of the tests computes while the other parts wait, for a kernel or a page. Many tests have
  * time limits, which two busy cores can exceed: a task that fails runs once more, alone, and that result
@@ -8,71 +8,55 @@
  */
 import { fileURLToPath } from "node:url";
 
-/** What a task prints is held until its turn to be shown. */
-class Output {
-  #held: Uint8Array[] | undefined = [];
-
-  write(bytes: Uint8Array): void {
-    if (this.#held) this.#held.push(bytes);
-    else writeAll(bytes);
-  }
-
-  show(): void {
-    this.#held?.forEach(writeAll);
-    this.#held = undefined;
-  }
-}
-
-function writeAll(bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
-}
-
 interface Result {
   readonly task: string;
   readonly success: boolean;
   readonly seconds: number;
+  readonly printed: string;
 }
 
-async function run(task: string, output: Output): Promise<Result> {
+/** @param isShown Whether what the task prints is shown at once. */
+async function run(task: string, isShown: boolean): Promise<Result> {
   const started = performance.now();
+  const output = isShown ? "inherit" : "piped";
   const child = new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", task],
     cwd: fileURLToPath(new URL("../../", import.meta.url)),
     stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
+    stdout: output,
+    stderr: output,
   }).spawn();
-  const pass = async (stream: ReadableStream<Uint8Array>) => {
-    for await (const bytes of stream) output.write(bytes);
-  };
-  await Promise.all([pass(child.stdout), pass(child.stderr)]);
+  const texts = isShown ? [] : await Promise.all([
+    ...[new Response(child.stdout).text(), new Response(child.stderr).text()],
+  ]);
   const { success } = await child.status;
-  return { task, success, seconds: Math.round((performance.now() - started) / 1_000) };
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  return { task, success, seconds, printed: texts.join("") };
 }
 
-const running = Deno.args.map((line) => {
+const lines = Deno.args.map((line) => line.split(","));
+console.log(`== ${lines[0]?.[0]}`);
+const running = lines.flatMap((tasks, line) => {
   let before: Promise<unknown> = Promise.resolve();
-  return line.split(",").map((task) => {
-    const output = new Output();
-    const result = before.then(() => run(task, output));
+  return tasks.map((task, nth) => {
+    const result = before.then(() => run(task, line + nth === 0));
     before = result;
-    return { task, output, result };
+    return result;
   });
-}).flat();
+});
 
 const results: Result[] = [];
-for (const { task, output, result } of running) {
-  console.log(`== ${task}`);
-  output.show();
-  results.push(await result);
+for (const each of running) {
+  const result = await each;
+  if (results.length > 0) console.log(`== ${result.task}\n${result.printed}`);
+  results.push(result);
 }
 
 for (const [index, { task, success }] of results.entries()) {
   if (success) continue;
-  console.log(`== ${task}, once more, alone`);
-  const output = new Output();
-  output.show();
-  results[index] = await run(task, output);
+  const again = await run(task, false);
+  console.log(`== ${task}, once more, alone\n${again.printed}`);
+  results[index] = again;
 }
 
 console.log("== all");

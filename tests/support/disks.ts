@@ -1,8 +1,6 @@
 /** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
 import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "./needs.ts";
 
-const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
-
 async function must(command: string, ...args: string[]): Promise<void> {
   const outcome = await runQuietly(command, ...args);
   if (outcome !== "done") throw new Error(`Cannot run ${command} ${args.join(" ")}: ${outcome}`);
@@ -12,17 +10,14 @@ async function must(command: string, ...args: string[]): Promise<void> {
 async function tried(
   command: string,
   argsFor: (path: string) => string[],
-  undo?: (path: string) => Promise<void>,
+  undo: (path: string) => Promise<void>,
 ): Promise<Lack | undefined> {
   if (NOT_ON_WINDOWS) return NOT_ON_WINDOWS;
   const folder = await Deno.makeTempDir({ prefix: "trial-" });
-  try {
-    const lack = await lackOf(command, ...argsFor(folder));
-    if (!lack) await undo?.(folder);
-    return lack;
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  const lack = await lackOf(command, ...argsFor(folder));
+  if (!lack) await undo(folder);
+  await Deno.remove(folder);
+  return lack;
 }
 
 /** One that is there already: `deno task windows` makes it. */
@@ -41,20 +36,6 @@ export const noFreezing: Lack | undefined = await tried(
   (folder) => ["+i", folder],
   (folder) => must("chattr", "-i", folder),
 );
-
-/** What is missing for {@linkcode lockedFolder}. */
-export const noLockedFolder: Lack | undefined = isRoot ? noFreezing : NOT_ON_WINDOWS;
-
-/** What is missing to make a device. */
-export const noDevice: Lack | undefined = await tried("mknod", (path) => nullDevice(`${path}/x`));
-
-/** What is missing to make a pipe with a name. */
-export const noPipe: Lack | undefined = await tried("mkfifo", (path) => [`${path}/x`]);
-
-/** The arguments of `mknod` for a device that swallows all, as `/dev/null` does. */
-export function nullDevice(path: string): string[] {
-  return [path, "c", "1", "3"];
-}
 
 /** Works in a folder that is a disk of 16 kilobytes. */
 export async function onTinyDisk(work: (folder: string) => Promise<void>): Promise<void> {
@@ -95,19 +76,7 @@ export async function frozen(path: string, work: () => Promise<void>): Promise<v
   }
 }
 
-/** Makes a folder that nobody can write to while the work is done. */
-export async function lockedFolder(folder: string, work: () => Promise<void>): Promise<void> {
-  if (isRoot) return await frozen(folder, work);
-  await Deno.chmod(folder, 0o500);
-  try {
-    await work();
-  } finally {
-    await Deno.chmod(folder, 0o700);
-  }
-}
-
-/** Makes a device or a pipe. */
-export async function makeNode(kind: "device" | "pipe", path: string): Promise<void> {
-  if (kind === "device") await must("mknod", ...nullDevice(path));
-  else await must("mkfifo", path);
+/** Makes a pipe with a name. */
+export async function makePipe(path: string): Promise<void> {
+  await must("mkfifo", path);
 }

@@ -28,7 +28,7 @@ Deno.test("a script in any folder imports the module by path, file URL and from 
         import { logout } from "${origin}/mod.ts";
         console.log((await login()).state, (await authFetch("/v1/whoami")).status);
         await logout();
-        console.log(status().state);`;
+        console.log(status().state, Deno.env.has("ACCESS_TOKEN"));`;
       const { stdout, stderr } = await runScript(script, {
         cwd,
         flags: [
@@ -37,7 +37,7 @@ Deno.test("a script in any folder imports the module by path, file URL and from 
         ],
         env: { NO_PROXY: "127.0.0.1" },
       });
-      assertEquals([stdout, stderr], ["valid 200\nnone\n", ""]);
+      assertEquals([stdout, stderr], ["valid 200\nnone false\n", ""]);
     });
   } finally {
     await forget(hostname, port);

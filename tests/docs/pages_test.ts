@@ -33,11 +33,9 @@ Deno.test("troubleshooting has one section for each code, in the order of the cl
 });
 
 Deno.test("every error ends with the command that tells more, and names it once", async () => {
-  const text = documentText("docs/troubleshooting.md");
   for (const code of codesByClass().flatMap(([, codes]) => codes)) {
     const { message } = new AuthError(code as AuthErrorCode, "What was seen", "what to do");
     assertEquals(message, `What was seen; what to do (help: platform-auth explain ${code})`);
-    assert(text.includes(`\n## ${code}\n`), code);
   }
   const session = createSession({
     envFile: new URL("../support/", import.meta.url),

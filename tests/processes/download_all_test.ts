@@ -1,7 +1,7 @@
 /** Many files over a network that fails at random, saved by processes that are killed. */
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
+import { inFolder, MOD_PATH, startScript } from "../support/child_deno.ts";
 import { contentOf } from "../support/file_server.ts";
 import { rounds, SOAK } from "../support/property.ts";
 import { randomFrom } from "../support/random.ts";
@@ -125,14 +125,7 @@ Deno.test(
       await using server = startBadServer(contents, folder);
       const { traffic } = server;
       const script = scriptFor(server.origin);
-      const start = () =>
-        new Deno.Command(Deno.execPath(), {
-          args: ["run", "--quiet", "--no-lock", "--no-check", "-A", "script.ts"],
-          cwd: folder,
-          clearEnv: true,
-          env: neededVariables(),
-          stdout: "piped",
-        }).spawn();
+      const start = () => startScript(folder);
       await Deno.writeTextFile(`${folder}/script.ts`, script);
       for (let kill = 1; kill <= KILLS; kill++) {
         const child = start();

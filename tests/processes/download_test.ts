@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { contentOf, startFileServer } from "../support/file_server.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { inFolder, MOD_PATH, neededVariables } from "../support/child_deno.ts";
+import { inFolder, MOD_PATH, startScript } from "../support/child_deno.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { rounds } from "../support/property.ts";
 
@@ -46,14 +47,7 @@ Deno.test(
       const variables = { ...variablesOf(sandbox.settings), API_BASE_URL: server.origin };
       await writeEnv(folder, variables);
       await Deno.writeTextFile(`${folder}/script.ts`, SCRIPT);
-      const start = () =>
-        new Deno.Command(Deno.execPath(), {
-          args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
-          cwd: folder,
-          clearEnv: true,
-          env: neededVariables(),
-          stdout: "piped",
-        }).spawn();
+      const start = () => startScript(folder);
       const first = start();
       const output = first.output();
       await Promise.race([partOf(folder, DROP_AFTER), output]);
@@ -74,7 +68,7 @@ Deno.test(
         SIZE,
       );
       const whole = await Deno.readFile(`${folder}/data.bin`);
-      assert(whole.every((byte, at) => byte === server.options.content[at]));
+      assertEquals(Buffer.compare(whole, server.options.content), 0);
       assert(saved.memory <= MOST_MEMORY, `${saved.memory} bytes above idle`);
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
       assertEquals(names.filter((name) => name.startsWith("data.bin")), ["data.bin"]);
@@ -113,14 +107,7 @@ Deno.test("a file that changes while its downloads are killed is never a mix of 
       );
     await writeEnv(folder, { ...variablesOf(sandbox.settings), API_BASE_URL: server.origin });
     await Deno.writeTextFile(`${folder}/script.ts`, REPLACING);
-    const start = () =>
-      new Deno.Command(Deno.execPath(), {
-        args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
-        cwd: folder,
-        clearEnv: true,
-        env: neededVariables(),
-        stdout: "piped",
-      }).spawn();
+    const start = () => startScript(folder);
     const file = `${folder}/data.bin`;
     for (let round = 0; round < rounds(8, 80); round++) {
       Object.assign(server.options, round % 2 === 0 ? first : second);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { bytesOf, readRequest, writeAll } from "../support/raw_http.ts";
 import { rawAnswer } from "../support/tcp_capture.ts";
-import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
+import { inFolder, MOD_URL, startScript } from "../support/child_deno.ts";
 import { stop } from "../support/stop_process.ts";
 import { linesOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
@@ -42,16 +42,8 @@ Deno.test(
         ACCESS_TOKEN: jwt({ sub: "ada", client_id: "client", exp: 1 }),
         REFRESH_TOKEN: "used-up-with-this-request",
       });
-      await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
-      const child = new Deno.Command(Deno.execPath(), {
-        args: ["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
-        cwd: folder,
-        clearEnv: true,
-        stdin: "null",
-        stdout: "piped",
-        stderr: "piped",
-        env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
-      }).spawn();
+      await Deno.writeTextFile(`${folder}/script.ts`, SCRIPT);
+      const child = startScript(folder);
       using connection = await provider.accept();
       await readRequest(bytesOf(connection));
       await stop(child, true);
@@ -59,9 +51,8 @@ Deno.test(
       // Real time: the clock of another process cannot be replaced.
       await new Promise((done) => setTimeout(done, STOPPED_MS));
       await stop(child, false);
-      const { stdout, stderr } = await child.output();
-      const told = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-      assertEquals(told, "valid refresh\n");
+      const { stdout } = await child.output();
+      assertEquals(new TextDecoder().decode(stdout), "valid refresh\n");
       assertEquals(linesOf(`${folder}/.env`).REFRESH_TOKEN, "the-next-one");
     }),
 );

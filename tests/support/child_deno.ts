@@ -66,6 +66,18 @@ export async function runScript(script: string, options: ChildOptions): Promise<
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
+/** Starts `script.ts` in this folder, where everything is allowed. */
+export function startScript(cwd: string): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-check", "-A", "script.ts"],
+    cwd,
+    clearEnv: true,
+    env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+}
+
 /** A folder with nothing above it that a project could be, removed afterwards. */
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "platform-auth-" }));

@@ -5,7 +5,7 @@ import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
-import { lackOf, needing, runQuietly } from "../support/needs.ts";
+import { lackOf, needing, NOT_ON_WINDOWS, runQuietly } from "../support/needs.ts";
 import {
   assertCheck,
   assertNone,
@@ -144,7 +144,7 @@ Deno.test(".env: a folder that is not there; and a look leaves nothing behind", 
   }));
 
 Deno.test({
-  ...needing(noTinyDisk, ".env: on a read-only disk it cannot be written"),
+  ...needing(NOT_ON_WINDOWS ?? noTinyDisk, ".env: on a read-only disk it cannot be written"),
   fn: () =>
     onTinyDisk(async (folder) => {
       const envFile = `${folder}/.env`;

@@ -12,7 +12,7 @@ import { startOutside } from "./outside.ts";
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
 /** How many skipped tests, or subjects of them, are allowed; README.md lists them. */
-const MOST = 28;
+const MOST = 29;
 
 /** Puts the files of the working tree, and the packages that were fetched, where Windows finds them. */
 async function copyIn(): Promise<void> {

@@ -58,12 +58,6 @@ Deno.test(needing(noGit, "gitTracking() finds what git tracks, in any folder"), 
   });
 });
 
-Deno.test(needing(noGit, "gitTracking() says outside of what is"), async () => {
-  await withRepository(async (root) => {
-    assertEquals(await gitTracking(`${root}/../.env`), "outside");
-  });
-});
-
 Deno.test(needing(noGit, "gitTracking() finds a temporary file that git tracks"), async () => {
   await withRepository(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, "A=1\n");

@@ -1,7 +1,6 @@
 /** The table of further steps: what each asks for, and where the documents name it. */
 import { assertEquals } from "@std/assert";
-import { fixText } from "../../src/errors/advice.ts";
-import { asksOf, elsewhere, STEP_NAMES } from "../../src/provider/challenges.ts";
+import { asksOf, STEP_NAMES } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
 import { documentText } from "../support/documented_flags.ts";
 
@@ -76,16 +75,6 @@ Deno.test("a custom question shows what the provider says, without the user's na
     promptOf({ USERNAME: "ada", hint: "your pet", round: "2" }),
     "Answer to the provider's question (hint: your pet, round: 2):",
   );
-});
-
-Deno.test("a step that cannot be answered here says why, and leads to the portal", () => {
-  const unknown = elsewhere("SOMETHING_NEW").problem;
-  for (const [step, names] of ASKED.filter(([, names]) => names.length === 0)) {
-    const { problem, fix = "" } = elsewhere(step);
-    assertEquals(problem === unknown, !STEP_NAMES.includes(step), step);
-    assertEquals(fixText(fix).endsWith('run login({ strategy: "portal" })'), true, step);
-    assertEquals(names, []);
-  }
 });
 
 Deno.test("troubleshooting names each further step", () => {

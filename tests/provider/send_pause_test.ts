@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ProviderError, type SessionOptions } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
@@ -71,14 +71,6 @@ for (const [form, headers] of waits) {
     }
   });
 }
-
-Deno.test("Retry-After beyond the deadline is told at once instead of waited for", async () => {
-  const { session, asked, time } = sessionWith({}, status(429, { "retry-after": "3600" }));
-  const error = await failureOf(session.login());
-  assertEquals([error.code, error.attempts, error.retryAfterSeconds], ["THROTTLED", 1, 3_600]);
-  assertEquals([asked.length, time.pauses.length], [1, 0]);
-  assertMatch(error.message, /3600 seconds/);
-});
 
 Deno.test("Retry-After in no known form is passed over", async () => {
   for (const text of ["soon", "-", "7 seconds", "NaN"]) {

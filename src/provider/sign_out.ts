@@ -65,23 +65,23 @@ export async function endAtProvider(
     const leftMs = () => end - world.monotonic();
     const bestEffort = { signal, isBestEffort: true } as const;
 
-    async function whyNot(request: ProviderRequest): Promise<string | undefined> {
+    const whyNot = async (request: ProviderRequest): Promise<string | undefined> => {
       const { outcome } = await send(request, world, leftMs(), bestEffort);
       return outcome.kind === "refused" ? outcome.seen : undefined;
-    }
+    };
 
-    async function endHere(tokens: Tokens): Promise<Ended> {
+    const endHere = async (tokens: Tokens): Promise<Ended> => {
       if (!isRenewable(tokens)) return { ended: "here", problems: [ACCESS_TOKEN_STAYS] };
       const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
       return problem === undefined
         ? { ended: "provider", problems: [] }
         : { ended: "here", problems: [`not at the provider: ${problem}`] };
-    }
+    };
 
     /** Signs out all devices. If the provider does not support that, ends at least this session. */
-    async function endEverywhere(tokens: Tokens): Promise<Ended> {
+    const endEverywhere = async (tokens: Tokens): Promise<Ended> => {
       let current = tokens;
-      // Returns tokens with a valid access token, which is needed to sign out all devices.
+      // Signing out all devices requires a valid access token.
       if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
         const username = settings.text("username");
         const limitMs = leftMs();
@@ -92,7 +92,7 @@ export async function endAtProvider(
       if (problem === undefined) return { ended: "everywhere", problems: [] };
       const { ended, problems } = await endHere(current);
       return { ended, problems: [`not on other devices: ${problem}`, ...problems] };
-    }
+    };
 
     return together(await Promise.all(sessions.map(everywhere ? endEverywhere : endHere)));
   } catch (error) {

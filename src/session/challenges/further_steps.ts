@@ -96,7 +96,7 @@ async function askPerson(
   key: AuthenticatorKey | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Answers | null | undefined> {
-  const { challenge, challenge: { asks, refused } } = step;
+  const { asks, refused } = step.challenge;
   const answers: Record<string, string> = {};
   const notes = key === undefined ? [] : [keyText(key)];
   let lead: string[] = [];
@@ -177,7 +177,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
 
 /** Returns the problem and the fix for a step that remains unanswered. */
 function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [string, Fix] {
-  const { challenge, challenge: { name, asks, authenticator } } = step;
+  const { name, asks, authenticator } = step.challenge;
   if (asks.length === 0) {
     const { problem, fix = "" } = elsewhere(name);
     return [`Cannot log in: ${problemOf(step)}, and ${problem}`, fix];

@@ -26,20 +26,14 @@ export interface EnvLocation {
  * @throws {ConfigError} `INVALID_SETTING` if the name is not that of a file on this computer.
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
+  checkEnvFileName(name);
   const named = (path: string | undefined) => ({ path, foreign: [], isNamed: true });
   if (name === false || name === "false") return named(undefined);
-  if (name === "") throw notAFile("an empty text");
-  if (typeof name !== "string" || isUrl(name)) {
-    const path = pathOfUrl(name);
-    if (path !== undefined) return named(path);
-    // The address is not quoted, because it can contain a password, even if it cannot be parsed.
-    throw notAFile(`an address that begins with ${/^[^:]*:/.exec(String(name))?.[0]}`);
-  }
   try {
-    return named(filePath(fileUrl(name)));
+    return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
   } catch {
     // Only a relative path needs the working folder.
-    throw workingFolder() === undefined ? folderRemoved() : notAFile(name);
+    throw folderRemoved();
   }
 }
 
@@ -49,15 +43,12 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
  * @throws {ConfigError} `INVALID_SETTING` if the name cannot be that of a file.
  */
 export function checkEnvFileName(name: string | URL | false): void {
-  if (name === "" || (name !== false && (typeof name !== "string" || isUrl(name)))) {
-    namedEnvFile(name);
-  }
-}
-
-function notAFile(name: string): ConfigError {
-  return new ConfigError(
+  if (name === false || pathOfUrl(name) !== undefined) return;
+  if (typeof name === "string" && name !== "" && !isUrl(name)) return;
+  // The name is not quoted, because an address can contain a password, even if it cannot be parsed.
+  throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot use envFile: ${name} names no file on this computer`,
+    "Cannot use envFile: it names no file on this computer",
     "give a path, a file URL like file:///home/me/.env, or false for memory only",
   );
 }

@@ -4,6 +4,7 @@ import { createSession, type SessionOptions } from "../../mod.ts";
 import { VARIABLES } from "../../src/settings/options.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection } from "../support/portless.ts";
+import { variablesOf } from "../support/sandbox_env.ts";
 
 /** Variables that the machine running the tests may have set. */
 const UNSET = Object.fromEntries(
@@ -18,21 +19,6 @@ function bare(world: ReturnType<typeof portless>): SessionOptions {
 
 const WORDS = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
 
-/** All settings of a world as lines of a `.env`. */
-function asLines(world: ReturnType<typeof portless>): Record<string, string> {
-  const { authUrl = "", clientId = "", clientSecret = "", userPoolId = "" } = world.options;
-  const { username = "", password = "", apiBaseUrl = "" } = world.options;
-  return {
-    AUTH_URL: authUrl,
-    APP_CLIENT_ID: clientId,
-    APP_CLIENT_SECRET: clientSecret,
-    USER_POOL_ID: userPoolId,
-    USERNAME: username,
-    PASSWORD: password,
-    API_BASE_URL: String(apiBaseUrl),
-  };
-}
-
 function writeLines(path: string, lines: Record<string, string>): void {
   const text = Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join("");
   Deno.writeTextFileSync(path, text);
@@ -41,7 +27,7 @@ function writeLines(path: string, lines: Record<string, string>): void {
 for (const place of ["file", "environment"] as const) {
   Deno.test(`every setting may come from the ${place}`, async () => {
     await using world = portless({ file: true });
-    const lines = asLines(world);
+    const lines = variablesOf(world.sandbox.settings);
     if (place === "file") writeLines(world.envFile, lines);
     await withEnvironment({ ...UNSET, ...(place === "environment" && lines) }, async () => {
       const session = createSession({
@@ -86,7 +72,7 @@ Deno.test("an option wins over the environment, the environment over the .env", 
 Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair", async () => {
   await using world = portless();
   const { username = "", password = "" } = world.options;
-  writeLines(world.envFile, asLines(world));
+  writeLines(world.envFile, variablesOf(world.sandbox.settings));
   const { envFile } = world;
   for (
     const half of [{ USERNAME: "windows-user" }, { PASSWORD: "half" }, {
@@ -115,7 +101,7 @@ Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair",
 
 Deno.test("a password of another source is not sent with a name it does not belong to", async () => {
   await using world = portless();
-  writeLines(world.envFile, asLines(world));
+  writeLines(world.envFile, variablesOf(world.sandbox.settings));
   await withEnvironment({ ...UNSET, USERNAME: "env-user", PASSWORD: "env-pass" }, async () => {
     const session = createSession({ ...bare(world), envFile: world.envFile, username: "grace" });
     const error = await rejection(session.login({ strategy: "environment" }));
@@ -127,7 +113,7 @@ Deno.test("a password of another source is not sent with a name it does not belo
 
 Deno.test("an explicitly empty client secret is a public client, wherever it stands", async () => {
   await using world = portless({ sandbox: { clientSecret: false } });
-  const { APP_CLIENT_SECRET: _, ...others } = asLines(world);
+  const { APP_CLIENT_SECRET: _, ...others } = variablesOf(world.sandbox.settings);
   const { envFile } = world;
   await withEnvironment(UNSET, async () => {
     writeLines(envFile, { ...others, APP_CLIENT_SECRET: "" });

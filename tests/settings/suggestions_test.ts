@@ -4,6 +4,7 @@ import { createSession, type Session } from "../../mod.ts";
 import { VARIABLES } from "../../src/settings/options.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection } from "../support/portless.ts";
+import { variablesOf } from "../support/sandbox_env.ts";
 
 const UNSET = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, undefined]));
 
@@ -26,18 +27,6 @@ function sessionWith(world: World, lines: Record<string, string>) {
     },
   });
   return { session, asked: () => questions };
-}
-
-function linesOf({ options }: World): Record<string, string> {
-  return {
-    AUTH_URL: options.authUrl ?? "",
-    APP_CLIENT_ID: options.clientId ?? "",
-    APP_CLIENT_SECRET: options.clientSecret ?? "",
-    USER_POOL_ID: options.userPoolId ?? "",
-    USERNAME: options.username ?? "",
-    PASSWORD: options.password ?? "",
-    API_BASE_URL: String(options.apiBaseUrl),
-  };
 }
 
 function renamed(lines: Record<string, string>, from: string, to: string): Record<string, string> {
@@ -64,7 +53,10 @@ for (const [right, given] of near) {
   Deno.test(`${given} in the .env: did you mean ${right}?`, async () => {
     await using world = portless({ file: true });
     await withEnvironment(UNSET, async () => {
-      const { session, asked } = sessionWith(world, renamed(linesOf(world), right, given));
+      const { session, asked } = sessionWith(
+        world,
+        renamed(variablesOf(world.sandbox.settings), right, given),
+      );
       const meant = `the .env has ${given}, which is not a setting (did you mean ${right}?)`;
       if (right === "API_BASE_URL") {
         // A login does not need it.
@@ -86,7 +78,7 @@ for (const [right, given] of near) {
 
 Deno.test("a variable of the environment that is nearly a setting is named", async () => {
   await using world = portless({ file: true });
-  const { APP_CLIENT_ID = "", ...lines } = linesOf(world);
+  const { APP_CLIENT_ID = "", ...lines } = variablesOf(world.sandbox.settings);
   await withEnvironment({ ...UNSET, APP_CLIENTID: APP_CLIENT_ID }, async () => {
     const { message } = await rejection(sessionWith(world, lines).session.login());
     assertMatch(message, /the environment has APP_CLIENTID, .*did you mean APP_CLIENT_ID\?/);
@@ -95,7 +87,7 @@ Deno.test("a variable of the environment that is nearly a setting is named", asy
 
 Deno.test("half of user name and password in the environment: the other half is missing", async () => {
   await using world = portless({ file: true });
-  const { USERNAME: _, PASSWORD: __, ...lines } = linesOf(world);
+  const { USERNAME: _, PASSWORD: __, ...lines } = variablesOf(world.sandbox.settings);
   const pairs = [["PASSWORD", "USERNAME"], ["USERNAME", "PASSWORD"]] as const;
   // Windows itself sets USERNAME, so alone it says nothing.
   for (const [half, other] of Deno.build.os === "windows" ? pairs.slice(0, 1) : pairs) {
@@ -129,9 +121,9 @@ Deno.test("lines of other programs, and names similar to a setting that is set, 
   };
   world.sandbox.addUser({ username: "grace", password: "pass#word" });
   await withEnvironment({ ...UNSET, USER_NAME: "db", API_URL: "x" }, async () => {
-    const { APP_CLIENT_ID } = linesOf(world);
+    const { APP_CLIENT_ID } = variablesOf(world.sandbox.settings);
     const { session } = sessionWith(world, {
-      ...linesOf(world),
+      ...variablesOf(world.sandbox.settings),
       ...others,
       APP_CLIENT_ID: `${APP_CLIENT_ID} # of the sandbox`,
       USERNAME: "grace # me",
@@ -155,7 +147,10 @@ for (const [what, name, value] of cut) {
   Deno.test(`${what} with a # that is not in quotes is a warning of the doctor only`, async () => {
     await using world = portless({ file: true });
     await withEnvironment(UNSET, async () => {
-      const { session } = sessionWith(world, { ...linesOf(world), [name]: value });
+      const { session } = sessionWith(world, {
+        ...variablesOf(world.sandbox.settings),
+        [name]: value,
+      });
       assertEquals(session.status().warnings, []);
       assertEquals(await warnings(session, name), [
         `${name} in the .env ends before a #; ` +

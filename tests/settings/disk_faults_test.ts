@@ -1,15 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { inFolder, runScript } from "../support/child_deno.ts";
+import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { fill, frozen, noFreezing, noTinyDisk, onTinyDisk } from "../support/disks.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
-
-function names(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-}
 
 function folderOf(path: string): string {
   return path.replace(/[\\/][^\\/]*$/, "");
@@ -49,7 +45,7 @@ Deno.test({
       assertEquals((await world.session.login()).state, "valid");
       await assertMemoryOnly(world.session, /No space left on device|os error 112/);
       assertEquals(Deno.readTextFileSync(envFile), MINE);
-      assertEquals(names(folder).filter((name) => name !== ".env.lock"), [".env", "big"]);
+      assertEquals(namesIn(folder).filter((name) => name !== ".env.lock"), [".env", "big"]);
       Deno.removeSync(`${folder}/big`);
       await assertSavedAgain(world, world.session, envFile);
     }),
@@ -68,7 +64,7 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
         assertEquals((await world.session.login()).state, "valid");
         await assertMemoryOnly(world.session, /denies access|Operation not permitted/);
         assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-        assertEquals(names(folderOf(world.envFile)), left);
+        assertEquals(namesIn(folderOf(world.envFile)), left);
       });
       await assertSavedAgain(world, world.session, world.envFile);
     });
@@ -249,7 +245,7 @@ for (const [where, prepare] of Object.entries(withoutLocks)) {
     const tokens = await Promise.all(work);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));
     assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
-    assertEquals(names(folderOf(world.envFile)), [".env", ".env.lock"]);
+    assertEquals(namesIn(folderOf(world.envFile)), [".env", ".env.lock"]);
     for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
     await world.session.logout();
     assertEquals(Deno.readTextFileSync(world.envFile), MINE);
@@ -262,6 +258,6 @@ Deno.test("logout() takes away the tokens that a crash left beside the file", as
   Deno.writeTextFileSync(world.envFile, MINE);
   Deno.writeTextFileSync(`${world.envFile}.tmp`, `${MINE}ACCESS_TOKEN=left-behind\n`);
   await world.session.logout();
-  assertEquals(names(folderOf(world.envFile)).filter((name) => name !== ".env.lock"), [".env"]);
+  assertEquals(namesIn(folderOf(world.envFile)).filter((name) => name !== ".env.lock"), [".env"]);
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });

@@ -2,14 +2,10 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ConfigError } from "../../mod.ts";
 import { readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
-import { inFolder } from "../support/child_deno.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
 import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
-
-function names(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-}
 
 function modeOf(path: string): number {
   return (Deno.statSync(path).mode ?? 0) & 0o777;
@@ -27,7 +23,7 @@ Deno.test("updateEnvFile() makes a file that only its owner can read, and nothin
     const path = `${folder}/.env`;
     assertEquals(await updateEnvFile({ path }, CHANGES, true), undefined);
     assertEquals(await Deno.readTextFile(path), "ACCESS_TOKEN=new-token\n");
-    assertEquals(names(folder), [".env"]);
+    assertEquals(namesIn(folder), [".env"]);
     if (Deno.build.os !== "windows") assertEquals(modeOf(path), 0o600);
   });
 });
@@ -43,7 +39,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
           await Deno.chmod(path, 0o644);
           assertEquals((await updateEnvFile({ path }, CHANGES, false) ?? 0) & 0o777, 0o644);
           assertEquals(modeOf(path), 0o600);
-          assertEquals(names(folder), [".env"]);
+          assertEquals(namesIn(folder), [".env"]);
         }
       });
     },
@@ -62,7 +58,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
         await updateEnvFile({ path: `${folder}/project/.env` }, CHANGES, true);
         assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
         assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
-        assertEquals([names(`${folder}/shared`), names(`${folder}/project`)], [["real.env"], [
+        assertEquals([namesIn(`${folder}/shared`), namesIn(`${folder}/project`)], [["real.env"], [
           ".env",
           "second",
         ]]);
@@ -81,7 +77,10 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
           await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
           assertEquals(await Deno.readLink(`${folder}/.env`), target);
           assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
-          assertEquals([names(folder), names(`${folder}/shared`).length], [[".env", "shared"], 1]);
+          assertEquals([namesIn(folder), namesIn(`${folder}/shared`).length], [
+            [".env", "shared"],
+            1,
+          ]);
         });
       },
     );
@@ -93,7 +92,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
       await Deno.symlink("victim", `${folder}/.env.tmp`);
       await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
       assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
-      assertEquals(names(folder), [".env", "victim"]);
+      assertEquals(namesIn(folder), [".env", "victim"]);
     });
   });
 });
@@ -120,6 +119,6 @@ Deno.test("writers without a lock keep out of each other's temporary files", asy
     );
     await Promise.all(work);
     assertMatch(await Deno.readTextFile(path), /^ACCESS_TOKEN=(token-(\d+))(\1)*\n$/);
-    assertEquals(names(folder), [".env"]);
+    assertEquals(namesIn(folder), [".env"]);
   });
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
-import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { frozen, noFreezing } from "../support/disks.ts";
 
@@ -49,7 +49,7 @@ Deno.test("writers in several processes lose nothing, and readers see whole file
       await Deno.readTextFile(path).then((text) => text.split("\n").sort()),
       ["", `A=${times}`, `B=${times}`, `C=${times}`, `TOTAL=${3 * times}`],
     );
-    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    const names = namesIn(folder);
     assertEquals(names, [".env", ".env.lock"]);
   });
 });
@@ -116,7 +116,3 @@ Deno.test("a save without the lock leaves the temporary file of the holder alone
     assertEquals(namesIn(folder), [".env", ".env.tmp"]);
   });
 });
-
-function namesIn(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-}

@@ -1,17 +1,13 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
 import { ConfigError } from "../../mod.ts";
-import { inFolder } from "../support/child_deno.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
 import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { portless } from "../support/portless.ts";
 import { makePipe } from "../support/disks.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
 const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };
-
-function names(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-}
 
 /** Neither read nor written nor locked: each says why and what to do, and nothing is left beside it. */
 async function assertRefused(path: string, why: RegExp): Promise<void> {
@@ -36,7 +32,7 @@ subject(NOT_ON_WINDOWS, "devices, pipes and links", (test) => {
         const path = `${folder}/.env`;
         await makePipe(node);
         if (linked) await Deno.symlink(node, path);
-        const before = names(folder);
+        const before = namesIn(folder);
         // Whoever opens the pipe after all gets this, and does not wait forever.
         await using writer = writerTo(node);
         await assertRefused(path, /it is a device, pipe or socket, not a regular file/);
@@ -45,7 +41,7 @@ subject(NOT_ON_WINDOWS, "devices, pipes and links", (test) => {
         assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
         assertMatch(warnings[0] ?? "", /in memory only: .*not a regular file.*=false/);
         assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-        assertEquals(names(folder), before);
+        assertEquals(namesIn(folder), before);
         assertEquals([Deno.statSync(path).isFifo, writer.wasRead()], [true, false]);
       }));
   }
@@ -56,7 +52,7 @@ function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {
   const child = new Deno.Command("sh", { args, stdin: "null" }).spawn();
   child.unref();
   return {
-    wasRead: () => names(pipe.replace(/[^/]*$/, "")).some((name) => name.endsWith(".read")),
+    wasRead: () => namesIn(pipe.replace(/[^/]*$/, "")).some((name) => name.endsWith(".read")),
     async [Symbol.asyncDispose]() {
       child.ref();
       child.kill("SIGKILL");
@@ -75,6 +71,6 @@ Deno.test("a .env that is too large is refused, and says how large it is", async
     assertEquals(readEnvFile(path).problem, undefined);
     await Deno.truncate(path, 100 * limit);
     await assertRefused(path, /too large: 104857600 bytes, with a limit of 1048576/);
-    assertEquals(names(folder), [".env"]);
+    assertEquals(namesIn(folder), [".env"]);
   });
 });

@@ -87,3 +87,8 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
     await Deno.remove(folder, { recursive: true });
   }
 }
+
+/** The names in a folder, sorted. */
+export function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}

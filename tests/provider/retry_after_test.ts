@@ -1,16 +1,12 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { ProviderError, type SessionOptions } from "../../mod.ts";
+import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { portless } from "../support/portless.ts";
-import { cannedSession } from "../support/canned_session.ts";
+import { publicSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
-
-function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
-  return cannedSession({ clientSecret: "", ...options }, ...answers);
-}
 
 function asksToWait(seconds: number, status = 429): () => Response {
   return () => new Response("", { status, headers: { "retry-after": `${seconds}` } });
@@ -23,7 +19,7 @@ async function throttled(work: Promise<unknown>): Promise<ProviderError> {
 }
 
 Deno.test("200 calls to a provider that asked for ten minutes are one request", async () => {
-  const { session, asked, time } = sessionWith({}, tokenAnswer(), asksToWait(600), tokenAnswer());
+  const { session, asked, time } = publicSession({}, tokenAnswer(), asksToWait(600), tokenAnswer());
   await session.login();
   await time.sleep(31 * MINUTE);
   for (let call = 0; call < 200; call++) await throttled(session.accessToken());
@@ -39,7 +35,7 @@ Deno.test("200 calls to a provider that asked for ten minutes are one request", 
 
 Deno.test("a login waits for the time that the provider asked for, and sends no password", async () => {
   for (const status of [429, 503]) {
-    const { session, asked, time } = sessionWith({}, asksToWait(600, status), tokenAnswer());
+    const { session, asked, time } = publicSession({}, asksToWait(600, status), tokenAnswer());
     await assertRejects(() => session.login(), ProviderError);
     const { message } = await throttled(session.login({ force: true }));
     assertMatch(message, /^Cannot log in: .*asks to wait 600 seconds; .*try again/);
@@ -50,7 +46,7 @@ Deno.test("a login waits for the time that the provider asked for, and sends no 
 });
 
 Deno.test("no call is held back for more than 15 minutes", async () => {
-  const { session, asked, time } = sessionWith({}, asksToWait(86_400), tokenAnswer());
+  const { session, asked, time } = publicSession({}, asksToWait(86_400), tokenAnswer());
   assertEquals((await throttled(session.login())).retryAfterSeconds, 86_400);
   await time.sleep(15 * MINUTE - 1_000);
   assertEquals((await throttled(session.login())).retryAfterSeconds, 1);
@@ -62,21 +58,21 @@ Deno.test("no call is held back for more than 15 minutes", async () => {
 Deno.test("a quota that names a time holds back too, a refusal does not", async () => {
   const headers = { "retry-after": "600" };
   const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
-  const one = sessionWith({}, quota);
+  const one = publicSession({}, quota);
   for (let call = 0; call < 3; call++) await throttled(one.session.login());
   assertEquals(one.asked.length, 1);
   const refusal = errorAnswer("NotAuthorizedException", "Incorrect", 400, headers);
-  const other = sessionWith({}, refusal, tokenAnswer());
+  const other = publicSession({}, refusal, tokenAnswer());
   await assertRejects(() => other.session.login(), ProviderError, "user name");
   assertEquals((await other.session.login()).state, "valid");
 });
 
 Deno.test("all sessions at the endpoint wait, those at another do not", async () => {
   const { now, monotonic, sleep } = new Clock();
-  const one = sessionWith({ now, monotonic, sleep }, asksToWait(600));
-  const same = sessionWith({ now, monotonic, sleep }, tokenAnswer());
+  const one = publicSession({ now, monotonic, sleep }, asksToWait(600));
+  const same = publicSession({ now, monotonic, sleep }, tokenAnswer());
   const authUrl = "https://another.example";
-  const other = sessionWith({ now, monotonic, sleep, authUrl }, tokenAnswer());
+  const other = publicSession({ now, monotonic, sleep, authUrl }, tokenAnswer());
   await throttled(one.session.login());
   await throttled(same.session.login());
   assertEquals((await other.session.login()).state, "valid");
@@ -84,7 +80,7 @@ Deno.test("all sessions at the endpoint wait, those at another do not", async ()
 });
 
 Deno.test("a pause that was waited for holds back nothing afterwards", async () => {
-  const { session, asked } = sessionWith(
+  const { session, asked } = publicSession(
     // The clocks stand still in the pause.
     { sleep: () => Promise.resolve() },
     asksToWait(7),
@@ -97,7 +93,7 @@ Deno.test("a pause that was waited for holds back nothing afterwards", async () 
 
 Deno.test("a failure without Retry-After holds back nothing", async () => {
   const busy: Canned = () => new Response("", { status: 429 });
-  const { session, asked } = sessionWith({}, busy, busy, busy, busy, tokenAnswer());
+  const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());
   await throttled(session.login());
   assertEquals((await session.login()).state, "valid");
   assertEquals(asked.length, 5);

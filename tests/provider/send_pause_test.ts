@@ -1,14 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ProviderError, type SessionOptions } from "../../mod.ts";
+import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { cannedSession } from "../support/canned_session.ts";
+import { publicSession } from "../support/canned_session.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
-
-function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
-  return cannedSession({ clientSecret: "", ...options }, ...answers);
-}
 
 async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   return await assertRejects(() => work, ProviderError);
@@ -20,7 +16,7 @@ const status = (code: number, headers: Record<string, string> = {}): Canned => (
 Deno.test("pauses grow, and differ from one client to the next", async () => {
   const firsts = new Set<number>();
   for (let client = 0; client < 5; client++) {
-    const { session, time } = sessionWith({}, status(500));
+    const { session, time } = publicSession({}, status(500));
     await failureOf(session.login());
     const [first = 0, second = 0, third = 0] = time.pauses;
     assert(0 < first && first <= second && second <= third && third <= 8_000, `${time.pauses}`);
@@ -36,7 +32,7 @@ const longest: [string, number, number[]][] = [
 ];
 for (const [what, code, limits] of longest) {
   Deno.test(what, async () => {
-    const { session, time } = sessionWith({}, status(code));
+    const { session, time } = publicSession({}, status(code));
     await failureOf(session.login());
     assertEquals(time.pauses.length, limits.length);
     for (const [at, limit] of limits.entries()) {
@@ -63,7 +59,7 @@ const waits: [string, Record<string, string>][] = [
 for (const [form, headers] of waits) {
   Deno.test(`Retry-After ${form} is honored`, async () => {
     for (const answer of [status(429, headers), status(503, headers)]) {
-      const { session, asked, time } = sessionWith({}, answer, tokenAnswer());
+      const { session, asked, time } = publicSession({}, answer, tokenAnswer());
       await session.login();
       const [pause = 0] = time.pauses;
       assertEquals([asked.length, time.pauses.length], [2, 1]);
@@ -74,7 +70,11 @@ for (const [form, headers] of waits) {
 
 Deno.test("Retry-After in no known form is passed over", async () => {
   for (const text of ["soon", "-", "7 seconds", "NaN"]) {
-    const { session, asked } = sessionWith({}, status(429, { "retry-after": text }), tokenAnswer());
+    const { session, asked } = publicSession(
+      {},
+      status(429, { "retry-after": text }),
+      tokenAnswer(),
+    );
     await session.login();
     assertEquals(asked.length, 2, text);
   }
@@ -83,7 +83,7 @@ Deno.test("Retry-After in no known form is passed over", async () => {
 Deno.test("retries stay inside the deadline", async () => {
   using _ = heldTimeouts();
   for (const timeoutMs of [100, 1_000, 2_000, 5_000]) {
-    const { session, asked, time } = sessionWith({ timeoutMs }, async () => {
+    const { session, asked, time } = publicSession({ timeoutMs }, async () => {
       await time.sleep(400);
       time.pauses.pop();
       return new Response("", { status: 429 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { createSession, ProviderError, type SessionOptions } from "../../mod.ts";
+import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { testSession } from "../support/portless.ts";
 import { answerTo, type Canned } from "../support/canned_fetch.ts";
@@ -12,14 +12,10 @@ import {
   TOKENS,
 } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { cannedSession, SETTINGS } from "../support/canned_session.ts";
+import { publicSession, SETTINGS } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "../support/fault_proxy.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
-
-function sessionWith(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
-  return cannedSession({ clientSecret: "", ...options }, ...answers);
-}
 
 async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   return await assertRejects(() => work, ProviderError);
@@ -52,13 +48,13 @@ const repeated: [string, Canned, string][] = [
 ];
 for (const [what, answer, code] of repeated) {
   Deno.test(`login and refresh are repeated after ${what}, and give up in the end`, async () => {
-    const login = sessionWith({}, answer);
+    const login = publicSession({}, answer);
     const refused = await failureOf(login.session.login());
     assertEquals([refused.code, refused.attempts], [code, 4]);
     assertEquals([login.asked.length, login.time.pauses.length], [4, 3]);
     assertMatch(refused.message, /after 4 attempts/);
 
-    const passing = sessionWith({}, answer, answer, tokenAnswer(), answer);
+    const passing = publicSession({}, answer, answer, tokenAnswer(), answer);
     assertEquals((await passing.session.login()).state, "valid");
     assertEquals(new Set(passing.asked.map(({ body }) => body)).size, 1);
     const failed = await failureOf(passing.session.refresh());
@@ -81,7 +77,7 @@ const once: [string, Canned, string][] = [
 ];
 for (const [what, answer, code] of once) {
   Deno.test(`a password is not sent again after ${what}`, async () => {
-    const { session, asked, time } = sessionWith({}, answer, tokenAnswer());
+    const { session, asked, time } = publicSession({}, answer, tokenAnswer());
     const error = await failureOf(session.login());
     assertEquals([error.code, error.attempts, asked.length], [code, 1, 1]);
     assertEquals(time.pauses, []);
@@ -89,7 +85,7 @@ for (const [what, answer, code] of once) {
 }
 
 Deno.test("a refresh is sent again after a broken connection", async () => {
-  const { session, asked } = sessionWith({}, tokenAnswer(), brokenConnection, tokenAnswer());
+  const { session, asked } = publicSession({}, tokenAnswer(), brokenConnection, tokenAnswer());
   await session.login();
   assertEquals((await session.refresh()).source, "refresh");
   assertEquals(asked.length, 3);
@@ -101,7 +97,7 @@ Deno.test("a connection without trust is not tried again and says so", async () 
       cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
     });
   };
-  const { session, asked } = sessionWith({}, untrusted);
+  const { session, asked } = publicSession({}, untrusted);
   const error = await failureOf(session.login());
   assertEquals([error.code, asked.length], ["UNREACHABLE", 1]);
   assertMatch(error.message, /no trusted TLS connection/);
@@ -116,7 +112,7 @@ for (const [what, answer] of silent) {
   Deno.test(`login ends with TIMEOUT when ${what}, and sends the password once`, async () => {
     using timeouts = heldTimeouts();
     // The clocks stand still, so there would be time for another attempt.
-    const { session, asked } = sessionWith({ timeoutMs: 10_000 }, late(10_000, answer, timeouts));
+    const { session, asked } = publicSession({ timeoutMs: 10_000 }, late(10_000, answer, timeouts));
     const error = await failureOf(session.login());
     assertEquals([error.code, error.attempts, asked.length], ["TIMEOUT", 1, 1]);
     assertMatch(error.message, /AUTH_TIMEOUT_MS/);
@@ -126,14 +122,14 @@ for (const [what, answer] of silent) {
 Deno.test("a login that is answered at 0.8 of the deadline succeeds", async () => {
   using timeouts = heldTimeouts();
   const answer = late(8_000, tokenAnswer(), timeouts);
-  const { session, asked } = sessionWith({ timeoutMs: 10_000 }, answer);
+  const { session, asked } = publicSession({ timeoutMs: 10_000 }, answer);
   assertEquals((await session.login()).state, "valid");
   assertEquals(asked.length, 1);
 });
 
 Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follows", async () => {
   using timeouts = heldTimeouts();
-  const { session, asked } = sessionWith(
+  const { session, asked } = publicSession(
     { timeoutMs: 10_000 },
     ...[tokenAnswer(), late(5_899, tokenAnswer(), timeouts)] as const,
     ...[late(6_000, never, timeouts), late(5_899, tokenAnswer(), timeouts)] as const,
@@ -148,7 +144,7 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
 Deno.test("an answer without a Date says nothing of the clock", async () => {
   for (const date of [undefined, "", "soon", "NaN"]) {
     const headers = date === undefined ? {} : { date };
-    const { session } = sessionWith({}, tokenAnswer(TOKENS, headers));
+    const { session } = publicSession({}, tokenAnswer(TOKENS, headers));
     const { warnings } = await session.login();
     assertEquals(warnings, []);
     // A portal token is judged by the clock that was learned.
@@ -160,10 +156,10 @@ Deno.test("an answer without a Date says nothing of the clock", async () => {
 
 Deno.test("a session that is about to learn that it rotates tells a 503 as it is", async () => {
   const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
-  const busy = sessionWith({}, tokenAnswer(), flow, status(503));
+  const busy = publicSession({}, tokenAnswer(), flow, status(503));
   await busy.session.login();
   assertEquals((await failureOf(busy.session.refresh())).code, "SERVER_ERROR");
-  const unknown = sessionWith({}, tokenAnswer(), flow, errorAnswer("UnknownOperation", "no"));
+  const unknown = publicSession({}, tokenAnswer(), flow, errorAnswer("UnknownOperation", "no"));
   await unknown.session.login();
   const error = await failureOf(unknown.session.refresh());
   assertEquals([error.code, error.attempts], ["FLOW_DISABLED", 2]);
@@ -172,7 +168,7 @@ Deno.test("a session that is about to learn that it rotates tells a 503 as it is
 Deno.test("login ends when its signal aborts, in flight and in a pause", async () => {
   const reason = new Error("the user left");
   const flying = new AbortController();
-  const inFlight = sessionWith({}, () => {
+  const inFlight = publicSession({}, () => {
     flying.abort(reason);
     return new Promise<never>(() => {});
   });
@@ -180,7 +176,7 @@ Deno.test("login ends when its signal aborts, in flight and in a pause", async (
   assertEquals([left, inFlight.asked.length], [reason, 1]);
 
   const pausing = new AbortController();
-  const paused = sessionWith({
+  const paused = publicSession({
     sleep: () => {
       pausing.abort(reason);
       return Promise.resolve();

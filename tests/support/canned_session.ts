@@ -21,3 +21,8 @@ export function cannedSession(options: SessionOptions, ...answers: [Canned, ...C
   const session = createSession({ ...SETTINGS, now, monotonic, sleep, fetch, ...options });
   return { session, asked, time };
 }
+
+/** The same for a client without a secret, whose requests wait for no hash. */
+export function publicSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
+  return cannedSession({ clientSecret: "", ...options }, ...answers);
+}

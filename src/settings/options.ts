@@ -291,12 +291,10 @@ type Table = typeof TABLE;
 /** The name of a setting, which is an option that has an environment variable. */
 export type SettingName = keyof Table;
 
-type NamesWith<Rule extends keyof Setting> = {
-  [Name in SettingName]: Table[Name] extends Record<Rule, unknown> ? Name : never;
-}[SettingName];
-
 /** Name of a setting that must not be shown. */
-export type SecretName = NamesWith<"secret">;
+export type SecretName = {
+  [Name in SettingName]: Table[Name] extends { secret: true } ? Name : never;
+}[SettingName];
 
 /** The rules of each setting, by name. */
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;

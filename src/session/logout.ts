@@ -32,11 +32,8 @@ export async function signOutAtProvider(
     const { endAtProvider } = await import("../provider/sign_out.ts");
     return await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
   } catch (error) {
-    if (!signal?.aborted && !(error instanceof TypeError)) throw error;
-    const why = signal?.aborted
-      ? "the wait for the provider was canceled"
-      : "a file of this module could not be loaded";
-    return { ended: "here", text: `not at the provider: ${why}` };
+    if (!signal?.aborted) throw error;
+    return { ended: "here", text: "not at the provider: the wait for the provider was canceled" };
   }
 }
 

@@ -239,11 +239,11 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
 for (const [at, [code, run]] of scenarios.entries()) {
   Deno.test(`${code} (${at}) shows no secret`, () =>
     inFolder(async (folder) => {
-      const { now, monotonic, sleep } = new Clock();
+      const { options } = new Clock();
       const session = (...answers: Canned[]) => {
         const [first = issued(), ...rest] = answers;
         const { fetch } = cannedFetch(first, ...rest);
-        return createSession({ ...SETTINGS, now, monotonic, sleep, fetch, prompt: () => null });
+        return createSession({ ...SETTINGS, ...options, fetch, prompt: () => null });
       };
       let found: unknown;
       try {

@@ -136,7 +136,6 @@ for (const flow of ["login", "refresh"] as const) {
   Deno.test(`${flow}() meets ${RUNS} invented answers with tokens or an error of its own`, async () => {
     await fc.assert(
       fc.asyncProperty(invented(SENT[flow]), async (one) => {
-        const { now, monotonic, sleep } = new Clock();
         const first = tokenAnswer({ ...TOKENS, RefreshToken: canaries.refreshToken });
         const answers: [Canned, ...Canned[]] = flow === "login"
           ? [answerOf(one)]
@@ -146,9 +145,7 @@ for (const flow of ["login", "refresh"] as const) {
           clientId: CLIENT,
           clientSecret: canaries.clientSecret,
           userPoolId: "example_Pool",
-          now,
-          monotonic,
-          sleep,
+          ...new Clock().options,
           fetch: cannedFetch(...answers).fetch,
         });
         const login = () => session.login({ username: NAME, password: canaries.password });

@@ -17,7 +17,6 @@ export function repeatedPart(text: string, secrets: readonly string[]): string |
   const shown = text.toLowerCase();
   for (const secret of secrets) {
     for (const spelled of spellings(secret)) {
-      if (!mayRepeat(shown, spelled)) continue;
       for (let at = 0; at + TELLING <= spelled.length; at++) {
         const part = spelled.slice(at, at + TELLING);
         if (shown.includes(part)) return part;
@@ -25,15 +24,6 @@ export function repeatedPart(text: string, secrets: readonly string[]): string |
     }
   }
   return undefined;
-}
-
-/** Each part that tells holds one of these pieces whole, and they are few. */
-function mayRepeat(shown: string, spelled: string): boolean {
-  const length = TELLING / 2;
-  for (let at = 0; at + length <= spelled.length; at += length) {
-    if (shown.includes(spelled.slice(at, at + length))) return true;
-  }
-  return false;
 }
 
 function spellings(secret: string): string[] {

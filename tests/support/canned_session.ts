@@ -17,8 +17,7 @@ export const SETTINGS = {
 export function cannedSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
   const time = new Clock();
   const { asked, fetch } = cannedFetch(...answers);
-  const { now, monotonic, sleep } = time;
-  const session = createSession({ ...SETTINGS, now, monotonic, sleep, fetch, ...options });
+  const session = createSession({ ...SETTINGS, ...time.options, fetch, ...options });
   return { session, asked, time };
 }
 

@@ -13,8 +13,6 @@ export interface Kills {
   working: number;
   /** The answer with the next refresh token was lost with the process. */
   rejected: number;
-  /** A temporary file was left, for the next save to write over. */
-  leftovers: number;
   /** How long the processes after waited for a lock or between attempts, in milliseconds. */
   waited: number;
 }
@@ -25,7 +23,7 @@ const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED
 
 /** Kills a process that often, at random moments, and holds what must be true after each. */
 export async function assertKillsHarmless(times: number): Promise<Kills> {
-  const kills: Kills = { working: 0, rejected: 0, leftovers: 0, waited: 0 };
+  const kills: Kills = { working: 0, rejected: 0, waited: 0 };
   await using sandbox = await startSandbox({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
@@ -39,7 +37,6 @@ export async function assertKillsHarmless(times: number): Promise<Kills> {
       assertEquals((await child.ended).signal, WINDOWS ? null : "SIGKILL");
       assertWhole(envFile, foreign);
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-      if (names.includes(".env.tmp")) kills.leftovers++;
       assertEquals(names.filter((name) => !/^\.env(\.lock|\.tmp)?$/.test(name)), []);
       const { lock } = await lockEnvFile(envFile, 0, { monotonic: () => 0, sleep: async () => {} });
       assertEquals(lock.state, "held", "the lock of the killed process is free");

@@ -11,10 +11,17 @@ export const PACKAGE: { name: string; version: string } = JSON.parse(
   Deno.readTextFileSync(`${DIST}package.json`),
 );
 
+const ENTRIES = ["mod", "notebook", "sandbox", "cli"] as const;
+type Specifiers = Readonly<Record<typeof ENTRIES[number], string>>;
+
+function specifiersBy(at: (name: string) => string): Specifiers {
+  return Object.fromEntries(ENTRIES.map((name) => [name, at(name)])) as Specifiers;
+}
+
 /** Where a consumer imports from, with what it was asked for. */
 export interface Source extends AsyncDisposable {
   /** The specifiers of the modules, by entry point. */
-  readonly specifiers: Readonly<Record<"mod" | "notebook" | "sandbox" | "cli", string>>;
+  readonly specifiers: Specifiers;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Paths of the requests so far. */
@@ -33,13 +40,7 @@ function serve(requests: string[], answer: Answers): Deno.HttpServer<Deno.NetAdd
 
 /** The files in a folder of this computer. */
 export function fromPath(): Source {
-  const at = (name: string) => `${DIST}${name}.js`;
-  const specifiers = {
-    mod: at("mod"),
-    notebook: at("notebook"),
-    sandbox: at("sandbox"),
-    cli: at("cli"),
-  };
+  const specifiers = specifiersBy((name) => `${DIST}${name}.js`);
   return { specifiers, flags: [], env: {}, requests: [], [Symbol.asyncDispose]: async () => {} };
 }
 
@@ -52,14 +53,8 @@ export function fromUrl(): Source {
     return new Response(body, { headers: { "content-type": type } });
   });
   const host = `127.0.0.1:${server.addr.port}`;
-  const at = (name: string) => `http://${host}/${name}.js`;
   return {
-    specifiers: {
-      mod: at("mod"),
-      notebook: at("notebook"),
-      sandbox: at("sandbox"),
-      cli: at("cli"),
-    },
+    specifiers: specifiersBy((name) => `http://${host}/${name}.js`),
     flags: [`--allow-import=${host}`],
     env: {},
     requests,
@@ -109,17 +104,11 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
   });
   const root = `npm:${name}@${version}`;
   return {
-    specifiers: {
-      mod: root,
-      notebook: `${root}/notebook`,
-      sandbox: `${root}/sandbox`,
-      cli: root,
-    },
-    ...{
-      flags: [],
-      env: { NPM_CONFIG_REGISTRY: `http://127.0.0.1:${server.addr.port}/` },
-      requests,
-    },
+    // The command line is what runs the package itself.
+    specifiers: { ...specifiersBy((name) => `${root}/${name}`), mod: root, cli: root },
+    flags: [],
+    env: { NPM_CONFIG_REGISTRY: `http://127.0.0.1:${server.addr.port}/` },
+    requests,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }

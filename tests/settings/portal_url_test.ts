@@ -20,6 +20,20 @@ Deno.test("a session with PORTAL_URL says where a new portal string is", async (
   });
 });
 
+Deno.test("the prompt for a portal string shows the address of the portal", async () => {
+  await using world = portless();
+  const asked: string[] = [];
+  const prompt = (message: string) => {
+    asked.push(message);
+    return null;
+  };
+  for (const portalUrl of [PORTAL, undefined]) {
+    const session = createSession({ ...world.options, prompt, ...(portalUrl && { portalUrl }) });
+    await rejection(session.login({ strategy: "portal" }));
+  }
+  assertEquals(asked.map((message) => message.includes(`Portal: ${PORTAL}\n`)), [true, false]);
+});
+
 Deno.test("each error about a portal string leads to the portal", async () => {
   await using world = portless();
   const portalToken = await world.sandbox.portalToken();

@@ -1,28 +1,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as module from "../mod.ts";
 import { CODES } from "../src/errors/errors.ts";
-import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
+import { assertHides, canaries, issued, SETTINGS, tokenLines } from "./support/canaries.ts";
 import { type Canned, cannedFetch } from "./support/canned_fetch.ts";
-import {
-  brokenConnection,
-  errorAnswer,
-  jsonAnswer,
-  refusedConnection,
-  tokenAnswer,
-  TOKENS,
-} from "./support/answers.ts";
+import { brokenConnection, errorAnswer, jsonAnswer, refusedConnection } from "./support/answers.ts";
 import { Clock } from "./support/clock.ts";
 import { inFolder } from "./support/child_deno.ts";
 import { printing } from "./support/token_command.ts";
 
 const { AuthError, createSession } = module;
-
-const issued = () =>
-  tokenAnswer({
-    ...TOKENS,
-    AccessToken: canaries.accessToken,
-    RefreshToken: canaries.refreshToken,
-  });
 
 /** Repeats in an error everything secret that came with the request. */
 const echo: Canned = (asked) => {

@@ -1,20 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
-import { assertHides, canaries, SETTINGS, tokenLines } from "./support/canaries.ts";
+import { assertHides, canaries, issued, SETTINGS, tokenLines } from "./support/canaries.ts";
 import { cannedFetch } from "./support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "./support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 import "./support/sandbox_key.ts";
 
 const { createSession } = module;
-
-const issued = () =>
-  tokenAnswer({
-    ...TOKENS,
-    AccessToken: canaries.accessToken,
-    RefreshToken: canaries.refreshToken,
-  });
 
 Deno.test("no export shows a secret while a session is there, nor what its methods give", async () => {
   const sandbox = createSandbox();

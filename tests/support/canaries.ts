@@ -4,7 +4,7 @@
  */
 import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
-import { jwt } from "./answers.ts";
+import { jwt, tokenAnswer, TOKENS } from "./answers.ts";
 
 /** How many characters of a secret in a row count as showing it. */
 const TELLING = 8;
@@ -113,6 +113,12 @@ export const SETTINGS: SessionOptions = {
   password: canaries.password,
   apiBaseUrl: "https://api.example",
 };
+
+/** An answer of the provider with the tokens. */
+export function issued(): Response {
+  const { accessToken, refreshToken } = canaries;
+  return tokenAnswer({ ...TOKENS, AccessToken: accessToken, RefreshToken: refreshToken });
+}
 
 /** The lines of a `.env` that keep them. */
 export function tokenLines(more = ""): string {

@@ -58,9 +58,9 @@ function shownAddress(text: string): string {
 /**
  * Returns the address of a call as text, if the token may be sent there.
  *
- * The rule is that the address begins with an allowed origin and a slash. Nothing after that slash
- * can change the host, so such an address is not parsed, because parsing takes longer than the rest
- * of the call. Any other address is parsed first, and the rule is applied to the result.
+ * The rule is that the address begins with an allowed origin and a slash, because nothing after that
+ * slash can change the host. Any other address is parsed first, and the rule is applied to the
+ * result: parsing every address would take longer than the rest of the call.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a
  * relative path without a base.

@@ -96,7 +96,8 @@ export function checkRequest(method: string, headers: Headers): void {
 /**
  * Saves a response as a file. Waits while another download saves the same file.
  *
- * @throws {ConfigError} If the file cannot be saved, before anything is sent if possible.
+ * @throws {ConfigError} If the file cannot be saved; if possible, this is noticed before
+ * anything is sent.
  * @throws {ApiError} `API_STATUS`; `API_BODY` for a web page or an empty body; `API_TIMEOUT` if no
  * data arrives; `DOWNLOAD_BROKEN` if the file is incomplete.
  */

@@ -71,7 +71,7 @@ function keptSize(
 }
 
 /**
- * Returns the FNV-1a hash, which is synchronous. Collisions do no harm, because versions are
+ * Returns the FNV-1a hash: the runtime's own hashes are asynchronous. Collisions do no harm, because versions are
  * compared before a part is resumed.
  */
 function hashOf(address: string): string {

@@ -115,7 +115,7 @@ With --json, prints status, headers and body.`,
       },
       concurrency: {
         value: "<count>",
-        help: "downloads of --list at the same time; default 4",
+        help: "number of --list downloads at the same time; default 4",
       },
     },
     either: [["json", "output"], ["list", "output"], ["list", "data"], ["list", "method"]],

@@ -4,7 +4,7 @@ import { parseEnvText } from "../settings/env_parser.ts";
 
 /** The settings in a reply, by the names of their variables. */
 export interface Reply {
-  /** The values by variable. An empty secret means that the client has no secret. */
+  /** The values under the names of their variables. An empty secret means that the client has no secret. */
   readonly values: ReadonlyMap<string, string>;
   /** The reason why the value of a setting cannot be used, without the value. */
   readonly rejected: ReadonlyMap<string, string>;

@@ -19,7 +19,8 @@ export interface Bundle {
 }
 
 /**
- * Shows a value under its own cell, even in the middle of one, and waits until it appears.
+ * Shows a value below the cell that calls this, even in the middle of the cell, and waits until it
+ * appears.
  *
  * Cards, pictures and HTML are shown as such. Long lines of text and errors are wrapped. Outside a
  * notebook, the text is printed.

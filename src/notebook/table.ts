@@ -131,7 +131,7 @@ function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   return `${rows}, ${seen}${of(columnCount, "column")}`;
 }
 
-/** Sets every property that front ends set on tables, as in the cards. */
+/** Sets every property that front ends set on tables; the cards do the same. */
 const LINE = "1px solid rgba(128,128,128,.3)";
 const BOX =
   "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +

@@ -41,7 +41,7 @@ export interface ProviderResponse {
   readonly text: string;
 }
 
-/** Tokens as a response contains them (section 2.2). */
+/** The tokens in a response (section 2.2). */
 export interface IssuedTokens {
   readonly accessToken: Secret;
   /** Absent if the previous refresh token stays valid. */

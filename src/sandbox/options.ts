@@ -1,7 +1,7 @@
 import { checkChallenges } from "./challenges.ts";
 import { checkFailure, type Failure } from "./failures.ts";
 
-/** The provider whose header names and content type the token endpoint uses. */
+/** The provider whose content type and names of headers the token endpoint uses. */
 export type Words = "vendor" | "aws";
 
 /** How the sandbox behaves. Every option has a default and is checked. */

@@ -7,7 +7,7 @@ import type { Notices } from "./notices.ts";
 
 /** Copies the tokens to the process environment, for child processes and other clients. */
 export class EnvironmentMirror {
-  /** The values that this session set, by variable. */
+  /** The values that this session set, under the names of their variables. */
   readonly #mirrored = new Map<string, string>();
 
   /** Sets the tokens, unless the variables contain those of another session, or may not be set. */

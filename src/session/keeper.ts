@@ -194,7 +194,7 @@ export class Keeper {
     this.#mirror.show(tokensOf(this.#state), configuration);
   }
 
-  /** Removes this session's tokens from the process environment, which another session will use. */
+  /** Removes this session's tokens from the process environment: another session will use it. */
   leaveEnvironment(): void {
     this.#mirror.withdraw();
     this.#configuration = this.#configuration.outOfEnvironment();

@@ -34,7 +34,7 @@ export interface Assignment {
   readonly isMultiline?: boolean;
 }
 
-/** The assignments of a text. */
+/** The assignments in a `.env`. */
 interface Scan {
   readonly assignments: readonly Assignment[];
   /** Whether all lines are plain, so that all values are certain. */
@@ -43,7 +43,7 @@ interface Scan {
   readonly isOpen: boolean;
 }
 
-/** Finds the assignments of a text. */
+/** Finds the assignments in the text of a `.env`. */
 export function scanEnvText(text: string): Scan {
   const assignments: Assignment[] = [];
   let isPlain = true;

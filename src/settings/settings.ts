@@ -160,7 +160,7 @@ export function resolveSettings(
  * Checks the text of options. Reads no files and no variables.
  *
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
- * `envFile` cannot be a file.
+ * `envFile` is not the path of a file.
  */
 export function checkOptionTexts(options: SessionOptions): void {
   for (const name of SETTING_NAMES) clean(name, optionText(options, name) ?? "");

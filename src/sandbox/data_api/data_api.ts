@@ -155,7 +155,12 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   });
   app.get(
     "/v1/admin/usage",
-    () => problem(403, "forbidden", "The token is valid, but its user may not read the usage."),
+    () =>
+      problem(
+        403,
+        "forbidden",
+        "The token is valid, but its user is not allowed to read the usage.",
+      ),
   );
 
   app.notFound(({ req }) =>

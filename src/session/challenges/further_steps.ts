@@ -146,7 +146,7 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
  */
 function openStep(login: PasswordLogin, first: Step, isCanceled = false): ChallengeError {
   const { support } = login;
-  // `respond()` of every error of a login answers the current step, because a cell may run twice.
+  // A cell may run twice, so each error of a login has a `respond()` that answers the current step.
   // While an answer is being sent, no step is open.
   let open: Step | undefined = first;
   const respond = support && ((given: Answers) =>

@@ -172,6 +172,10 @@ Deno.test("while its token is good, a command that fails is a warning", () =>
     assertEquals([await session.accessToken(), await session.accessToken()], [token, token]);
     assertEquals(runs(), 2);
     assertMatch(session.status().warnings.join(), /still valid, but: .* printed no token;/);
+    world.clock.advance(31);
+    print(bare(await world.sandbox.portalToken()));
+    await session.accessToken();
+    assertEquals(session.status().warnings, []);
   }));
 
 Deno.test("logout() while the command runs drops what it gives", () =>

@@ -29,7 +29,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   if (url === undefined) {
     throw invalid(
       "it is not an address such as rediss://user:password@host:6379/0#account",
-      "correct it, replace each % that is meant as such with %25, and try again",
+      "correct it (write a literal % as %25) and try again",
     );
   }
   const host = hostAndPort(url);

@@ -24,7 +24,10 @@ export const envUpdate: Part = async (effort) => {
       const samples = await interleave(
         [
           { name: "bare", measure: () => timed(() => bareReplace(bare, text)) },
-          { name: "update", measure: () => timed(() => updateEnvFile(ours, newTokens(), true)) },
+          {
+            name: "update",
+            measure: () => timed(() => updateEnvFile({ path: ours }, newTokens(), true)),
+          },
           {
             name: "edit",
             measure: () => timed(() => Promise.resolve(editEnvText(text, newTokens()))),

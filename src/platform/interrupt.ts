@@ -135,6 +135,8 @@ function stoppableStream(action: string, body: Bytes, stop: AbortController): By
         controller.byobRequest?.respond(0);
       } catch (error) {
         end();
+        // The runtime ends a body with the signal of its request only as long as it keeps that request.
+        reader.cancel(error).catch(() => {});
         throw error;
       }
     },

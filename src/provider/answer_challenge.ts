@@ -6,7 +6,7 @@ import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** Shorter answers are not withheld, because they also occur in harmless texts. */
+/** Shorter answers are not withheld, because they also occur in harmless text. */
 const SHORTEST_HIDDEN = 4;
 
 /** The parts that each request of a further step needs. */
@@ -34,7 +34,7 @@ export async function requestKey(
  * contains the verified session instead of the code.
  *
  * @param username The name by which the provider knows the user.
- * @param answers The answers, by the names in the challenge's `asks`.
+ * @param answers The answers, keyed by the names in the challenge's `asks`.
  */
 export async function requestAnswer(
   step: StepRequest,

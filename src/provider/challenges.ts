@@ -34,7 +34,7 @@ interface StepKind {
   readonly elsewhere?: { readonly reason: string; readonly ticket?: string };
   /**
    * Whether the step needs a new key for an authenticator app, whose first code is verified before
-   * the answer.
+   * the answer is sent.
    */
   readonly needsKey?: true;
   /** Whether the account has a new password after the step. */
@@ -60,7 +60,7 @@ const REMEMBERED_DEVICE: StepKind = {
   },
 };
 
-/** The further steps by the provider's names. */
+/** The further steps, keyed by the provider's names for them. */
 const STEPS: Readonly<Record<string, StepKind>> = {
   NEW_PASSWORD_REQUIRED: {
     replacesPassword: true,
@@ -137,7 +137,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
   },
 };
 
-/** Parameters of every step. */
+/** Parameters that every step has. */
 const OF_EVERY_STEP = ["USERNAME", "USER_ID_FOR_SRP"];
 
 /** The names of the steps that this module knows. */

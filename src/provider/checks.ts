@@ -1,5 +1,5 @@
 /**
- * Checks all input: the settings before a request, and its response. Each call creates only the
+ * Checks the settings before a request, and the response to the request. Each call creates only the
  * schemas that it needs. This file is loaded before anything is sent, because the schema library
  * may have to be fetched first.
  */
@@ -78,7 +78,7 @@ type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Pa
  *
  * @param valueOf Returns the text of a setting, or a value built from several settings; `undefined`
  * if it is not set.
- * @returns The checked values, and the problems of the others.
+ * @returns The checked values, and the problems of the settings that failed the check.
  */
 export function checkSettings(
   valueOf: (name: SettingName) => unknown,
@@ -128,7 +128,7 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
     if (!data) return misfit(error);
     return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
   }
-  // The operations that set up an authenticator app return neither.
+  // The operations that set up an authenticator app return neither tokens nor a challenge.
   if (fields && sent.flow === "challenge") return done;
   return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
 }
@@ -173,7 +173,8 @@ function secretIn(value: unknown): Secret | undefined {
 }
 
 /**
- * Maximum number of parameters. No step has as many, and an error with more would be unreadable.
+ * Maximum number of parameters. No step has that many, and an error that showed more would be
+ * unreadable.
  */
 const MAX_PARAMETERS = 30;
 

@@ -39,7 +39,7 @@ export async function confirmDevice(
   return outcome.kind === "refused" ? outcome.seen : undefined;
 }
 
-/** The values that a provider stores instead of a device's password, in base64. */
+/** The base64 values that a provider stores instead of a device's password. */
 export interface DeviceVerifier {
   readonly verifier: string;
   readonly salt: string;
@@ -62,8 +62,8 @@ export async function deviceVerifier(
 }
 
 /**
- * Makes a salt whose value is the same as bytes and as a signed number, because the service does
- * not document which of them it reads.
+ * Makes a salt that has the same value when read as bytes or as a signed number, because the
+ * service does not document how it reads the salt.
  */
 function newSalt(): Uint8Array<ArrayBuffer> {
   const salt = crypto.getRandomValues(new Uint8Array(16));
@@ -84,7 +84,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result;
 }
 
-/** Encodes a positive number as signed bytes: a zero byte precedes it if the first bit is set. */
+/** Encodes a positive number as signed bytes, with a leading zero byte if the first bit is set. */
 function signedBytes(value: bigint): Uint8Array {
   const hex = value.toString(16);
   const whole = hex.length % 2 === 1 ? `0${hex}` : hex;

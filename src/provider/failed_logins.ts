@@ -5,7 +5,7 @@ const LOCKING_FAILURE = 5;
 /** The longest lock. After a pause of this length, the count starts again. */
 const LONGEST_LOCK_MS = 900_000;
 
-/** The number of consecutive rejected passwords in this process, by provider, client and name. */
+/** Consecutive rejected passwords in this process, counted for each provider, client and name. */
 const failures = new Map<string, { readonly count: number; readonly last: number }>();
 
 /** The consequences of rejected passwords for the next attempt. */
@@ -20,7 +20,7 @@ export interface Failures {
  * Counts rejected passwords. Does not delay a login, because only the user knows whether the
  * password was corrected.
  *
- * @param at When the request was sent, by the monotonic clock, in milliseconds.
+ * @param at Time of the request by the monotonic clock, in milliseconds.
  */
 export function countFailures(
   { url, clientId }: ProviderSettings,

@@ -113,8 +113,7 @@ export interface Refused {
   /** The provider's own message, if it can be shown. */
   readonly message?: string | undefined;
   /**
-   * The session string, which the next answer to the same step must contain, if the provider sent
-   * one.
+   * The session string, if the provider sent one. The next answer to the same step must contain it.
    */
   readonly session?: Secret | undefined;
 }

@@ -26,8 +26,8 @@ export interface SettingsFault extends Advice {
  *
  * @param action The action in the message, such as "log in".
  * @param needsCredentials Whether user name and password must be set, too.
- * @throws {ConfigError} `MISSING_SETTINGS` lists all missing settings, `INVALID_SETTING` all
- * invalid settings; also `PACKAGE_UNAVAILABLE`.
+ * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `INVALID_SETTING`,
+ * which lists all invalid settings; or `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
   action: string,
@@ -91,8 +91,8 @@ async function resolve(
 }
 
 /**
- * Loads the checks, always before anything is sent, because a request must not fail halfway if
- * their package cannot be fetched.
+ * Loads the checks. This always happens before anything is sent, so that a request does not fail
+ * halfway if a package cannot be fetched.
  *
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
  * fetched.
@@ -128,8 +128,8 @@ function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigE
 }
 
 /**
- * Returns which of user name and password are missing. If the environment has one of them, only the
- * other one is missing.
+ * Returns the missing credentials: the user name, the password, both or neither. If the environment
+ * has one of them, only the other one is missing.
  */
 function missingCredentials(settings: Settings): SettingName[] {
   const missing = (["username", "password"] as const).filter((name) => !settings.text(name));

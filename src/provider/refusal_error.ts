@@ -8,7 +8,7 @@ import { counted } from "../errors/amounts.ts";
 /**
  * Makes the error for a refused request.
  *
- * @param login When the user logged in, milliseconds since 1970, if known.
+ * @param login Time of the login in milliseconds since 1970, if known.
  * @param hints Further hints for the user.
  */
 export function refusalError(

@@ -3,8 +3,8 @@ import type { Advice, Call, Fix } from "../errors/advice.ts";
 import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.ts";
 
 /**
- * A refusal of the provider and its meaning. To support another refusal, add a row to {@linkcode
- * REFUSALS}, which determines the code, the advice, and whether to try again. The API document
+ * A refusal by the provider and its meaning. To support another refusal, add a row to {@linkcode
+ * REFUSALS}. The row determines the code, the advice, and whether to try again. The API document
  * describes no errors (section 7), so names and messages are those of the real service.
  */
 export interface Refusal {
@@ -21,7 +21,7 @@ export interface Refusal {
   readonly code: RefusalCode;
   /** Replaces the advice of the code in {@linkcode MEANINGS}. */
   readonly advice?: Partial<Advice>;
-  /** Whether to repeat the request a little later. Default: `mayPass` of the code. */
+  /** Whether to repeat the request a little later. Default: whether the code is transient. */
   readonly repeatable?: boolean;
   /** Whether the refresh token will never work again. */
   readonly isFinal?: true;
@@ -31,14 +31,14 @@ const LOGIN: Call = { call: "login" };
 const LOGIN_AGAIN: Call = { call: "login", options: { force: true } };
 const SUPPORT = "the support channel of your subscription";
 
-/** Names of a rejected password or refresh token. */
+/** Error names that mean a rejected password or refresh token. */
 const NOT_ACCEPTED = [
   "NotAuthorizedException",
   "InvalidPasswordException",
   "UserNotFoundException",
 ];
 
-/** Error names of a program of the platform that checks each request. */
+/** Error names that mean a failure of the platform's program that checks each request. */
 const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
 const RULE_FAILED: Partial<Advice> = {
   problem: "a program of your platform that checks each request failed",
@@ -56,7 +56,7 @@ const WITHOUT_SENT_CODE: Fix = [
  * name, because one name has many causes.
  */
 export const REFUSALS: readonly Refusal[] = [
-  // The firewall, with any status, demands a test that only a browser can pass.
+  // The firewall demands a test that only a browser can pass, and may use any status.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
   { names: ["TooManyRequestsException", /^Throttling/], code: "THROTTLED" },
@@ -75,7 +75,7 @@ export const REFUSALS: readonly Refusal[] = [
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // The organization of the platform wrote this message.
+  // The organization that runs the platform wrote this message.
   {
     names: ["UserLambdaValidationException"],
     code: "REJECTED",
@@ -90,7 +90,7 @@ export const REFUSALS: readonly Refusal[] = [
     code: "LOCKED_OUT",
   },
   {
-    // The last message is from operations that receive the secret itself.
+    // The last alternative matches the message of operations that receive the secret itself.
     says: /secret_? ?hash|secret was not received|verify secret for client/i,
     code: "SECRET_HASH_REJECTED",
   },
@@ -192,8 +192,8 @@ export const REFUSALS: readonly Refusal[] = [
 ];
 
 /**
- * These apply to an error whose name is in no row, and to a response that is not an error of the
- * provider.
+ * `UNKNOWN` applies to an error whose name is in no row, and `NO_ERROR` to a response that is not
+ * an error of the provider.
  */
 const UNKNOWN: Refusal = { code: "REJECTED" };
 const NO_ERROR: Refusal = { code: "UNEXPECTED_RESPONSE" };

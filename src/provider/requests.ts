@@ -106,15 +106,16 @@ export function globalSignOutRequest(
 }
 
 /**
- * Returns a device key without the region at its beginning, which harmless sentences contain, too.
+ * Returns a device key without the region at its beginning, because harmless sentences may also
+ * contain the region.
  */
 function ownPart(deviceKey: Secret | undefined): Secret | undefined {
   return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }
 
 /**
- * Returns the fields of the client for operations without AuthParameters: the secret itself instead
- * of a hash.
+ * Returns the fields that identify the client in operations without AuthParameters. They contain
+ * the secret itself instead of a hash.
  */
 function clientFields({ clientId, clientSecret }: ProviderSettings): Record<string, string> {
   return { ClientId: clientId, ...(clientSecret && { ClientSecret: clientSecret.reveal() }) };
@@ -144,7 +145,8 @@ export async function secretHash(
 }
 
 /**
- * Makes the request for an operation. `secrets` lists what no message about the request may show.
+ * Makes the request for an operation. `secrets` lists the values that must not appear in messages
+ * about the request.
  */
 export function request(
   provider: ProviderSettings,

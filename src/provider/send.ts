@@ -14,7 +14,7 @@ export interface SendResult {
   readonly outcome: Outcome;
   /** The number of requests sent. */
   readonly attempts: number;
-  /** When the last request was sent, by the wall and the monotonic clock. */
+  /** Time of the last request, by the wall clock and by the monotonic clock. */
   readonly sentAt: number;
   readonly sentAtMonotonic: number;
   /** The provider's clock minus this machine's in milliseconds, if the response had a date. */
@@ -58,33 +58,34 @@ const MAX_ATTEMPTS = 4;
  */
 const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
-/** Maximum size of a response. The response to a login has a few kilobytes. */
+/** Maximum size of a response. The response to a login is a few kilobytes long. */
 const MAX_RESPONSE_BYTES = 1_048_576;
 /**
- * After a stop of the process, the time limit has passed and the response may have arrived unread. This
- * pause after the timer lets it be read first, so that a new refresh token is not lost.
+ * When a stopped process resumes, the time limit may have passed while an unread response was
+ * waiting. This pause after the timer lets the response be read first, so that a new refresh token
+ * is not lost.
  */
 const GRACE_MS = 100;
 /** Maximum time for which a Retry-After delays later calls. */
 const MAX_HOLD_MS = 900_000;
 
 /**
- * Deno 2.7 to 2.9.5 silently sends a text again when any connection drops, but not a Blob. Other
- * versions send a text faster.
+ * Deno 2.7 to 2.9.5 silently resends a text body when any connection drops, but never a Blob. Other
+ * versions get a text body, because they send it faster than a Blob.
  */
 const RESENDS_TEXT = /^2\.([78]\.|9\.[0-5]$)/.test(Deno.version.deno);
 
 /**
- * The time from which each endpoint accepts requests again, by monotonic clock, because tests have
- * their own clocks.
+ * The time from which each endpoint accepts requests again. The times are kept separately for each
+ * monotonic clock, because tests have their own clocks.
  */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
- * Sends a request and reads the response. Repeats the request after a transient failure, with
- * jittered backoff, within the time limit, and not before the end of a Retry-After, even of an
- * earlier call. A login or an answer to a challenge is repeated only if the provider certainly did
- * not check it. Does not follow redirects.
+ * Sends a request and reads the response. After a transient failure, repeats the request with
+ * jittered backoff within the time limit. Sends nothing until a Retry-After has passed, even if an
+ * earlier call received it. A login or an answer to a challenge is repeated only if the provider
+ * certainly did not check it. Does not follow redirects.
  *
  * @param limitMs Time limit for all attempts together.
  * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent.

@@ -10,7 +10,8 @@ import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /**
- * Time limit for the provider at a logout. The tokens on this computer have already been removed.
+ * Time limit for all requests to the provider during a logout. The tokens on this computer have
+ * already been removed.
  */
 const LIMIT_MS = 3_000;
 
@@ -28,8 +29,8 @@ export interface SignOutResult {
    */
   readonly ended: "here" | "provider" | "everywhere";
   /**
-   * What was ended at the provider, or why nothing was, as the end of a sentence; absent if there
-   * is nothing to say.
+   * What was ended at the provider, or why nothing was ended. The text is the end of a sentence; it
+   * is absent if there is nothing to report.
    */
   readonly text?: string;
 }
@@ -42,7 +43,7 @@ const ACCESS_TOKEN_STAYS = "an access token is valid until it expires";
  *
  * @param held All tokens that this logout ends, the newest of each login last.
  * @param everywhere Whether to sign the account out on all devices.
- * @throws The signal's reason, if it is aborted.
+ * @throws The signal's reason, if the signal is aborted.
  */
 export async function endAtProvider(
   { options, settings, world }: Account,
@@ -103,7 +104,8 @@ export async function endAtProvider(
 }
 
 /**
- * Returns the newest tokens of each login. If refresh tokens rotate, only these can end the login.
+ * Returns the newest tokens of each login. If refresh tokens rotate, only the newest ones can end
+ * the login.
  */
 function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] {
   const byLogin = new Map<unknown, Tokens>();

@@ -61,8 +61,8 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Loaded on demand, because few providers track devices. The login has succeeded, so nothing may
-  // throw.
+  // Loaded on demand, because few providers track devices. The login has succeeded, so this code
+  // must not throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>
       confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
@@ -81,10 +81,10 @@ export async function loginTokens(
 /**
  * Refreshes the tokens (section 5.2.3). The API document shows the request with and without
  * SECRET_HASH, and the provider may know the user by another name than the one used for the login.
- * So as long as SECRET_HASH is rejected, this function tries the next variant. If the client does
- * not allow the flow, the function tries the operation of services that rotate refresh tokens.
+ * Therefore, this function tries the next variant as long as SECRET_HASH is rejected. If the client
+ * does not allow the flow, the function tries the operation of services that rotate refresh tokens.
  *
- * @param username The user name in the settings, for tokens without the name of the login.
+ * @param username The user name in the settings, used if the tokens do not contain the login name.
  * @param limitMs Time limit for all requests together.
  */
 export async function requestRefresh(
@@ -175,7 +175,7 @@ function withTokens(
   if (outcome.kind !== "tokens") return { ...result, tokens: undefined };
   const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
-  // The lifetime is ExpiresIn (section 8), or else the difference between the token's claims.
+  // The lifetime is ExpiresIn (section 8), or else the time between the claims `iat` and `exp`.
   const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
   const lifetimeMs = ms > 0 ? ms : undefined;
   const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;

@@ -40,17 +40,17 @@ export interface Tokens {
   readonly claims: Claims;
   /** Expiry of the access token by this machine's wall clock, milliseconds since 1970, if known. */
   readonly expiresAt: number | undefined;
-  /** When the user logged in, milliseconds since 1970. */
+  /** Time of the login, in milliseconds since 1970. */
   readonly authenticatedAt: number | undefined;
   readonly source: TokenSource;
   readonly learned: Learned;
   /** Lifetime of the access token in milliseconds, if known. */
   readonly lifetimeMs: number | undefined;
-  /** Milliseconds before its expiry at which the token is refreshed. */
+  /** Time between the refresh of the token and its expiry, in milliseconds. */
   readonly refreshMarginMs: number;
   /**
-   * The times of both clocks when this record was made. The time passed since then is the larger of
-   * the two differences.
+   * The times of both clocks when this record was made. The time that has passed since then is the
+   * larger of the two differences.
    */
   readonly anchor: { readonly now: number; readonly monotonic: number };
 }
@@ -136,8 +136,8 @@ export function isRenewable(tokens: Tokens): tokens is RenewableTokens {
 }
 
 /**
- * The claims of an access token. Its signature is not checked, so the claims serve for planning,
- * not for trust.
+ * The claims of an access token. Its signature is not checked, so the claims may be used for
+ * planning but must not be trusted.
  */
 export interface Claims {
   /** Issued at, seconds since 1970 by the provider's clock. */

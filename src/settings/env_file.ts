@@ -52,12 +52,12 @@ function targetOf(path: string): string {
 }
 
 /**
- * Takes the lock that processes on the same `.env` share, and removes the temporary file of a
- * killed holder.
+ * Takes the lock that all processes with the same `.env` share, and removes the temporary file that
+ * a killed process left behind.
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
- * process. But each process then refreshes by itself, and of two simultaneous saves, the later one
- * can undo the earlier one, even a logout.
+ * process. However, each process then refreshes separately, and the later of two simultaneous saves
+ * can undo the earlier one, even if that was a logout.
  *
  * @param waitMs Maximum time to wait for another holder, in milliseconds.
  * @param signal Ends the wait. The reason of the signal is thrown.
@@ -95,7 +95,7 @@ interface UpdateOptions {
  * random name.
  * @param options.before The content that the caller read last. Default: the file is read first.
  * @param options.accept Receives the values that an editor or another process has saved since;
- * `false` leaves the file unchanged.
+ * returns `false` to leave the file unchanged.
  * @param options.template The text of a new or empty file before the edit.
  * @returns The previous permission bits of the file; `undefined` if the file did not exist.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the file cannot be written. It is then
@@ -138,7 +138,10 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-/** Lists the folders that must be readable and writable for a file. A link has two of them. */
+/**
+ * Lists the folders that must be readable and writable to use a file. For a link, these are the
+ * folders of the link and of its target.
+ */
 export function foldersOf(path: string): string[] {
   const folder = folderOf(path);
   try {
@@ -150,7 +153,8 @@ export function foldersOf(path: string): string[] {
 
 /**
  * Returns the error for a missing permission to read or write a file; `undefined` if Deno grants
- * both. Deno may prompt now, so that a password is not sent for a session that cannot be saved.
+ * both. Deno may prompt at this point, so that no password is sent for a session that cannot be
+ * saved.
  *
  * @param command The command that grants all permissions. By default, the message names the flag
  * for writing.

@@ -23,7 +23,7 @@ export interface EnvLocation {
  * Locates the file named by the option `envFile` or by `AUTH_ENV_FILE`. A relative path is resolved
  * against the working folder.
  *
- * @throws {ConfigError} `INVALID_SETTING` if the name is not that of a file on this computer.
+ * @throws {ConfigError} `INVALID_SETTING` if the name does not refer to a file on this computer.
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   checkEnvFileName(name);
@@ -40,7 +40,7 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
 /**
  * Checks a name, independently of the working folder.
  *
- * @throws {ConfigError} `INVALID_SETTING` if the name cannot be that of a file.
+ * @throws {ConfigError} `INVALID_SETTING` if the name cannot refer to a file.
  */
 export function checkEnvFileName(name: string | URL | false): void {
   if (name === false || pathOfUrl(name) !== undefined) return;

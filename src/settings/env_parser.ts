@@ -73,7 +73,7 @@ export function scanEnvText(text: string): Scan {
   return { assignments, isPlain, isOpen };
 }
 
-/** Finds what `parseEnv` treats as one line. A value in quotes can span several lines. */
+/** Finds the text that `parseEnv` treats as one line. A value in quotes can span several lines. */
 function otherLine(
   text: string,
   start: number,
@@ -126,7 +126,8 @@ export function parseEnvText(text: string): Map<string, string> {
 /**
  * Rewrites text that `parseEnv` misreads. If a value consists of blanks, `parseEnv` uses the next
  * line as the value, so that a token could become the password. It reads a comment after blanks as
- * an assignment. If the text ends in a comment without a line break, it adds blanks to the value.
+ * an assignment. If the text ends in a comment without a line break, `parseEnv` adds blanks to the
+ * value.
  */
 function forParser(text: string): string {
   const whole = text.startsWith(BOM) ? text.slice(1) : text;
@@ -134,7 +135,10 @@ function forParser(text: string): string {
     .replace(/(?<![^\n])[ \t]+(?=#)/g, "");
 }
 
-/** Loaded synchronously and on demand, because the first module of Node delays the start by 6 to 13 ms. */
+/**
+ * Loads the parser synchronously and on demand, because loading the first Node module delays the
+ * start by 6 to 13 ms.
+ */
 function nodeParser(): typeof import("node:util").parseEnv {
   const { process } = globalThis as unknown as {
     process: { getBuiltinModule(name: string): typeof import("node:util") };

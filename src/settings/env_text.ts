@@ -12,9 +12,9 @@ export interface Uneditable {
 type Changes = ReadonlyMap<string, string | undefined>;
 
 /**
- * Sets or removes (`undefined`) keys in the text of a `.env`. All other lines stay byte for byte. A
- * key keeps the position of its first line and its `export `, but loses a comment after its value.
- * Further lines of the same key are removed. A new key is added after the last entry.
+ * Sets or removes (`undefined`) keys in the text of a `.env`. All other lines are kept byte for
+ * byte. A key keeps the position of its first line and its `export `, but loses a comment after its
+ * value. Further lines of the same key are removed. A new key is added after the last entry.
  *
  * A text is not edited if a quote is not closed, or if the value of one of these keys spans several
  * lines.

@@ -107,13 +107,16 @@ export interface SessionOptions {
   storeKey?: string;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
-  /** Replaces the wall clock, milliseconds since 1970, for tests. */
+  /** Replaces the wall clock for tests. Returns milliseconds since 1970. */
   now?: () => number;
-  /** Replaces the monotonic clock, milliseconds, for tests. */
+  /** Replaces the monotonic clock for tests. Returns milliseconds. */
   monotonic?: () => number;
   /** Replaces the prompt, for tests and other front ends. */
   prompt?: Ask;
-  /** Replaces the pause between two requests, milliseconds, for tests. Ends early if the signal aborts. */
+  /**
+   * Replaces the pause of `ms` milliseconds between two requests, for tests. The pause ends early
+   * if the signal aborts.
+   */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -132,9 +135,9 @@ export interface Setting<Type extends string = string> {
   /** Types of the option's value. */
   readonly types: readonly Type[];
   /**
-   * Sources besides the option. A `.env` can come along with a copied project, so it must not run
-   * commands or send tokens elsewhere. A session made with `createSession()` takes no tokens from the
-   * environment.
+   * The places where a value is read from if the option is not set. A `.env` may be part of a
+   * copied project, so it must not run commands or send tokens elsewhere. A session made with
+   * `createSession()` takes no tokens from the environment.
    */
   readonly readFrom:
     | "environment and file"
@@ -148,11 +151,14 @@ export interface Setting<Type extends string = string> {
   readonly identity: "yes" | "no" | "endpoint" | "in a store";
   /** The value must not be shown. */
   readonly secret?: true;
-  /** When blank text is a value. By default, blank text means that the setting is not set. */
+  /**
+   * The case in which blank text is a value. By default, blank text means that the setting is not
+   * set.
+   */
   readonly blank?: "value if empty" | "value as an option";
   /** Leading and trailing blanks belong to the value, and every character is allowed. */
   readonly verbatim?: true;
-  /** The text of an option that is a list. Default: its parts, separated by commas. */
+  /** Converts an option that is a list to text. Default: the items, separated by commas. */
   readonly listText?: (list: readonly string[]) => string;
   /** Every request to the provider needs the setting. */
   readonly required?: true;
@@ -305,10 +311,10 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 /** The settings that keep or provide the tokens instead of the `.env`. */
 export const INSTEAD_OF_FILE = ["tokenCommand", "store"] as const satisfies readonly SettingName[];
 
-/** The port of a store (`redis:`, `rediss:`) whose address names none. */
+/** The port of a store (`redis:`, `rediss:`) whose address contains no port. */
 export const STORE_PORT = "6379";
 
-/** The variable of each setting. */
+/** The environment variable of each setting. */
 export const VARIABLES = Object.fromEntries(
   SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),
 ) as Readonly<Record<SettingName, string>>;
@@ -337,13 +343,13 @@ export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
   ...OTHER_OPTIONS,
 };
 
-/** The address of a portal for a link; `undefined` if the text cannot be used as one. */
+/** Returns the address of a portal for use in a link; `undefined` if the text is not suitable. */
 export function portalAddress(text: string): string | undefined {
   const url = URL.parse(text);
   return url && isSafeTransport(url) && url.username + url.password === "" ? url.href : undefined;
 }
 
-/** Default deadline of one login or refresh. */
+/** Default time limit of one login or refresh, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**

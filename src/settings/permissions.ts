@@ -75,7 +75,7 @@ function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
 }
 
-/** Whether this process may send to a host. Deno may prompt for the permission. */
+/** Whether this process may send requests to a host. Deno may prompt for the permission. */
 export function mayReach(url: URL): boolean {
   return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
 }

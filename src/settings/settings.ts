@@ -34,7 +34,10 @@ interface FoundSetting {
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
-/** The settings of a session at one point in time: the unchecked text and the source of each. */
+/**
+ * The settings of a session at one point in time: the unchecked text and the source of each
+ * setting.
+ */
 export class Settings {
   /** Absolute path of the `.env`; `undefined` for memory only. */
   readonly envFile: string | undefined;
@@ -108,8 +111,8 @@ export class Settings {
   }
 
   /**
-   * Which of user name and password is set in the environment without the other. It is not used
-   * alone.
+   * The part of the credentials, user name or password, that the environment has without the other
+   * part. It is not used alone.
    */
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
@@ -126,9 +129,9 @@ export class Settings {
  * Collects the settings. Options override the environment, which overrides the `.env`. Variables
  * that would need a permission prompt are skipped.
  *
- * @param isDefault Whether these are the settings of the default session, which reads all
- * variables, and uses the nearest `.env` if none is named.
- * @param earlier Settings whose `.env` is read again, instead of looking for the nearest one.
+ * @param isDefault Whether these are the settings of the default session, which reads all variables
+ * and uses the nearest `.env` if none is named.
+ * @param earlier Earlier settings. Their `.env` is read again, and no other file is looked for.
  * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character.
  */
 export function resolveSettings(

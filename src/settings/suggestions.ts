@@ -18,7 +18,7 @@ import {
 } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
-/** A guess at what was meant with a setting. */
+/** A guess at what the user meant by a setting. */
 export interface Suggestion extends Advice {
   /** The setting; `undefined` if the guess concerns all of them. */
   readonly about?: SettingName;
@@ -84,8 +84,9 @@ function cutValues(settings: Settings): Suggestion[] {
 }
 
 /**
- * Finds names that differ from that of an unset setting by an underscore, by case or, in the
- * `.env`, by up to two letters. In the environment, which has many other names, letters must match.
+ * Finds names that resemble the name of an unset setting. Underscores and case are ignored. In the
+ * `.env`, up to two letters may differ; in the environment, which has many other names, all letters
+ * must match.
  */
 function nearNames(settings: Settings): Suggestion[] {
   const known: readonly string[] = Object.values(VARIABLES);
@@ -121,8 +122,8 @@ function plainName(name: string): string {
 }
 
 /**
- * Finds a `.env` that was probably meant if a login lacks settings: the named file, or one in a
- * folder above.
+ * If a login lacks settings, suggests the `.env` that was probably meant: the named file, or one in
+ * a folder above.
  */
 function overlookedFile(settings: Settings): Suggestion[] {
   const { file, location: { path, isNamed } } = settings;

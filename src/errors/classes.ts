@@ -11,8 +11,8 @@ import { addParts, jsonOf, messageOf } from "./parts.ts";
 import { hideOwnFrames } from "./stack.ts";
 
 /**
- * The base class of this module's errors. An error has one of the subclasses, or this class if Stop
- * was pressed in a notebook. No error contains a token, a password or a secret.
+ * The base class of this module's errors. An error is an instance of a subclass, or of this class
+ * itself if Stop was pressed in a notebook. No error contains a token, a password or a secret.
  *
  * @example Handle one cause
  * ```ts
@@ -75,7 +75,7 @@ export type ProviderErrorDetails = Partial<Fields<ProviderError>>;
 export class ProviderError extends AuthError {
   /** A stable code that names the cause; see {@linkcode ProviderErrorCode}. */
   declare readonly code: ProviderErrorCode;
-  /** HTTP status of the response; `undefined` without a response. */
+  /** HTTP status of the response; `undefined` if there was no response. */
   declare readonly status: number | undefined;
   /** The provider's own name for the error, such as `NotAuthorizedException`. */
   declare readonly providerCode: string | undefined;
@@ -102,7 +102,7 @@ export type ApiErrorDetails =
   & Pick<ApiError, "method" | "url">
   & Partial<Fields<ApiError>>;
 
-/** The API refused a call, or its response cannot be used or broke off. */
+/** The API refused a call, or its response is incomplete or cannot be used. */
 export class ApiError extends AuthError {
   /** A stable code that names the cause; see {@linkcode ApiErrorCode}. */
   declare readonly code: ApiErrorCode;
@@ -110,7 +110,7 @@ export class ApiError extends AuthError {
   declare readonly method: string;
   /** Address of the call, without its query. */
   declare readonly url: string;
-  /** HTTP status of the response; `undefined` without a response. */
+  /** HTTP status of the response; `undefined` if there was no response. */
   declare readonly status: number | undefined;
   /** Seconds to wait before the next attempt, if the API named a time. */
   declare readonly retryAfterSeconds: number | undefined;

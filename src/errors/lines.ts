@@ -1,4 +1,4 @@
-/** Cuts off a text with an ellipsis if it is longer than `maxLength`. */
+/** Shortens a text that is longer than `maxLength`, and ends it with an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
@@ -7,8 +7,8 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * Matches a word with the flags that follow it, or a call with its options. Neither is broken,
- * because people copy them.
+ * Matches a word with the flags that follow it, or a call with its options. Neither is broken
+ * across lines, because people copy them.
  */
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 

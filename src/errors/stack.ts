@@ -6,7 +6,7 @@ import { inKernel } from "./advice.ts";
 import { wrapped } from "./lines.ts";
 import { helpOn, type Parts } from "./parts.ts";
 
-/** Number of frames that reaches beyond this module's frames to the caller's. */
+/** Number of frames to record. It is large enough to include the caller's frames. */
 const DEPTH = 100;
 const FRAME = /^\s+at (?:.* \(|async )?(.+):\d+:\d+\)?$/;
 

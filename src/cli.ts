@@ -16,7 +16,7 @@ import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
 const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
 
-/** Writes the calls of the library as commands. */
+/** The advice in a terminal names commands instead of library calls. */
 const TERMINAL: FrontEnd = {
   call(call) {
     const options = call.call === "login" ? call.options : undefined;

@@ -7,13 +7,18 @@ export interface AccountSetting {
   readonly name: string;
   /** The prompt for the setting. */
   readonly question: string;
-  /** Whether the setting may be missing: calls with a complete URL need no base address. */
+  /**
+   * Whether the setting may be missing. This is the case for the base address, because calls with a
+   * complete URL do not need it.
+   */
   readonly optional?: true;
   /** The setting's label in a reply of the support channel, reduced to lower-case letters. */
   readonly label: RegExp;
-  /** Matches a value after a label, as opposed to a date, a ticket number or words. */
+  /**
+   * Matches a possible value. The text after a label may also be a date, a ticket number or words.
+   */
   readonly shape: RegExp;
-  /** The shape in words. */
+  /** Describes the shape in a message. */
   readonly expected: string;
 }
 

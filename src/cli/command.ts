@@ -1,7 +1,7 @@
 /**
  * The description of a command. `commands.ts` lists all commands in one table, which parsing, help,
- * "did you mean" and completion use. Each file in `commands/` runs one command. This folder may
- * import everything except the sandbox, which only one command starts.
+ * completion and the "did you mean" hints use. Each file in `commands/` runs one command. Files in
+ * this folder may import anything, but only `commands/sandbox.ts` imports the sandbox.
  */
 
 /** An option of a command. */
@@ -9,8 +9,8 @@ export interface Option {
   /** The letter of the option, as in `-o`. */
   readonly short?: string;
   /**
-   * The placeholder for the value in the help, such as `<file>`. An option without one takes no
-   * value.
+   * The placeholder for the value in the help, such as `<file>`. An option without a placeholder
+   * takes no value.
    */
   readonly value?: string;
   /** The permitted values. */
@@ -18,8 +18,8 @@ export interface Option {
   /** Whether the option may be given several times. */
   readonly multiple?: true;
   /**
-   * Whether empty text is a value. Otherwise, it is an error, because empty text usually comes from
-   * an unset shell variable.
+   * Whether the value may be empty. If not, an empty value is an error, because it usually comes
+   * from an unset shell variable.
    */
   readonly mayBeEmpty?: true;
   /** The description in the help. Further lines are printed below the first. */
@@ -42,7 +42,7 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
   /** The positional argument. */
   readonly word: string | undefined;
   readonly json: boolean;
-  /** The `.env` named on the command line. The option has already taken effect. */
+  /** The `.env` named on the command line. The option has already been applied. */
   readonly envFile: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
 export interface Answer {
   /** The value that `--json` prints. */
   readonly value?: unknown;
-  /** The text that is printed without `--json`, or if there is no value. */
+  /** The text that is printed without `--json`, and also with it if there is no value. */
   readonly text?: string;
   /** The exit status. Default: 0. */
   readonly status?: number;
@@ -62,7 +62,7 @@ export interface Command {
   readonly summary: string;
   /** The description in the help of this command. */
   readonly description: string;
-  /** The positional argument. A command without one takes only options. */
+  /** The positional argument. If missing, the command takes only options. */
   readonly word?: Word;
   readonly options: Options;
   /** Options that exclude each other. */
@@ -89,7 +89,7 @@ type Value<It extends Option> = It extends { value: string }
   : boolean;
 type Values<Own extends Options> = { readonly [Name in keyof Own]: Value<Own[Name]> };
 
-/** Makes the types check that the file of a command accepts the options in the table. */
+/** Lets the compiler check that the file of a command accepts the options in the table. */
 export function command<const Own extends Options>(
   described: Omit<Command, "options" | "load"> & {
     readonly options: Own;

@@ -42,9 +42,9 @@ code or a new password.`,
   }),
   "status": command({
     summary: "who is signed in, until when, and where the session is kept",
-    description: `Shows who is signed in, until when, and where the session is kept. Sends no
-request, except to a store (AUTH_STORE), where it refreshes a session whose
-token has expired.`,
+    description: `Shows who is signed in, until when, and where the session is kept. Sends
+requests only if AUTH_STORE is set: it reads the store, and refreshes a session
+whose token has expired.`,
     options: {},
     examples: ["platform-auth status", "platform-auth status --json"],
     load: async () => ({ run: (await session()).runStatus }),
@@ -53,7 +53,8 @@ token has expired.`,
     summary: "print a current access token and nothing else",
     description: `Prints a current access token and nothing else. Treat the token as a password.
 Without a session, logs in if user name and password are set in the .env or in
-the environment, unless AUTH_STORE is set, whose session serves all machines.
+the environment, unless AUTH_STORE is set: the session in a store serves all
+machines.
 
 With --json, prints { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND
 accepts.`,
@@ -105,13 +106,13 @@ With --json, prints status, headers and body.`,
       "if-exists": {
         value: "<what>",
         choices: ["error", "keep", "replace"],
-        help: "if the file exists already: error (default), keep,\n" +
-          "which sends nothing (default of --list), or replace",
+        help: "if the file exists: error (default), keep (sends\n" +
+          "nothing; default of --list), or replace",
       },
-      list: { value: "<file>", help: "save everything listed there; - is standard input" },
+      list: { value: "<file>", help: "save everything listed in it; - is standard input" },
       "output-dir": {
         value: "<folder>",
-        help: "where --list saves; default: the working folder",
+        help: "folder for --list; default: the working folder",
       },
       concurrency: {
         value: "<count>",
@@ -220,7 +221,8 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       "rotate": {
         value: "<operation>",
         choices: ["initiate-auth", "get-tokens"],
-        help: "each refresh returns a new refresh token:\ninitiate-auth or get-tokens",
+        help:
+          "each refresh returns a new refresh token, with\nthe operation initiate-auth or get-tokens",
       },
       "grace-seconds": {
         value: "<n>",
@@ -230,14 +232,14 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
         value: "<name[:password]>",
         multiple: true,
         help: "add an account; may be given several times\n" +
-          "(default: the password of the first account)",
+          "(default password: that of the first account)",
       },
       "alias": { help: "users log in by e-mail; their user name in the\npool is a UUID" },
       "public-client": { help: "an app client without a secret" },
       "lockout-after": { value: "<n>", help: "lock a user after this many wrong passwords" },
       "throttle-per-second": {
         value: "<n>",
-        help: "refuse more requests per second to the token\nendpoint",
+        help: "refuse more than this many requests per second\nto the token endpoint",
       },
       "challenge": {
         value: "<names>",

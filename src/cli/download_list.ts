@@ -3,11 +3,11 @@ import { readInputText } from "./input.ts";
 import type { DownloadItem } from "../api/download_all.ts";
 
 /**
- * Reads a list of downloads: one path or URL per line, optionally followed by the name of the file
- * in the folder. The default name is the last part of the path. Quotes around address and name are
- * removed. Lines that start with `#` are ignored.
+ * Reads a list of downloads: one path or URL per line, optionally followed by the name under which
+ * to save the file in the folder. The default name is the last part of the path. Quotes around an
+ * address or a name are removed. Lines that start with `#` are ignored.
  *
- * @param list Path of the list; `-`: standard input.
+ * @param list Path of the list, or `-` for standard input.
  * @throws {UsageError} If a line has no name, or if its name leads out of the folder or to a hidden
  * file.
  */
@@ -51,8 +51,8 @@ function nameIn(input: string): string | undefined {
 }
 
 /**
- * Returns a path in the folder, with `/` between its parts; `undefined` if the path leads out of
- * the folder or has a hidden part, because a list from someone else must not write to `.env` or
+ * Returns a path in the folder, with `/` between its parts. Returns `undefined` if the path leads
+ * out of the folder or has a hidden part: a list from someone else must not write to `.env` or
  * `.git`.
  */
 function inside(file: string): string | undefined {

@@ -2,7 +2,7 @@ import { UsageError } from "./output.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Reads a file that the command line names; `-` is standard input.
+ * Reads a file that is named on the command line. The name `-` is standard input.
  *
  * @throws {ConfigError} `FILE` if it cannot be read.
  */
@@ -14,12 +14,13 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    // The name is not shown, because it may be the file's content or an address with a secret.
+    // The name is not shown, because the user may have passed a secret instead of a name, such as
+    // the content of the file.
     throw new ConfigError("FILE", `Cannot read the file of ${option}`, "check the path", error);
   }
 }
 
-/** Reads such a file as text. */
+/** Reads such a file and decodes it as text. */
 export async function readInputText(option: string, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(option, name));
 }

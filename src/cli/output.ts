@@ -49,7 +49,7 @@ export async function print(line: string): Promise<void> {
 /**
  * Writes to standard output.
  *
- * @returns Whether the reader is still there. `head`, for example, stops early.
+ * @returns Whether the reader still accepts output. `head`, for example, stops reading early.
  * @throws {ConfigError} `FILE` if standard output cannot be written.
  */
 export async function writeOut(bytes: Uint8Array): Promise<boolean> {
@@ -64,10 +64,10 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   }
 }
 
-/** Prints a sentence to standard error, so that standard output contains the result only. */
+/** Prints a sentence to standard error, so that standard output contains only the result. */
 export function say(sentence: string): void {
   const line = `platform-auth: ${printable(sentence)}`;
-  // A terminal breaks long lines within words.
+  // Long lines are wrapped at spaces here, because a terminal would break them within words.
   printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 
@@ -105,7 +105,7 @@ function printError(line: string): void {
   }
 }
 
-/** The marks that are green, yellow or red, as numbers of a terminal's colors. */
+/** The terminal color of each mark: 32 is green, 33 is yellow, 31 is red. */
 const COLORS: Readonly<Record<string, number>> = {
   "●": 32,
   "✓": 32,
@@ -127,6 +127,6 @@ function forTerminal(text: string): string {
 
 function fitted(line: string): string {
   const indent = " ".repeat(line.length - line.trimStart().length + 2);
-  // Lines with columns are kept if they fit.
+  // Lines that fit are not changed, because wrapping would collapse the spaces between columns.
   return line.length <= terminalColumns() ? line : wrapped(line, indent, terminalColumns());
 }

@@ -3,7 +3,10 @@ import { type Command, type Given, GLOBAL, type Option, type Options } from "./c
 import { UsageError } from "./output.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Splits a command line at the name of the command. Options of all commands may precede it. */
+/**
+ * Splits a command line at the name of the command. Options that all commands take may precede the
+ * name.
+ */
 export function splitAtName(args: readonly string[]): [name: string | undefined, rest: string[]] {
   const at = parsed(args, GLOBAL).tokens.find(({ kind }) => kind === "positional")?.index;
   return [args[at ?? args.length], args.filter((_, each) => each !== at)];
@@ -60,8 +63,8 @@ export function parse(
 }
 
 /**
- * Parses without strict mode, which describes a misuse only in a sentence; the caller checks the
- * tokens.
+ * Parses without strict mode, which would describe a misuse only in a sentence. Instead, the caller
+ * checks the tokens.
  */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
@@ -112,7 +115,7 @@ function problemOf(
     : undefined;
 }
 
-/** Only a short name is quoted, because any other text may be a misplaced secret. */
+/** Messages repeat only a short name, because any other text may be a misplaced secret. */
 const NAME = /^-{0,2}(?=.{1,20}$)[a-z]+(-[a-z]+)*$/i;
 
 /** Says that an option or a command does not exist. */

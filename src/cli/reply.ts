@@ -2,11 +2,11 @@ import { ACCOUNT_SETTINGS, problemOf } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
 import { parseEnvText } from "../settings/env_parser.ts";
 
-/** The settings in a reply, by the names of their variables. */
+/** The settings in a reply. The keys of both maps are names of environment variables. */
 export interface Reply {
-  /** The values under the names of their variables. An empty secret means that the client has no secret. */
+  /** An empty secret means that the client has no secret. */
   readonly values: ReadonlyMap<string, string>;
-  /** The reason why the value of a setting cannot be used, without the value. */
+  /** The reason why a value cannot be used. It does not contain the value. */
   readonly rejected: ReadonlyMap<string, string>;
 }
 
@@ -18,7 +18,7 @@ interface Finding {
 
 /**
  * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
- * lines such as `Client id: …`, or JSON, with or without the quote marks of e-mail. Sentences are
+ * lines such as `Client id: …`, or JSON, and may be quoted with `>` as in an e-mail. Sentences are
  * ignored, because a guess must not decide which host receives a password.
  */
 export function readReply(reply: string): Reply {
@@ -41,7 +41,7 @@ export function readReply(reply: string): Reply {
 interface Pair {
   readonly label: string;
   readonly text: string;
-  /** Whether the text may belong to something else. */
+  /** Whether the text is the next line, which may not belong to the label. */
   readonly isGuess?: boolean;
 }
 
@@ -66,7 +66,10 @@ function addressOf(value: string): string {
   return url === null ? whole : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Removes the quote marks, invisible characters and typographic quotes that mail programs add. */
+/**
+ * Removes the `>` marks and invisible characters that mail programs add, and replaces typographic
+ * quotes.
+ */
 function plainText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/\p{Cf}/gu, "")
     .replace(/[^\S\n]/g, " ").replace(/^ *(?:> ?)+/gm, "")
@@ -97,8 +100,8 @@ function withoutJson(text: string): { pairs: Pair[]; rest: string } {
 }
 
 /**
- * Lists the members of JSON. A member may be named by its key alone, or together with the keys of
- * its parents, as in `{ client: { id } }`.
+ * Lists the strings in JSON. Each is listed under its own key, and under its key preceded by those
+ * of its parents: the labels in `{ client: { id } }` are `id` and `clientid`.
  */
 function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
   if (typeof value === "string") {
@@ -109,8 +112,8 @@ function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
 }
 
 /**
- * Finds lines with a label, a colon or an equals sign, and a value. Mail programs may put the value
- * on the next line.
+ * Finds lines that consist of a label and a value, separated by a colon or an equals sign. Mail
+ * programs may put the value on the next line.
  */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n");

@@ -10,7 +10,7 @@ import { pathOfUrl } from "../platform/paths.ts";
  *
  * @param args The arguments after the program name.
  * @param entry The address of the program's entry point.
- * @throws {UsageError} If the arguments are wrong, and whatever the command throws.
+ * @throws {UsageError} If the arguments are wrong. The command may throw other errors.
  */
 export async function answerTo(args: readonly string[], entry: string): Promise<Answer> {
   const [name, rest] = splitAtName(args);
@@ -35,7 +35,9 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   return await (await command.load()).run(given);
 }
 
-/** Reads the version from `deno.json`, as text because that file has comments. */
+/**
+ * Reads the version from `deno.json`. The file is imported as text because it contains comments.
+ */
 async function versionOf(entry: string): Promise<Answer> {
   const { default: text } = await import("../../deno.json", { with: { type: "text" } });
   const version = /"version": ?"([^"]+)"/.exec(text)?.[1] ?? "";

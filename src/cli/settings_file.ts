@@ -8,15 +8,15 @@ import { SETTINGS, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 
 /**
- * The settings of a `.env` that all accounts of a subscription share, which are all except user
- * name and password.
+ * The settings in a `.env` that all accounts of a subscription share: all settings except user name
+ * and password.
  */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .filter(({ readFrom }) => readFrom === "environment and file")
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** Time limit of the wait for the lock. Most logins and refreshes take less time. */
+/** Time limit for acquiring the lock. Most logins and refreshes release it sooner. */
 const LOCK_MS = 5_000;
 
 /**
@@ -33,17 +33,17 @@ export async function saveSettings(
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // An edit keeps the position of an existing line, so each setting ends up below its comment.
+  // Each setting gets an empty line below its comment, which the edit then fills without moving it.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
-  // .gitignore is changed first, because another program could otherwise commit the file in
-  // between.
+  // .gitignore is changed first, so that no other program can commit the new file before git
+  // ignores it.
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
-    // The holder of the lock is about to save tokens that do not belong to these settings.
+    // The process that has the lock is about to save tokens that do not belong to these settings.
     if (lock.state === "busy") {
       const problem =
         `Cannot write ${path}: another process is about to save a session in this file`;
@@ -56,7 +56,7 @@ export async function saveSettings(
   return ignored;
 }
 
-/** Settings that name an endpoint and that no sandbox writes. */
+/** Settings that determine an endpoint but that a sandbox never writes. */
 const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
 
 /**

@@ -5,9 +5,10 @@ import { logsInUnasked } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
- * Logs in if there is no session or an expired one, and the settings suffice for a login, as in CI,
- * cron and containers. The tokens are saved in the file that contains the password or in the file
- * that the command line names, otherwise in memory, so that a command creates no unexpected file.
+ * Logs in without a prompt if there is no valid session and the settings suffice, as in CI, cron
+ * and containers. The tokens are saved in the file that contains the password or in the file that
+ * the user named. If there is no such file, they stay in memory, so that a command does not create
+ * an unexpected file.
  *
  * @param envFile The file named on the command line.
  */
@@ -20,7 +21,10 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/** Whether a new login is necessary, because a refresh is due and the provider refuses it. */
+/**
+ * Whether a new login is necessary. If a refresh is due, this tries it, because the provider may
+ * refuse it.
+ */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

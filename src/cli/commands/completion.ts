@@ -14,7 +14,7 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
   return { value: { shell, script: text }, text };
 }
 
-/** The words that may follow. The first pattern that matches `command:previous word` applies. */
+/** Words that the shell offers. The first pattern that matches `command:previous word` applies. */
 type Offer = readonly [pattern: string, words: readonly string[]];
 
 /** Lists the offers for a command. If an offer has no words, the shell completes file names. */
@@ -67,7 +67,8 @@ ${cases((pattern, words) => `'${pattern}' { '${words}'; break }`)}
   }
 }`;
   }
-  // The script also runs in zsh and in bash 3.2 of macOS. bash also splits words at "=".
+  // The script must also run in zsh and in bash 3.2, which is part of macOS. In addition to spaces,
+  // bash splits words at "=".
   return `${
     shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""
   }_platform_auth() {

@@ -5,8 +5,8 @@ import { closest } from "../../errors/closest.ts";
 import { NOTICES } from "../../session/notices.ts";
 
 /**
- * Prints the section of a code, or the list of all codes. The text comes from a file of this
- * module.
+ * Explains a code, or lists all codes. The text is part of this module, so that the command works
+ * offline.
  */
 export async function run({ word }: Given): Promise<Answer> {
   const { default: page } = await import("../../../docs/troubleshooting.md", {

@@ -61,7 +61,7 @@ function misuse(problem: string): UsageError {
 /** Prints the response unchanged, except that JSON is indented in a terminal. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<Answer> {
   const { response, error, brokenOff } = await checkedFetch(target, init);
-  // Warnings precede the body, which may end without a line break.
+  // Warnings are printed before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
@@ -110,8 +110,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Saves the response. If a signal ends the process, the received part is kept if the next run can
- * resume it.
+ * Saves the response. If a signal ends the process, a part that the next run can resume is kept.
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);

@@ -37,7 +37,8 @@ export async function run(
  * @param envFile The `.env` to write. Default: the one that a login uses.
  * @param from The file with the reply; `-` for standard input. By default, the user pastes the
  * reply in a terminal.
- * @returns Only names, because a value may be a misplaced secret.
+ * @returns The names of the settings without their values, because a value may be a misplaced
+ * secret.
  * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
  * missing and no prompt is possible. Nothing is written then.
  */
@@ -96,7 +97,7 @@ async function writeSettings(
   return {
     file,
     written: [...changes.keys()],
-    /** Settings that keep their value although the reply has another one. */
+    /** Settings that keep their value although the reply contains a different one. */
     kept,
     missing,
     rejected: Object.fromEntries(rejected),
@@ -107,7 +108,7 @@ async function writeSettings(
   };
 }
 
-/** Returns the hosts that receive the password and the token if a `.env` has these lines. */
+/** Returns the hosts to which a client with these settings sends the password and the token. */
 function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
   const endpoint = endpointText({}, {
     text: (name) => lines.get(VARIABLES[name])?.trim() || undefined,
@@ -146,7 +147,7 @@ async function replyText(
 
 function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
   const has = (name: string) => Boolean(values.get(name)?.trim());
-  // These are the other ways to name the token endpoint.
+  // AUTH_URL is not needed if other settings determine the token endpoint.
   const isNamed = has("AUTH_REGION") && (values.get("AUTH_PROVIDER") === "aws" ||
     (has("AUTH_PROVIDER_HOST") && has("AUTH_PROVIDER_DOMAIN")));
   return ACCOUNT_SETTINGS.filter(({ name }) => {
@@ -157,7 +158,8 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
 }
 
 /**
- * Prompts until the value can be used. Returns `undefined` if the user does not have the value yet.
+ * Prompts until the user enters a usable value. Returns `undefined` if the user enters nothing,
+ * because the value may not be known yet.
  *
  * @param problem The reason why the value in the reply cannot be used.
  */

@@ -8,7 +8,7 @@ import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
 
-/** The address of this file, or of the bundled file of a release. */
+/** The address of this file or, in a release, of the bundle that contains it. */
 const HERE = import.meta.url;
 
 /** Writes a notebook with a login and a first call. Never replaces a file. */
@@ -21,7 +21,7 @@ export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer>
     value: { file: filePath(fileUrl(file)), import: specifier },
     text: `Wrote ${file}, which imports ${specifier}
 Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).
-It takes its settings from the .env, which platform-auth init writes.`,
+The notebook takes its settings from the .env, which platform-auth init writes.`,
   };
 }
 
@@ -88,7 +88,7 @@ function notebookText(module: string, toolkit: string): string {
     text(
       "`fetchJson` adds the token, keeps it current, and returns the parsed response. `/v1/stations` is a",
       "path of the sandbox: with your own account, use a path of your API instead. `table` shows the",
-      "rows, `show` shows any value, and `plot` draws.",
+      "rows, `show` shows any value, and `plot` draws a plot.",
     ),
     code('const rows = await fetchJson("/v1/stations");', "await table(rows);"),
   ];

@@ -28,8 +28,8 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
 }
 
 /**
- * Turns the sandbox's errors into usage errors. They have no code, because the sandbox imports
- * nothing from the client; each message names an option.
+ * Turns the sandbox's errors into usage errors, because each message names an option. The errors
+ * have no code, because the sandbox imports nothing from the client.
  */
 async function checked<T>(work: () => T | Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** The commands that make one call of the session. */
+/** The commands that each make one call to the session. */
 import type { Answer, Given } from "../command.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
@@ -32,7 +32,10 @@ export async function runLogin(
   return savedAnswer(await login(options));
 }
 
-/** Reads the secret in the first line. A password may contain any character except a line break. */
+/**
+ * Reads a secret from the first line of standard input. A password may contain any character except
+ * a line break.
+ */
 async function readSecret(): Promise<string> {
   const text = await new Response(Deno.stdin.readable).text();
   const line = text.replace(/\r?\n[\s\S]*$/, "");
@@ -69,8 +72,8 @@ export async function runStatus(): Promise<Answer> {
 }
 
 /**
- * Says how to use the session of the home folder, if there is one and it is not the current
- * session.
+ * Explains how to use the session of the home folder, if that folder has a session other than the
+ * current one.
  */
 function sessionOfHome(envFile: string | undefined): string | undefined {
   const home = environment("HOME") ?? environment("USERPROFILE");
@@ -84,17 +87,19 @@ function sessionOfHome(envFile: string | undefined): string | undefined {
   → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
 }
 
-/** Reads the store, as a call would, because otherwise its content is unknown. */
+/** Requests a token in order to read the store, which `status()` alone does not do. */
 async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
-    // The status shows whether there is a session.
+    // Other errors are ignored, because the status shows whether there is a session.
     if (error instanceof ConfigError) throw error;
   }
 }
 
-/** Returns a status. The exit status says whether a login is necessary. */
+/**
+ * Returns the status of a session as a result. The exit status says whether a login is necessary.
+ */
 function statusAnswer(found: SessionStatus): Answer {
   const { canRefresh, state } = found;
   const isOver = !canRefresh && ["none", "expired", "rejected"].includes(state);
@@ -102,12 +107,12 @@ function statusAnswer(found: SessionStatus): Answer {
   return { value: found, text: Deno.inspect(found), status };
 }
 
-/** The notices after a failed save, to a file and to a store. */
+/** The notices of a failed save, either to a file or to a store. */
 const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
 /**
- * Returns a status, and fails if the session was not saved, because later commands could not find
- * it.
+ * Returns the status of a new session as a result. If the session was not saved, the exit status is
+ * a failure, because later commands cannot find the session.
  */
 function savedAnswer(found: SessionStatus): Answer {
   const answer = statusAnswer(found);

@@ -1,5 +1,6 @@
 /**
- * Values, rows and plots under their own cell: a small toolkit for notebooks that needs no session.
+ * A small toolkit for notebooks. It shows values, rows and plots under the cell that creates them,
+ * and needs no session.
  *
  * ```ts ignore
  * import { plot, show, table } from "@platform-auth/platform-auth/notebook";
@@ -10,8 +11,8 @@
  * await plot({ marks: (Plot) => Plot.barY(rows, { x: "day", y: "rain" }) });
  * ```
  *
- * Outside a notebook the same calls print text, so that cells can become a script. The folder uses
- * `platform/` and `errors/`, and nothing of a session.
+ * Outside a notebook, the same calls print text, so that the code of a notebook can become a
+ * script. This folder imports only from `platform/` and `errors/`.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-// This imports only types, because the first plot loads the package.
+// Only the types are imported here, because the first plot loads the package.
 import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
@@ -25,7 +25,7 @@ export interface PlotOptions
    */
   legend?: Readonly<Record<string, string>> | boolean;
   /**
-   * The figures to remember, one per line. Outputs that cannot show the plot still show the
+   * The numbers to remember, one per line. Outputs that cannot show the plot still show the
    * caption.
    */
   caption?: string;
@@ -35,9 +35,9 @@ export interface PlotOptions
  * Draws a plot with [Observable Plot](https://observablehq.com/plot/) and shows it under its cell.
  *
  * The plot and its color bar are pictures with their own background, so that untrusted notebooks
- * and exports show them, too. Outside a notebook, title and caption are printed. Times in the rows
- * that are text, such as `2025-07-07T10:00:00Z`, become dates; a time without an offset is UTC. A
- * function that is the value of a channel receives the original rows.
+ * and exports show them, too. Outside a notebook, only title and caption are printed. If text in
+ * the rows is a time, such as `2025-07-07T10:00:00Z`, it becomes a date; a time without an offset
+ * is UTC. A function that is the value of a channel receives the original rows.
  *
  * The first plot fetches Observable Plot from npm if it is not in Deno's cache.
  *
@@ -49,8 +49,8 @@ export interface PlotOptions
  * });
  * ```
  *
- * @throws {TypeError} If no marks are given, their rows are a promise, no row has a column, or an
- * option has a wrong type.
+ * @throws {TypeError} If no marks are given, the rows of a mark are a promise, no row has the
+ * column that a mark names, or an option has a wrong type.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be
  * fetched.
  */
@@ -63,7 +63,7 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   const { marks: given, title, legend = true, caption, ...rest } = options ?? {};
   if (given === undefined) throw noMarks("");
   const { x, y, fx, fy } = rest;
-  // Observable Plot fails on a scale that is null; without its axis it is `{ axis: null }`.
+  // Observable Plot fails if a scale is null. An axis is hidden with `{ axis: null }` instead.
   checkOptions("plot()", { title, legend, caption, x, y, fx, fy }, {
     title: "string",
     legend: ["object", "boolean", "false"],
@@ -104,8 +104,8 @@ function namedColors(legend: Readonly<Record<string, string>>) {
 }
 
 /**
- * Whether Observable Plot can draw the mark. It ignores `null` and `undefined`, as in `condition ?
- * mark : null`.
+ * Whether Observable Plot accepts the value as a mark. It draws nothing for `null` and `undefined`,
+ * as in `condition ? mark : null`.
  */
 function isMark(mark: unknown): mark is Mark | null | undefined {
   if (typeof mark === "function" || mark === null || mark === undefined) return true;
@@ -125,7 +125,7 @@ interface Mark {
   readonly channels?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** Returns the mark with the times in its rows as dates. */
+/** Returns the mark with the times in its rows converted to dates. */
 function prepared(mark: Mark | null | undefined): Mark | null | undefined {
   const { data, channels = {} } = mark ?? {};
   if (data instanceof Promise) {
@@ -157,20 +157,17 @@ function checkColumn(rows: readonly unknown[], name: string): void {
   throw noColumn("plot()", name, [...new Set(records.flatMap((row) => Object.keys(row)))]);
 }
 
-/**
- * Returns the options of a scale with the times in its domain as dates; returns any other option
- * unchanged.
- */
+/** Converts the times in the domain of a scale to dates. Returns any other option unchanged. */
 function withDates(option: unknown): unknown {
   return isRecord(option) && Array.isArray(option.domain)
     ? { ...option, domain: dated(option.domain) }
     : option;
 }
 
-/** A day, or a time with or without its offset. */
+/** Matches a day, or a time with or without an offset. */
 const TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
-/** Returns a text, a list or a row with all times as dates. */
+/** Converts all times in a text, a list or a row to dates. */
 function dated(value: unknown): unknown {
   if (typeof value === "string") return timeIn(value) ?? value;
   if (Array.isArray(value)) return value.map((each) => timeIn(each) ?? each);
@@ -202,15 +199,18 @@ async function drawing(): Promise<Drawing> {
   const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  // The document is XML, because HTML leaves & and < unescaped in attributes, and no front end
-  // would show the picture.
+  // The document is XML, because HTML leaves & and < unescaped in attributes: no front end would
+  // show such a picture.
   const document = new DOMParser().parseFromString("<svg/>", "image/svg+xml");
   const createElement = document.createElement.bind(document);
   document.createElement = (tag: string) => tag === "canvas" ? new ColorBar() : createElement(tag);
   return { Plot, document };
 }
 
-/** Replaces the canvas on which Observable Plot draws the bar of a color scale, pixel by pixel. */
+/**
+ * A substitute for the canvas on which Observable Plot draws the bar of a color scale, pixel by
+ * pixel.
+ */
 class ColorBar {
   fillStyle = "";
   readonly #colors: string[] = [];
@@ -246,16 +246,18 @@ const DEFAULTS = {
   marginBottom: 36,
 };
 
-/** The outer labels extend beyond both ends of the bar. */
+/** The margins leave room for the outer labels, which extend beyond both ends of the bar. */
 const COLOR_BAR = { width: 272, marginLeft: 16, marginRight: 16, style: COLORS };
 
 /**
- * The letters of a narrower plot would be unreadable, so a plot next to a side bar scrolls instead.
+ * Minimum width of a plot, in pixels. The text of a narrower plot would be unreadable, so a plot
+ * without enough room scrolls instead.
  */
 const READABLE_WIDTH = 420;
 
 /**
- * Returns Observable Plot's figure as HTML without style sheets, with each drawing as a picture.
+ * Converts Observable Plot's figure to HTML without style sheets, in which each drawing is a
+ * picture.
  */
 function withPictures(figure: string, alt: string): string {
   const html = figure.replace(/<svg [^]*?<\/svg>/g, (svg) => pictureOf(svg, alt))
@@ -280,9 +282,9 @@ function pictureOf(svg: string, alt: string): string {
 }
 
 /**
- * Characters that XML cannot contain. A page would not show a picture with one of them in a name.
+ * Characters that XML does not allow. A page would not show a picture that contains one of them.
  */
-// deno-lint-ignore no-control-regex -- control characters are what is looked for
+// deno-lint-ignore no-control-regex -- the pattern must match control characters
 const NOT_IN_XML = /[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g;
 
 function dataUrl(svg: string): string {

@@ -11,7 +11,7 @@ export interface Rows {
   readonly columnCount: number;
 }
 
-/** Maximum number of columns shown. The rows of a matrix, for example, may have thousands. */
+/** Maximum number of columns shown. A matrix, for example, may have thousands. */
 const MOST_COLUMNS = 100;
 /** Maximum number of columns that an error lists. */
 const MOST_NAMED = 30;
@@ -22,8 +22,8 @@ const VALUE = "value";
  * Reads rows.
  *
  * @param limit Maximum number of rows to read; further rows are only counted.
- * @param wanted The columns to read, in this order. For rows that are arrays, these are the names
- * by position.
+ * @param wanted The columns to read, in this order. For rows that are arrays, these names are given
+ * to the columns by position.
  * @throws {TypeError} If these are not rows, or a column does not exist.
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {

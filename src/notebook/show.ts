@@ -7,8 +7,9 @@ import { errorLines } from "../errors/stack.ts";
 const COLUMNS = 80;
 
 /**
- * Time that a cell waits after its output. On a busy machine, the message that a cell has ended may
- * overtake the output, which is then lost or appears under the next cell (docs/notebooks.md).
+ * Time that a cell waits after its output. On a busy machine, the message that the cell has ended
+ * may overtake the output. The output is then lost or appears under the next cell
+ * (docs/notebooks.md).
  */
 const PAUSE_MS = 20;
 
@@ -19,10 +20,10 @@ export interface Bundle {
 }
 
 /**
- * Shows a value below the cell that calls this, even in the middle of the cell, and waits until it
+ * Shows a value below the calling cell, even before the cell ends, and waits until the value
  * appears.
  *
- * Cards, pictures and HTML are shown as such. Long lines of text and errors are wrapped. Outside a
+ * Cards, pictures and HTML keep their format. Long lines of text and errors are wrapped. Outside a
  * notebook, the text is printed.
  *
  * ```ts ignore
@@ -31,7 +32,7 @@ export interface Bundle {
  * await show(`${stations.length} stations`);
  * ```
  *
- * @param asText The text to show instead of HTML or a picture if only text can be shown.
+ * @param asText The text for outputs that cannot show HTML or pictures.
  */
 export async function show(value: unknown, asText?: string): Promise<void> {
   const isObject = typeof value === "object" && value !== null;

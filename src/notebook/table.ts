@@ -19,7 +19,7 @@ export interface TableOptions<Column extends string = string> {
   caption?: string;
 }
 
-/** The column names that the type of the rows lists, or else any name. */
+/** The column names that the type of the rows lists; any text if it lists none. */
 export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   ? Row extends readonly unknown[] ? string
   : [keyof Row] extends [never] ? string
@@ -35,9 +35,9 @@ const TEXT_CELL = 40;
 const TEXT_WIDTH = 80;
 
 /**
- * Shows rows as a table under its cell. The table scrolls, states the number of rows, and cuts long
- * cells, which a click opens. Outside a notebook, the table is printed as text, as wide as the
- * terminal.
+ * Shows rows as a table under its cell. The table scrolls and states the number of rows. Long cells
+ * are cut; a click opens them. Outside a notebook, the table is printed as text, at the width of
+ * the terminal.
  *
  * Rows are a list of objects or of lists, an object with a list for each column, or a data frame of
  * Arquero or nodejs-polars.
@@ -54,8 +54,8 @@ export function table<Rows extends object>(
   rows: Rows,
   options: TableOptions<ColumnOf<Rows>> = {},
 ): Promise<void> {
-  // Not async, because a call without await must fail in its cell; a rejected promise would end the
-  // kernel.
+  // Not async, so that a call without await also fails in its cell: a rejected promise would end
+  // the kernel.
   return display(tableBundle(rows, options));
 }
 
@@ -131,7 +131,7 @@ function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   return `${rows}, ${seen}${of(columnCount, "column")}`;
 }
 
-/** Sets every property that front ends set on tables; the cards do the same. */
+/** The styles below set every property that front ends set on tables. Cards do the same. */
 const LINE = "1px solid rgba(128,128,128,.3)";
 const BOX =
   "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +
@@ -207,8 +207,8 @@ function plainTable({ columns, texts, numeric, caption, ...counts }: View): stri
 }
 
 /**
- * The width of the terminal is ignored in a kernel, even if the kernel was started from that
- * terminal.
+ * Returns the width of a text table in columns. A kernel may have been started from a terminal, but
+ * its width does not matter in a notebook.
  */
 function textWidth(): number {
   return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;

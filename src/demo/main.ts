@@ -30,7 +30,8 @@ async function start(demo: Transcript): Promise<void> {
 A session with the data platform
    This demo runs an identity provider, a portal and an API on this computer. A line after > is
    code that was run, and ✓ is a check of its effect.`);
-  // The clock starts six minutes in the past, because the second process uses the real time.
+  // The clock starts six minutes behind. Later it jumps to the real time, which the second process
+  // uses.
   let behindMs = 6 * 60_000;
   const now = () => Date.now() - behindMs;
   await using sandbox = await demo.run(
@@ -163,7 +164,8 @@ rejects the old one from then on, so a second refresh would fail.`,
   await demo.step(
     "Another process continues the session",
     `A script that starts later finds the session in the .env of its folder. It cannot log in: the
-.env contains no password, and the script may not read environment variables.`,
+.env contains no password, and the script is not allowed to read environment
+variables.`,
     async () => {
       const seen = await demo.run(
         "deno run --allow-read=. --allow-net=127.0.0.1 second_process.ts",

@@ -1,4 +1,4 @@
-// The demo starts this script, which knows only the .env of its working folder.
+// The demo starts this script, which reads only the .env in its working folder.
 import { authFetch, status } from "../../mod.ts";
 
 const stations: unknown[] = await (await authFetch("/v1/stations")).json();

@@ -1,6 +1,6 @@
 import type { Sandbox } from "../sandbox/mod.ts";
 
-/** A check of the demo that failed. */
+/** A failed check in the demo. */
 export class CheckFailed extends Error {
   override name = "CheckFailed";
 

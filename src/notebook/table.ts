@@ -207,8 +207,8 @@ function plainTable({ columns, texts, numeric, caption, ...counts }: View): stri
 }
 
 /**
- * Returns the width of a text table in columns. A kernel may have been started from a terminal, but
- * its width does not matter in a notebook.
+ * Returns the width of a text table in columns. In a kernel, the width of the terminal that started
+ * it is ignored.
  */
 function textWidth(): number {
   return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;

@@ -11,11 +11,12 @@ export interface NewUser {
   /** Phone number for codes, such as `+15555550100`. */
   phone?: string;
   /**
-   * `"unconfirmed"` and `"reset-required"` users cannot log in; a `"new-password-required"` user, as
-   * created by an administrator, sets a password at the first login. Default `"confirmed"`.
+   * `"unconfirmed"` and `"reset-required"` users cannot log in. A `"new-password-required"` user
+   * sets a password at the first login, like a user that an administrator created. Default
+   * `"confirmed"`.
    */
   status?: UserStatus;
-  /** The challenges of this user's logins; replaces the sandbox's option `challenge`. */
+  /** The challenges of this user's logins. Default: the sandbox's option `challenge`. */
   challenge?: string | readonly string[];
 }
 
@@ -29,9 +30,12 @@ export type UserStatus =
 /** Optional attributes of a user. */
 export type UserAttribute = "email" | "phone";
 
-/** A user as the provider knows it. */
+/** A user in the pool. */
 export interface Account {
-  /** User name in the pool: the `username` claim, and the name in a refresh's SECRET_HASH. */
+  /**
+   * User name in the pool. It is the `username` claim, and SECRET_HASH is computed from it in a
+   * refresh.
+   */
   readonly username: string;
   readonly sub: string;
   readonly email: string | undefined;
@@ -41,7 +45,7 @@ export interface Account {
   readonly challenges: readonly string[];
 }
 
-/** Result of a check of name and password. */
+/** Result of checking a name and a password. */
 export type PasswordCheck =
   | { outcome: "ok"; account: Account }
   | { outcome: "wrong" }
@@ -178,7 +182,7 @@ export class Accounts {
   }
 }
 
-/** @throws {TypeError} A code could not be sent to this user. */
+/** @throws {TypeError} If a challenge sends a code but the user has no address or number for it. */
 function challengesOf(user: NewUser, byDefault: readonly string[]): readonly string[] {
   const own = user.challenge === undefined
     ? byDefault

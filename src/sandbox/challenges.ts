@@ -1,4 +1,4 @@
-/** The challenges to which the sandbox accepts an answer. It sends others, too. */
+/** The challenges to which the sandbox accepts an answer. It can also send other challenges. */
 export const ANSWERED_CHALLENGES = [
   "NEW_PASSWORD_REQUIRED",
   "MFA_SETUP",
@@ -14,10 +14,10 @@ export const ANSWERED_CHALLENGES = [
 export type AnsweredChallenge = typeof ANSWERED_CHALLENGES[number];
 
 /**
- * Checks the names of challenges: one, or a list of those that a login must pass in order.
+ * Checks the name of a challenge, or a list of the challenges that a login must pass in order.
  *
- * @param place What failed and which value is wrong: the beginning of the message.
- * @throws {TypeError} A name is not spelled as the provider spells them.
+ * @param place The beginning of the message: what failed and which value is wrong.
+ * @throws {TypeError} If a name is not spelled like the provider's names.
  */
 export function checkChallenges(value: unknown, place: string): string[] {
   const names: unknown[] = Array.isArray(value) ? value : [value];

@@ -4,8 +4,8 @@ import type { Sandbox } from "./sandbox.ts";
 const FIRST_PORT = 8410;
 
 /**
- * The options of `platform-auth sandbox` that set how the sandbox behaves, as options of
- * `startSandbox()`, which checks them.
+ * Converts command-line options for the behavior of the sandbox to options of `startSandbox()`,
+ * which checks them.
  */
 export function optionsOf(
   flags: { readonly [name: string]: unknown; readonly challenge?: string | undefined },
@@ -46,7 +46,7 @@ export function variablesOf({ settings, portalUrl }: Sandbox): Record<string, st
   };
 }
 
-/** Adds the account of `--user NAME[:PASSWORD]`. @returns The name. */
+/** Adds the account of `--user NAME[:PASSWORD]`, and returns its name. */
 export function addAccount({ addUser, settings }: Sandbox, text: string): string {
   const [username = "", ...rest] = text.split(":");
   const password = rest.length === 0 ? settings.password : rest.join(":");

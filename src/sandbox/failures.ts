@@ -15,7 +15,10 @@ export interface Failure {
   drop?: "before" | "during";
   /** Wait this many milliseconds before the response. */
   delayMs?: number;
-  /** The number of requests that fail; counts down. Default: all. */
+  /**
+   * The number of requests that are still to fail. Each failure reduces it by one. Default: all
+   * requests fail.
+   */
   times?: number;
 }
 
@@ -33,7 +36,7 @@ export interface Exchange {
   readonly failures: Failure[];
   readonly latencyMs: number;
   readonly signal: AbortSignal;
-  /** Receives the status of the response, even of one that is lost. */
+  /** Receives the status of the response, even if the response is lost. */
   readonly record: { status: number };
 }
 
@@ -58,7 +61,7 @@ export async function serveOrFail(
   throw new ConnectionLost();
 }
 
-/** Waits; rejects with the signal's reason when it is aborted. */
+/** Waits. Rejects with the signal's reason if the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (ms <= 0) return;
@@ -74,7 +77,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The response of a failure, unless it only delays or cuts. */
+/** Returns the response that a failure injects; `undefined` if the failure injects none. */
 function injectedResponse(failure: Failure | undefined): Response | undefined {
   if (failure?.status === undefined && failure?.body === undefined) return undefined;
   const { at, status = 200, headers = {}, body = errorBody(at, status) } = failure;
@@ -100,7 +103,7 @@ const isNumber = (least: number, most: number) => (value: unknown) =>
 const isWhole = (least: number, most: number) => (value: unknown) =>
   Number.isInteger(value) && isNumber(least, most)(value);
 
-/** Whether a field has an acceptable value, and what it must be. */
+/** For each field, a check of its value, and a description of the accepted values. */
 const FIELDS: Record<keyof Failure, [accepts: (value: unknown) => boolean, must: string]> = {
   at: [isOneOf("token", "api"), '"token" or "api"'],
   status: [isWhole(200, 599), "a whole number from 200 to 599"],

@@ -1,7 +1,7 @@
 import { checkChallenges } from "./challenges.ts";
 import { checkFailure, type Failure } from "./failures.ts";
 
-/** The provider whose content type and names of headers the token endpoint uses. */
+/** The provider whose header names and content type the token endpoint uses. */
 export type Words = "vendor" | "aws";
 
 /** How the sandbox behaves. Every option has a default and is checked. */
@@ -29,8 +29,8 @@ export interface SandboxOptions {
   /** Users log in by e-mail, and their user name in the pool is a UUID. Default false. */
   aliasSignIn?: boolean;
   /**
-   * Locks a user after this many wrong passwords in a row: for one second, then twice as long after
-   * each further one, up to 900 seconds. Default: never.
+   * Locks a user after this many wrong passwords in a row. The first lock lasts one second; each
+   * further wrong password doubles the time, up to 900 seconds. Default: never.
    */
   lockoutAfter?: number;
   /** Requests per second that the token endpoint accepts. Default: no limit. */
@@ -43,10 +43,11 @@ export interface SandboxOptions {
    */
   challenge?: string | readonly string[];
   /**
-   * Whether a login returns a device, whose key each refresh must then contain. The device must be
-   * confirmed first. `"ask"`: the same, and the response to ConfirmDevice says that the user may
-   * choose to have the device remembered. `"withheld"`: each refresh must contain a key, but no login
-   * returns one, as in some pools, so no refresh is accepted. Default false.
+   * Whether a login returns the key of a device, which each refresh must then contain. The device
+   * must be confirmed before the first refresh. `"ask"`: the same, and the response to
+   * ConfirmDevice says that the user may choose to have the device remembered. `"withheld"`: each
+   * refresh must contain a key, but no login returns one, as in some pools, so no refresh is
+   * accepted. Default false.
    */
   trackDevices?: boolean | "ask" | "withheld";
   /** Whether RevokeToken works and tokens contain `origin_jti`. Default true. */
@@ -55,7 +56,7 @@ export interface SandboxOptions {
   refreshSecretHash?: "optional" | "required" | "forbidden";
   /** `false`: a public client, without a secret and SECRET_HASH. Default: a fixed secret. */
   clientSecret?: string | false;
-  /** Clock in milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   now?: () => number;
   /** Delay before each response of the provider and the API, in milliseconds. Default 0. */
   latencyMs?: number;
@@ -159,7 +160,7 @@ function whole(least: number, most: number, byDefault: number): Check<number> {
   };
 }
 
-/** One of these values; the first one is the default. */
+/** Accepts one of these values. The first value is the default. */
 function oneOf<const Values extends readonly unknown[]>(...allowed: Values): Check<Values[number]> {
   return (name, value = allowed[0]) => {
     if (allowed.includes(value)) return value;

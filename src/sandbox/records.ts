@@ -5,11 +5,11 @@ export interface TokenRequest {
   /** The body's `AuthFlow`, if it has one. */
   authFlow?: string;
   /**
-   * Status of the response, even if the response was lost. 0: there is none yet, or the request was
-   * lost.
+   * Status of the response, even if the response was lost. It is 0 if the request was lost or has
+   * no response yet.
    */
   status: number;
-  /** When it arrived, by the clock of the sandbox. */
+  /** When the request arrived, by the clock of the sandbox. */
   at: Date;
 }
 
@@ -20,25 +20,25 @@ export interface ApiRequest {
   /** Path without the query. */
   path: string;
   /**
-   * Status of the response, even if the response was lost. 0: there is none yet, or the request was
-   * lost.
+   * Status of the response, even if the response was lost. It is 0 if the request was lost or has
+   * no response yet.
    */
   status: number;
-  /** Whether it had a valid access token. */
+  /** Whether the request had a valid access token. */
   authorized: boolean;
-  /** When it arrived, by the clock of the sandbox. */
+  /** When the request arrived, by the clock of the sandbox. */
   at: Date;
 }
 
 /** Size limit of each list and map of the sandbox. */
 const RECORD_LIMIT = 10_000;
 
-/** Adds a record to a list and drops the oldest one over the limit. */
+/** Adds a record to a list. If the list exceeds the limit, drops the oldest record. */
 export function addRecord<T>(records: T[], record: T): void {
   if (records.push(record) > RECORD_LIMIT) records.shift();
 }
 
-/** Adds an entry to a map and drops the oldest one over the limit. */
+/** Adds an entry to a map. If the map exceeds the limit, drops the oldest entry. */
 export function addEntry<T>(entries: Map<string, T>, key: string, entry: T): void {
   entries.set(key, entry);
   if (entries.size <= RECORD_LIMIT) return;

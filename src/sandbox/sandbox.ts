@@ -13,9 +13,12 @@ import { PortalSessions } from "./portal/sessions.ts";
 import type { ApiRequest, TokenRequest } from "./records.ts";
 import { type Origins, type SandboxSettings, SettingsFolder, USER } from "./settings.ts";
 
-/** The three systems of the API document in this process. */
+/** The three systems of the API document, running in this process. */
 export interface Sandbox extends AsyncDisposable {
-  /** Creates the temporary folder of `envFile` when first read (write permission). */
+  /**
+   * Settings for a client. The first read creates the temporary folder of `envFile`, which needs
+   * write permission.
+   */
   readonly settings: SandboxSettings;
   /** Origin of the identity provider: the token endpoint. */
   readonly authUrl: string;
@@ -38,8 +41,8 @@ export interface Sandbox extends AsyncDisposable {
   /** The devices of logins with `trackDevices`: the newest 10,000, oldest first. */
   readonly devices: readonly Readonly<Device>[];
   /**
-   * The code that the authenticator of a user shows now. A code works once, up to 30 seconds after
-   * it is no longer shown.
+   * The code that the authenticator of a user shows now. Each code works once, at the latest 30
+   * seconds after the authenticator has replaced it.
    *
    * @param username Any name that the user can log in with. Default: the user in the settings.
    * @throws {TypeError} There is no such user, or the user has no authenticator.
@@ -57,7 +60,10 @@ export interface Sandbox extends AsyncDisposable {
   addUser(user: NewUser): void;
   /** Makes the provider refuse all refresh tokens issued so far. */
   revokeRefreshTokens(): void;
-  /** Makes the provider forget all devices, so that it refuses their refreshes ("Device does not exist."). */
+  /**
+   * Makes the provider forget all devices, so that it refuses refreshes from them ("Device does not
+   * exist.").
+   */
   removeDevices(): void;
   /** Makes the API respond with 401 to all access tokens issued so far. */
   expireAccessTokens(): void;
@@ -82,7 +88,7 @@ export interface Sandbox extends AsyncDisposable {
    * ```
    */
   signOutEverywhere(username?: string): void;
-  /** Cuts pending requests, removes the temporary folder and frees the ports. */
+  /** Aborts pending requests, removes the temporary folder and frees the ports. */
   close(): Promise<void>;
 }
 
@@ -126,7 +132,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
   const requests: TokenRequest[] = [];
   const apiRequests: ApiRequest[] = [];
 
-  // On the portal's origin, because a file store of its own would need one more port.
+  // Downloads use the portal's origin, because a separate file store would need one more port.
   const downloads = new Downloads(origins.portalUrl, now);
   const provider = createIdentityProvider({ ...parts, failures, requests });
   const portal = createPortal({ ...parts, sessions, apiUrl: origins.apiUrl });

@@ -16,7 +16,7 @@ export interface LoopbackOptions {
   handle: (request: Request) => Promise<Response>;
 }
 
-/** A request that the server refuses before it reaches a system. */
+/** The error for a request that the server refuses before any system receives the request. */
 class Refused extends Error {
   constructor(readonly status: number, readonly code: string, message: string) {
     super(message);
@@ -25,12 +25,13 @@ class Refused extends Error {
 
 const MIB = 1024 * 1024;
 
-// A web page can point its host name to this machine (DNS rebinding); the browser sends that name.
+// No other host is served, because a web page can point its host name to this machine (DNS
+// rebinding). The browser then sends that name.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection before
- * the response. Loads it on demand, because a sandbox without ports does not need it.
+ * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection
+ * before the response. A sandbox without ports does not need node:http, so it is loaded on demand.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
@@ -94,7 +95,8 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // The body is read, because the sender reads the response only afterwards.
+    // The rest of the body is received and discarded, because the client reads the response only
+    // after it has sent the whole body.
     message.resume();
     response = errorResponse(error);
   }
@@ -104,7 +106,7 @@ async function respond(
   answer.end(bytes);
 }
 
-/** @throws {Refused} The sandbox does not serve this host, this method or this target. */
+/** @throws {Refused} If the sandbox does not serve this host, method or target. */
 function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): void {
   if (!OWN_HOST.test(headers.host ?? "")) {
     throw new Refused(
@@ -158,7 +160,8 @@ function toRequest(
     for (const each of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, each);
   }
   const method = message.method ?? "GET";
-  // The server's own origin instead of the Host header, so that "localhost" reaches the same system.
+  // The URL has the server's own origin instead of the Host header, so that "localhost" reaches the
+  // same system.
   const url = `${origin}${message.url ?? "/"}`;
   const bodyless = method === "GET" || method === "HEAD";
   return new Request(url, { method, headers, body: bodyless ? null : body, signal });

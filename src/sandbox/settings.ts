@@ -5,7 +5,7 @@ import { CLIENT_ID, type SandboxConfig, USER_POOL_ID, type Words } from "./optio
 export interface SandboxSettings {
   /** Token endpoint. */
   authUrl: string;
-  /** Whose header names the token endpoint expects. */
+  /** The provider whose header names the token endpoint expects. */
   provider: Words;
   /** App client id. */
   clientId: string;
@@ -23,11 +23,11 @@ export interface SandboxSettings {
   envFile: string;
   /** Keeps the tokens out of the process environment. */
   exportEnv: "none";
-  /** No origins besides the API. Set here so that the environment cannot change it. */
+  /** No origins except the API's. Set here so that the environment cannot change it. */
   allowedOrigins: readonly string[];
   /** The default. Set here so that the environment cannot change it. */
   refreshSecretHash: "auto";
-  /** Deadline of a login or refresh in milliseconds. */
+  /** Time limit for a login or a refresh, in milliseconds. */
   timeoutMs: number;
 }
 
@@ -68,7 +68,10 @@ function settingsFor(config: SandboxConfig, origins: Origins, envFile: string): 
   };
 }
 
-/** The settings of a sandbox, and the temporary folder of their `envFile`, made when first needed. */
+/**
+ * The settings of a sandbox and the temporary folder of `envFile`. Both are created when first
+ * needed.
+ */
 export class SettingsFolder {
   #folder: string | undefined;
   #settings: SandboxSettings | undefined;
@@ -76,7 +79,7 @@ export class SettingsFolder {
   settings(config: SandboxConfig, origins: Origins): SandboxSettings {
     if (this.#settings === undefined) {
       this.#folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
-      // Shown to users, so with the separator of their system.
+      // Users see this path, so it has the separator of their system.
       const separator = Deno.build.os === "windows" ? "\\" : "/";
       this.#settings = settingsFor(config, origins, `${this.#folder}${separator}.env`);
     }

@@ -4,21 +4,25 @@ import { type LoopbackServer, serveLoopback } from "./serve_loopback.ts";
 
 const MIB = 1024 * 1024;
 
-/** Largest request body of the provider, the portal and the API, which accepts uploads. */
+/**
+ * Size limit of a request body in bytes, for the provider, the portal and the API. Only the API
+ * accepts uploads.
+ */
 const BODY_LIMITS = [MIB, MIB, 64 * MIB];
 
 const LOOPBACK = ["127.0.0.1", "localhost"];
-// Variable names ignore case on Windows, so both names are one variable there.
+// On Windows, names of environment variables ignore case, so both names are the same variable.
 const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY", "no_proxy"];
 
 /**
  * Starts the identity provider, the portal and the data platform API on 127.0.0.1, in this process.
- * They respond only under the names 127.0.0.1 and localhost, and accept bodies of up to 1 MiB (the
- * API: 64 MiB).
+ * They respond only to requests for the hosts 127.0.0.1 and localhost. A request body may have up
+ * to 1 MiB, or up to 64 MiB for the API.
  *
- * Needs net permission. Reading its `settings` also needs write permission, for a temporary folder.
- * Adds loopback to `NO_PROXY` if env permission is granted, so that a company proxy does not
- * intercept these requests; this has no effect if the process has already used `fetch`.
+ * Needs net permission. Reading `settings` of the sandbox also needs write permission, for a
+ * temporary folder. If env permission is granted, adds loopback to `NO_PROXY`, so that a company
+ * proxy does not intercept these requests. This has no effect if the process has already used
+ * `fetch`.
  *
  * @throws {TypeError} An option is unknown or of the wrong type.
  * @throws {RangeError} A number is out of its range.

@@ -1,6 +1,6 @@
 /**
- * The data platform API of the sandbox: its routes, its made-up weather and its downloads. Its tokens
- * are checked by the identity provider.
+ * The data platform API of the sandbox: its routes, its made-up weather and its downloads. The
+ * identity provider's code checks the tokens.
  *
  * @module
  */
@@ -34,12 +34,13 @@ export const DATASETS: readonly { name: string; description: string; path: strin
   },
   {
     name: "Observations as Parquet",
-    description: "One row group per month: a reader can fetch one column of one month.",
+    description: "One row group per month, so that a reader can fetch one column of one month.",
     path: "/v1/stations/gull-harbor/observations.parquet",
   },
   {
     name: "Temperature map",
-    description: "The mean of 2025, interpolated between the stations: a GeoTIFF in tiles.",
+    description:
+      "The mean temperature of 2025, interpolated between the stations, as a tiled GeoTIFF.",
     path: "/v1/maps/temperature.tif",
   },
 ];
@@ -173,7 +174,10 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
   return app;
 }
 
-/** A 401 as in RFC 6750. Without credentials in the request, it has no error code. */
+/**
+ * Returns a 401 response as in RFC 6750. If the request contained no credentials, the response has
+ * no error code.
+ */
 function unauthorized(description: string, code?: string): Response {
   const error = code === undefined ? "" : ` error="${code}", error_description="${description}",`;
   const response = problem(401, code ?? "unauthorized", `${description}.`);

@@ -6,7 +6,9 @@ import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 
 const LIFETIME_SECONDS = 300;
 
-/** Presigned downloads: files on another origin than the API, whose URL is the only credential. */
+/**
+ * Presigned downloads: files on a different origin from the API's. The URL is the only credential.
+ */
 export class Downloads {
   #key = crypto.randomUUID();
   #origin: string;
@@ -24,7 +26,9 @@ export class Downloads {
     return `${this.#origin}${path}?expires=${expires}&signature=${this.#sign(path, expires)}`;
   }
 
-  /** Responds to a request for a file; `undefined` if the path is not a file's. */
+  /**
+   * Responds to a request for a file. Returns `undefined` if the path does not belong to a file.
+   */
   serve(request: Request): Response | undefined {
     const { pathname, searchParams } = new URL(request.url);
     const id = /^\/downloads\/([a-z-]+)\.csv$/.exec(pathname)?.[1];

@@ -7,8 +7,9 @@ export interface FileContent {
 }
 
 /**
- * A file, or the range that a request asks for (RFC 9110, 13.1.5 and 14.2): from an offset, between
- * two offsets, or the last bytes. A request for several ranges gets the whole file.
+ * Responds with a file, or with the range that the request asks for (RFC 9110, 13.1.5 and 14.2). A
+ * range starts at an offset, lies between two offsets, or consists of the last bytes. A request for
+ * several ranges gets the whole file.
  */
 export function fileResponse(request: Request, { type, bytes }: FileContent): Response {
   const digest = createHash("sha256").update(bytes).digest("base64");

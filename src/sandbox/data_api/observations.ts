@@ -8,7 +8,7 @@ import {
 } from "./weather.ts";
 import type { FileContent } from "./files.ts";
 
-/** A query that the API refuses; the message says what is wrong with it. */
+/** The error for a query that the API refuses. Its message says what is wrong with the query. */
 export class QueryError extends Error {
   override name = "QueryError";
 
@@ -48,7 +48,10 @@ const COLUMNS = [
 const DEFAULT_LIMIT = 1000;
 const LARGEST_LIMIT = 5000;
 
-/** Query parameters of observations, listed on the API's start page. The CSV takes the first two. */
+/**
+ * Query parameters of observations, listed on the API's start page. The CSV file accepts only the
+ * first two.
+ */
 export const PARAMETERS = {
   from: "first hour, such as 2025-06-01 or 2025-06-01T12:00:00Z",
   to: "end, exclusive",
@@ -88,7 +91,7 @@ function parseRange(query: URLSearchParams): Range {
 }
 
 /**
- * Responds to `from`, `to`, `limit` and `page`.
+ * Returns the observations that a query selects with `from`, `to`, `limit` and `page`.
  *
  * @throws {QueryError} A parameter is unknown or malformed, or the page does not exist.
  */
@@ -121,7 +124,7 @@ function pageOf(station: Station, url: URL): ObservationPage {
 }
 
 /**
- * Responds to `from` and `to` with comma-separated text.
+ * Returns the observations that a query selects with `from` and `to` as comma-separated text.
  *
  * @throws {QueryError} A parameter is unknown or malformed.
  */
@@ -146,7 +149,7 @@ function instant(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const [, day, clock, zone] = INSTANT.exec(text) ?? [];
-  // A time without a zone is UTC, not the zone of this machine.
+  // A time without a zone is in UTC, not in the zone of this machine.
   const time = Date.parse(clock === undefined || zone !== undefined ? text : `${text}Z`);
   if (day === undefined || Number.isNaN(time) || !exists(day)) {
     throw new QueryError(

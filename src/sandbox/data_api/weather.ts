@@ -7,7 +7,7 @@ export interface Station {
   readonly elevationM: number;
 }
 
-/** One hour at one station. The names contain the units. */
+/** One hour at one station. The property names contain the units. */
 export interface Observation {
   readonly time: string;
   readonly temperatureC: number;
@@ -55,7 +55,7 @@ export function* hoursBetween(from: number, to: number): Generator<number> {
 }
 
 /**
- * The observation of one hour at a station: the same numbers in every run.
+ * Returns the observation of one hour at a station. The numbers are the same in every run.
  *
  * @throws {RangeError} There is no such station.
  */
@@ -67,13 +67,14 @@ export function observe(stationId: string, time: number): Observation {
   const hour = Math.round((time - DATA_START) / HOUR_MS);
   const day = hour / 24;
 
-  // Weather systems take days to pass and are the same at all stations; local weather takes hours.
+  // Weather systems take days to pass and are the same at all stations. Local weather passes in
+  // hours.
   const system = smooth(1, day / 4);
   const local = smooth(seed, hour / 7);
   const front = smooth(2, day / 2.2) * 0.75 + smooth(seed + 1, hour / 9) * 0.25;
   const rain = Math.max(0, front - (1 - 2 * climate.wet) * 0.62);
 
-  // Coldest about 20 January, and about 4 in the morning of solar time.
+  // It is coldest around 20 January, and each day around 4 a.m. solar time.
   const season = -Math.cos((2 * Math.PI * (day - 19)) / 365);
   const sunHour = (hour % 24) + longitude / 15;
   const daily = -Math.cos((2 * Math.PI * (sunHour - 3.5)) / 24);

@@ -16,7 +16,7 @@ import {
   ServiceError,
 } from "./wire_format.ts";
 
-// Flows of the public protocol that this client may not use (section 2.1).
+// Flows of the public protocol that this client is not allowed to use (section 2.1).
 const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PASSWORD_AUTH"];
 
 /**
@@ -50,8 +50,8 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
 }
 
 /**
- * Handles GetTokensFromRefreshToken, the only refresh that the public protocol allows with
- * rotation.
+ * Handles GetTokensFromRefreshToken. If refresh tokens rotate, the public protocol allows a refresh
+ * only by this operation.
  *
  * @throws {ServiceError} The request is refused.
  */

@@ -10,17 +10,20 @@ import {
   ServiceError,
 } from "./wire_format.ts";
 
-/** A device that a login came from. */
+/** A device from which a user logged in. */
 export interface Device {
-  /** The provider's own name for the user. */
+  /** The user name in the pool. */
   username: string;
   /** The key that each refresh from this device must contain. */
   deviceKey: string;
   /** The name of the device in ConfirmDevice. */
   name?: string;
-  /** Whether ConfirmDevice was called for the device. Before that, no refresh is accepted. */
+  /** Whether ConfirmDevice was called for the device. Until then, its refreshes are refused. */
   confirmed: boolean;
-  /** The values that ConfirmDevice received, in base64, so that a test can check the arithmetic. */
+  /**
+   * The values that ConfirmDevice received, in base64, so that a test can check how a client
+   * computed them.
+   */
   verifier?: { passwordVerifier: string; salt: string };
 }
 
@@ -30,8 +33,8 @@ interface DeviceMetadata {
   DeviceGroupKey: string;
 }
 
-// A verifier is a number below a 3072-bit prime: 384 bytes, one more with the sign byte of BigInteger,
-// and fewer only if it begins with zeros.
+// A verifier is a number below a 3072-bit prime. It has 384 bytes, one more with the sign byte of
+// Java's BigInteger, and fewer only if it begins with zeros.
 const VERIFIER_BYTES = { least: 376, most: 385 };
 const SALT_BYTES = { least: 16, most: 64 };
 
@@ -92,7 +95,10 @@ export class Devices {
     return { UserConfirmationNecessary: this.#track === "ask" };
   }
 
-  /** Forgets all devices, as their users can do elsewhere, for example in the provider's console. */
+  /**
+   * Forgets all devices, as if they had been removed elsewhere, for example in the provider's
+   * console.
+   */
   removeAll(): void {
     this.list.length = 0;
   }

@@ -14,7 +14,7 @@ export interface ProviderWorld {
   readonly tokens: TokenIssuer;
 }
 
-/** The parts that the operations use, with the whole state of the provider. */
+/** The parts that the operations use, including the whole state of the provider. */
 export interface ProviderParts extends ProviderWorld {
   readonly refreshTokens: RefreshTokens;
   readonly logins: LoginSessions;
@@ -23,7 +23,7 @@ export interface ProviderParts extends ProviderWorld {
   readonly devices: Devices;
 }
 
-/** The state of a new provider. */
+/** Creates the state of a provider. */
 export function createParts(world: ProviderWorld): ProviderParts {
   const { now, refreshDays, graceSeconds, trackDevices } = world.config;
   return {

@@ -13,7 +13,7 @@ export interface Grant {
 /** The reason why a refresh token is refused. */
 export type RefreshRefusal = "unknown" | "expired" | "revoked" | "replaced";
 
-/** Result of a check of a refresh token. */
+/** Result of checking a refresh token. */
 export type RefreshCheck = { ok: true; grant: Grant } | { ok: false; reason: RefreshRefusal };
 
 /** The refresh tokens of one login. */
@@ -35,7 +35,7 @@ interface Entry {
   outdated: boolean;
 }
 
-/** All issued refresh tokens, with lifetime, revocation and rotation. */
+/** All issued refresh tokens, with their lifetime, revocation and rotation. */
 export class RefreshTokens {
   #entries = new Map<string, Entry>();
   #families = new Map<string, Family>();
@@ -65,8 +65,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Replaces a token. The lifetime of the new one still starts at the login. If the token was already
-   * replaced and is in its grace period, its earlier successors stop working.
+   * Replaces a token. The lifetime of the new token still starts at the login. If the token was
+   * already replaced and is in its grace period, its earlier successors stop working.
    */
   rotate(token: string, grant: Grant): string {
     const entry = this.#entries.get(token);
@@ -78,14 +78,17 @@ export class RefreshTokens {
     return this.#add(next);
   }
 
-  /** Revokes the tokens issued so far, of one account or of all. */
+  /** Revokes the tokens issued so far to one account, or to all accounts. */
   revoke(account?: Account): void {
     for (const { family } of this.#entries.values()) {
       if (account === undefined || family.grant.account === account) family.revoked = true;
     }
   }
 
-  /** Ends a login by its first or its newest token; any other token changes nothing. */
+  /**
+   * Ends the login to which a token belongs, if it is the first or the newest token of that login.
+   * Any other token changes nothing.
+   */
   revokeToken(token: string): void {
     const family = this.#entries.get(token)?.family;
     if (family === undefined) return;

@@ -10,7 +10,7 @@ import {
 } from "npm:jose@^6";
 import type { Account } from "../accounts.ts";
 
-/** A fresh pair of tokens. */
+/** A new access token and identity token. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly idToken: string;
@@ -22,7 +22,7 @@ export interface AccessClaims extends JWTPayload {
   readonly username: string;
 }
 
-/** The error of a token that the API rejects. */
+/** The error for a token that the API rejects. */
 export class TokenRefused extends Error {
   override name = "TokenRefused";
 }
@@ -30,7 +30,7 @@ export class TokenRefused extends Error {
 /** Scopes of every access token. */
 const API_SCOPE = "platform.read platform.annotate";
 
-/** The scope for operations on the user's own account. Tokens of the portal do not have it. */
+/** The scope for operations on the user's own account. Tokens from the portal do not have it. */
 export const ACCOUNT_SCOPE = "aws.cognito.signin.user.admin";
 
 type KeyOfPair = Awaited<ReturnType<typeof generateKeyPair>>["privateKey"];
@@ -42,7 +42,8 @@ interface SigningKey {
   readonly kid: string;
 }
 
-// Generating an RSA key takes a quarter of a second, so each process generates one when first needed.
+// Generating an RSA key takes a quarter of a second, so each process generates only one, when it is
+// first needed.
 let signingKey: Promise<SigningKey> | undefined;
 
 async function makeSigningKey(): Promise<SigningKey> {
@@ -59,9 +60,12 @@ function getSigningKey(): Promise<SigningKey> {
 /** Signs and checks the tokens of one user pool. */
 export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
-  /** Number of the newest token; the `jti` of each token begins with its number. */
+  /** Number of the newest token. The `jti` of each token begins with the number of that token. */
   #count = 0;
-  /** The API refuses tokens up to the first number, and tokens of a `sub` up to its own number. */
+  /**
+   * The API refuses all tokens up to this number, and the tokens of a `sub` up to its number in the
+   * map.
+   */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();
 
@@ -86,8 +90,8 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
-    // The number is taken before the first await, so that a sign-out during the signing also ends
-    // this token.
+    // The number is taken before the first await, so that a sign-out while the token is being
+    // signed also ends this token.
     const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();
     const shared = {
@@ -122,7 +126,7 @@ export class TokenIssuer {
   /**
    * Checks an access token as the API does: signature, issuer, time, use and client.
    *
-   * @throws {TokenRefused} The token is not valid; the message says why.
+   * @throws {TokenRefused} If the token is not valid. The message says why.
    */
   async verify(token: string): Promise<AccessClaims> {
     const { issuer, clientId, now } = this.#options;
@@ -150,7 +154,7 @@ export class TokenIssuer {
     return { ...claims, username: claims.username };
   }
 
-  /** Makes the API refuse the access tokens issued so far, of one account or of all. */
+  /** Makes the API refuse the access tokens issued so far to one account, or to all accounts. */
   revoke(account?: Account): void {
     if (account === undefined) this.#refusedUpTo = this.#count;
     else this.#refusedUpToOf.set(account.sub, this.#count);

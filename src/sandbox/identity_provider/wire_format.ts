@@ -1,11 +1,14 @@
 import type { Words } from "../options.ts";
 
-/** The header names and constants of a vendor in requests (section 4.1). */
+/** The header names and constants in a vendor's requests (section 4.1). */
 export interface Dialect {
   readonly targetHeader: string;
   readonly service: string;
   readonly contentType: string;
-  /** Whether the body must contain the user pool id (section 2.1); the public protocol has no such field. */
+  /**
+   * Whether the body must contain the user pool id (section 2.1). The public protocol has no such
+   * field.
+   */
   readonly userPoolRequired: boolean;
 }
 
@@ -27,7 +30,7 @@ export const DIALECTS: Readonly<Record<Words, Dialect>> = {
 /** A JSON object of a request or a response. */
 export type Fields = Record<string, unknown>;
 
-/** An error of the identity provider. Nearly all have status 400; the name distinguishes them. */
+/** An error of the identity provider. Nearly all have status 400 and differ only in their code. */
 export class ServiceError extends Error {
   override name = "ServiceError";
 
@@ -36,7 +39,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** The most common error; only its message distinguishes the refusals. */
+/**
+ * The most common error. Requests are refused with it for many reasons, which only the message
+ * shows.
+ */
 export function notAuthorized(message: string): ServiceError {
   return new ServiceError("NotAuthorizedException", message);
 }

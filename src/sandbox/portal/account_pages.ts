@@ -39,7 +39,7 @@ export function authenticatorPage(code: string | undefined, error?: string): Htm
   return accountPage(
     error ? "Authenticator: not set up" : "Authenticator",
     "/authenticator",
-    "It shows the codes that an authenticator app shows on a phone.",
+    "This page shows the codes that an authenticator app shows on a phone.",
     html`
       ${codeCard(code)}
       <section class="card" aria-labelledby="setup-title">
@@ -54,7 +54,7 @@ export function authenticatorPage(code: string | undefined, error?: string): Htm
           </div>
           <button class="primary">Set up</button>
         </form>
-        <p class="hint">The portal keeps it until you sign out.</p>
+        <p class="hint">The portal keeps the secret until you sign out.</p>
       </section>
     `,
   );

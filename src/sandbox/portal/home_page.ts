@@ -46,8 +46,8 @@ function tokenCard(): Html {
         <h3>Use it in a notebook</h3>
         <pre><code>${code}</code></pre>
         <p>
-          Paste the string at the prompt of the first line. Until it expires, it is as good as your
-          password: keep it out of saved cells.
+          Paste the string at the prompt that the first line opens. Until the string expires, treat
+          it as a password: keep it out of saved cells.
         </p>
       </div>
     </section>

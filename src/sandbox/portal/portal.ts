@@ -1,8 +1,8 @@
 /**
  * The web portal of the sandbox (section 4.3 of the API document): a login with user name and
- * password, the data sets, and a user menu at the upper right whose "Copy Token" puts
- * `bearer <ACCESS_TOKEN>` (section 2.3) on the clipboard. Two more pages replace the user's phone and
- * mailbox. Its pages work without JavaScript, except for "Copy Token".
+ * password, the data sets, and a user menu at the upper right whose "Copy Token" puts `bearer
+ * <ACCESS_TOKEN>` (section 2.3) on the clipboard. Two more pages replace the user's phone and
+ * mailbox. All pages work without JavaScript, except for "Copy Token".
  *
  * @module
  */
@@ -32,8 +32,8 @@ const ASSETS = {
 } as const;
 
 /**
- * The referrer policy is `same-origin`, because with `no-referrer` browsers send `Origin: null` with a
- * form, and {@linkcode isSameOrigin} could not recognize it.
+ * The referrer policy is `same-origin`. With `no-referrer`, browsers would send `Origin: null` with
+ * a form, and {@linkcode isSameOrigin} would refuse the form.
  */
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
@@ -63,7 +63,8 @@ export function createPortal(
 
   app.use(async (context, next) => {
     if (context.req.method === "POST" && !isSameOrigin(context.req.raw)) {
-      const text = "It did not come from a page of this portal. Open the portal and try again.";
+      const text =
+        "The request did not come from a page of this portal. Open the portal and try again.";
       context.res = await context.html(messagePage(403, "Request refused", text), 403);
     } else {
       await next();
@@ -155,7 +156,9 @@ export function createPortal(
   return async (request) => await app.fetch(request);
 }
 
-/** Browsers send a cookie to all ports of a host, so each sandbox needs a name of its own. */
+/**
+ * Browsers send a cookie to all ports of a host, so the cookie of each sandbox needs its own name.
+ */
 function cookieName({ req }: Context<Env>): string {
   const { port, protocol } = new URL(req.url);
   return `portal-session-${port || protocol.slice(0, -1)}`;

@@ -12,7 +12,10 @@ export interface PortalSession {
   readonly expiresAt: number;
 }
 
-/** A working day: long enough for a class, and a browser left open is signed out the next day. */
+/**
+ * A working day, in milliseconds. A class is shorter, and a browser left open is signed out by the
+ * next day.
+ */
 const SESSION_MS = 8 * 60 * 60 * 1000;
 
 /** The sessions of one portal. Deleting one signs its browser out. */

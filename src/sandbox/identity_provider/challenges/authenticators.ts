@@ -10,10 +10,10 @@ interface Authenticator {
   usedStep: number;
 }
 
-/** Result of a check of a code. */
+/** Result of checking a code. */
 export type CodeCheck = "ok" | "wrong" | "used";
 
-/** The authenticator app of each user: what the phone shows and what the provider accepts. */
+/** The users' authenticator apps: the codes that phones show and that the provider accepts. */
 export class Authenticators {
   #byUsername = new Map<string, Authenticator>();
   readonly #now: () => number;
@@ -48,7 +48,7 @@ export class Authenticators {
     return key && totpCode(key, totpStep(this.#now()));
   }
 
-  /** Checks a code, with one step of drift either way. A code works once. */
+  /** Checks a code. The phone's clock may differ by one step. A code works only once. */
   check(account: Account, code: string): CodeCheck {
     const authenticator = this.#of(account);
     if (authenticator === undefined) return "wrong";
@@ -62,8 +62,8 @@ export class Authenticators {
   }
 
   /**
-   * Returns the user's authenticator. Users whose logins require a code but no setup get one when
-   * it is first needed.
+   * Returns the user's authenticator. If a user's logins require a code but no setup, the
+   * authenticator is created when it is first needed.
    */
   #of(account: Account): Authenticator | undefined {
     const known = this.#byUsername.get(account.username);

@@ -15,10 +15,10 @@ import { maskedDestination, type SentCode } from "./sent_codes.ts";
 
 /** One kind of challenge. */
 interface ChallengeStep {
-  /** Does what the challenge requires, such as sending a code, and returns its parameters. */
+  /** Starts the challenge, for example by sending a code, and returns its parameters. */
   ask(parts: ProviderParts, login: Login): Record<string, string>;
   /**
-   * Judges an answer: returns the challenges that follow from it, or `"again"` to repeat this one.
+   * Checks an answer. Returns the challenges that follow from it, or `"again"` to repeat this one.
    *
    * @throws {ServiceError} The answer is refused. The same session may be used to try again.
    */
@@ -90,7 +90,10 @@ const authenticator: ChallengeStep = {
   },
 };
 
-/** A challenge with a code sent by mail or phone; the field of the answer is named after it. */
+/**
+ * A challenge with a code sent by mail or phone. The field of the answer is the challenge's name
+ * with `_CODE` at the end.
+ */
 function sentCode(name: string, medium: SentCode["medium"]): ChallengeStep {
   return {
     ask({ sentCodes }, login) {

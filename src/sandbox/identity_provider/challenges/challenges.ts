@@ -21,7 +21,9 @@ import {
 import { stepNamed } from "./challenge_steps.ts";
 import type { Login } from "./login_sessions.ts";
 
-/** Responds to a correct password: with the first challenge, or with tokens if there is none. */
+/**
+ * Responds to a correct password with the first challenge, or with tokens if there is no challenge.
+ */
 export async function startLogin(
   parts: ProviderParts,
   account: Account,
@@ -78,7 +80,10 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
   return await askNext(parts, { ...login, steps, deviceKey, failures: 0, sent: undefined });
 }
 
-/** The challenges of a new login: an authenticator is set up only once. */
+/**
+ * Returns the challenges of a new login. MFA_SETUP is not among them if the user already has an
+ * authenticator.
+ */
 function stepsOf({ authenticators }: ProviderParts, account: Account): readonly string[] {
   const { challenges } = account;
   if (!authenticators.has(account)) return challenges;

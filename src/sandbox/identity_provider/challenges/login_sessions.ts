@@ -3,7 +3,7 @@ import { addEntry } from "../../records.ts";
 import type { SentCode } from "./sent_codes.ts";
 import { invalidParameter, notAuthorized } from "../wire_format.ts";
 
-/** A login with a correct password that has further challenges to pass. */
+/** A login whose password was correct, but which still has challenges to pass. */
 export interface Login {
   readonly account: Account;
   /** The remaining challenges; the first one is the current one. */
@@ -12,7 +12,7 @@ export interface Login {
   readonly deviceKey: string | undefined;
   /** The code that was sent for the current challenge. */
   sent?: SentCode | undefined;
-  /** Wrong answers to the current challenge. */
+  /** Number of wrong answers to the current challenge. */
   failures: number;
   /** Whether an authenticator was set up during the current challenge. */
   authenticatorVerified: boolean;
@@ -68,7 +68,9 @@ export class LoginSessions {
     if (entry !== undefined) entry.used = true;
   }
 
-  /** Counts a wrong answer; the third one ends the session. Returns whether it did. */
+  /**
+   * Counts a wrong answer. The third one ends the session. Returns whether the session has ended.
+   */
   fail(session: string, login: Login): boolean {
     if (++login.failures < TRIES) return false;
     this.#entries.delete(session);

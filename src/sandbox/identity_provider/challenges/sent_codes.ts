@@ -15,7 +15,7 @@ export interface SentCode {
   at: Date;
 }
 
-/** Digits of a code. Real pools send longer codes by mail. */
+/** Number of digits in a code. As in real pools, codes sent by mail are longer. */
 const DIGITS = { EMAIL: 8, SMS: 6 };
 
 /** All codes sent by mail and phone. */

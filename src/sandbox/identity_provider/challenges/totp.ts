@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** A code is shown for this many seconds. */
+/** Seconds for which a code is shown. */
 const TOTP_SECONDS = 30;
 
 /** Whole seconds until the next code. */
@@ -32,7 +32,7 @@ export function toBase32(bytes: Uint8Array): string {
     .map((five) => BASE32[parseInt(five.padEnd(5, "0"), 2)]).join("");
 }
 
-/** Reads base32 as people paste it: in groups, in lower case, padded. */
+/** Reads base32 as people paste it: possibly in groups, in lower case or with padding. */
 function fromBase32(text: string): Uint8Array | undefined {
   const letters = text.toUpperCase().replaceAll(/[\s-]|=+$/g, "");
   if (!/^[A-Z2-7]{16,}$/.test(letters)) return undefined;
@@ -41,7 +41,10 @@ function fromBase32(text: string): Uint8Array | undefined {
   return Uint8Array.from(bytes, (byte) => parseInt(byte, 2));
 }
 
-/** Reads the secret of an authenticator app with the usual settings: base32 or an otpauth address. */
+/**
+ * Reads the secret of an authenticator app, as base32 or in an otpauth address. The address must
+ * have the usual settings.
+ */
 export function authenticatorKey(text: string): Uint8Array | undefined {
   if (!/^otpauth:/i.test(text)) return fromBase32(text);
   const address = URL.parse(text);

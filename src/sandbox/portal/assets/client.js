@@ -36,7 +36,7 @@ function offerManually(issued) {
   field.value = issued.text;
   field.parentElement.hidden = false;
   const keys = /Mac|iPhone|iPad/.test(navigator.platform) ? "Cmd+C" : "Ctrl+C";
-  const detail = `The browser did not allow the page to copy it. ${validUntil(issued)}`;
+  const detail = `The browser did not allow the page to copy the token. ${validUntil(issued)}`;
   show("trouble", `Press ${keys} to copy the token`, detail);
   field.focus();
   field.select();
@@ -51,15 +51,16 @@ async function fetchToken() {
   const response = await fetch("/token", { method: "POST" }).catch(() => {
     throw new Error("The portal did not respond. Check that the sandbox is still running.");
   });
-  // To the login page, because the session has ended.
+  // The redirect leads to the login page, because the session has ended.
   if (response.redirected) location.assign(response.url);
   else if (response.ok) return await response.json();
   throw new Error(`The portal responded with status ${response.status}. Try again.`);
 }
 
 async function writeToClipboard(pending) {
-  if (!navigator.clipboard?.write) throw new Error("This page may not use the clipboard");
-  // Some browsers allow this only during the click, so pass the promise on instead of awaiting it.
+  if (!navigator.clipboard?.write) throw new Error("This page is not allowed to use the clipboard");
+  // Some browsers allow writing only during the click, so the promise is passed on without awaiting
+  // it.
   const blob = pending.then(({ text }) => new Blob([text], { type: "text/plain" }));
   await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
 }

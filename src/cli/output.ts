@@ -67,7 +67,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 /** Prints a sentence to standard error, so that standard output contains only the result. */
 export function say(sentence: string): void {
   const line = `platform-auth: ${printable(sentence)}`;
-  // Long lines are wrapped at spaces here, because a terminal would break them within words.
+  // Wraps long lines at spaces, because a terminal would break them within words.
   printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 

@@ -63,8 +63,8 @@ export function parse(
 }
 
 /**
- * Parses without strict mode, which would describe a misuse only in a sentence. Instead, the caller
- * checks the tokens.
+ * Parses without strict mode, because that mode describes a misuse only in a sentence. The caller
+ * checks the tokens instead.
  */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [

@@ -22,8 +22,8 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
 }
 
 /**
- * Whether a new login is necessary. If a refresh is due, this tries it, because the provider may
- * refuse it.
+ * Whether a new login is necessary. Tries a refresh if one is due, because the provider may refuse
+ * it.
  */
 async function isOver(): Promise<boolean> {
   try {

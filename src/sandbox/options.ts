@@ -43,11 +43,10 @@ export interface SandboxOptions {
    */
   challenge?: string | readonly string[];
   /**
-   * Whether a login returns the key of a device, which each refresh must then contain. The device
-   * must be confirmed before the first refresh. `"ask"`: the same, and the response to
-   * ConfirmDevice says that the user may choose to have the device remembered. `"withheld"`: each
-   * refresh must contain a key, but no login returns one, as in some pools, so no refresh is
-   * accepted. Default false.
+   * Whether a login returns a device key, which each refresh must then contain. The device must be
+   * confirmed before the first refresh. `"ask"`: the same, and the response to ConfirmDevice says
+   * that the user may choose to have the device remembered. `"withheld"`: each refresh must contain
+   * a key, but no login returns one, as in some pools, so no refresh is accepted. Default false.
    */
   trackDevices?: boolean | "ask" | "withheld";
   /** Whether RevokeToken works and tokens contain `origin_jti`. Default true. */

@@ -81,8 +81,8 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
 }
 
 /**
- * Returns the challenges of a new login. MFA_SETUP is not among them if the user already has an
- * authenticator.
+ * Returns the challenges of a new login. If the user already has an authenticator,
+ * SOFTWARE_TOKEN_MFA replaces MFA_SETUP.
  */
 function stepsOf({ authenticators }: ProviderParts, account: Account): readonly string[] {
   const { challenges } = account;

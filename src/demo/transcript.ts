@@ -11,7 +11,7 @@ export class CheckFailed extends Error {
 
 const [GREEN, RED, CYAN, GRAY] = ["green", "red", "cyan", "gray"].map((name) => `color: ${name}`);
 
-/** Prints what happens: steps, code, results, checks, and the requests that the servers received. */
+/** Prints the steps, their code, results and checks, and the requests that the servers received. */
 export class Transcript {
   /** The servers whose requests are printed. */
   sandbox: Sandbox | undefined;

@@ -37,8 +37,8 @@ export interface SandboxOptions {
   throttlePerSecond?: number;
   /**
    * The challenges that each login must pass after the password, in order. Default: none.
-   * NEW_PASSWORD_REQUIRED is sent once per user. So is MFA_SETUP: later logins get
-   * SOFTWARE_TOKEN_MFA instead. `totp()` and `codes` of the sandbox return the codes. Challenges that
+   * NEW_PASSWORD_REQUIRED and MFA_SETUP are sent once per user; instead of MFA_SETUP, later logins
+   * get SOFTWARE_TOKEN_MFA. `totp()` and `codes` of the sandbox return the codes. Challenges that
    * need SRP or a browser, such as WEB_AUTHN, are sent, but no answer to them is accepted.
    */
   challenge?: string | readonly string[];

@@ -50,7 +50,7 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The servers start first, because their ports are part of the settings and of each token's issuer.
+  // The servers start first, because the settings and the issuer of each token contain their ports.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);

@@ -1,6 +1,6 @@
 /**
- * The challenges of a login after the password: what each one asks and accepts, the sessions between
- * them, the users' authenticators, and the codes sent by mail and phone.
+ * The challenges of a login after the password: what each challenge asks and accepts, the sessions
+ * between challenges, the users' authenticators, and the codes sent by mail and phone.
  *
  * @module
  */
@@ -76,7 +76,7 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
   }
   const deviceKey = optionalText(responses, "DEVICE_KEY") ?? login.deviceKey;
   const steps = [...verdict, ...login.steps.slice(1)];
-  // Nothing was awaited since the session was found, so two simultaneous answers cannot both succeed.
+  // There is no await after the session was found, so two simultaneous answers cannot both succeed.
   return await askNext(parts, { ...login, steps, deviceKey, failures: 0, sent: undefined });
 }
 

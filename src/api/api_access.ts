@@ -13,12 +13,12 @@ export interface ApiAccess {
    * slash.
    */
   readonly prefixes: readonly string[];
-  /** Whether a variable named a proxy when the settings were read. */
+  /** Whether an environment variable named a proxy when the settings were read. */
   readonly proxied: boolean;
   readonly settings: Settings;
 }
 
-/** @throws {ConfigError} `INVALID_SETTING` if one of the two settings cannot be used. */
+/** @throws {ConfigError} `INVALID_SETTING` if `apiBaseUrl` or `allowedOrigins` cannot be used. */
 export function apiAccessOf(settings: Settings): ApiAccess {
   const baseText = settings.text("apiBaseUrl");
   const base = baseText === undefined ? undefined : usable("apiBaseUrl", baseText, settings);
@@ -58,12 +58,12 @@ function shownAddress(text: string): string {
 /**
  * Returns the address of a call as text, if the token may be sent there.
  *
- * The rule is that the address begins with an allowed origin and a slash, because nothing after that
- * slash can change the host. Any other address is parsed first, and the rule is applied to the
- * result: parsing every address would take longer than the rest of the call.
+ * An address is allowed if it begins with an allowed origin and a slash, because nothing after that
+ * slash can change the host. Only other addresses are parsed before this check, because parsing
+ * takes longer than the rest of the call.
  *
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` naming the setting to add, `MISSING_SETTINGS` for a
- * relative path without a base.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token may not be sent there; `MISSING_SETTINGS`
+ * for a relative path without a base.
  */
 export function addressOf(input: string | URL | Request, access: ApiAccess): string {
   const { base, prefixes } = access;
@@ -99,8 +99,8 @@ function unresolved({ base, settings }: ApiAccess): Error {
 }
 
 /**
- * The path of `API_BASE_URL` that a call with a leading slash leaves out; `undefined` if there is
- * none.
+ * Returns the path of `API_BASE_URL` if the call leaves it out, because its own path begins with a
+ * slash; otherwise `undefined`.
  */
 export function droppedPath(
   input: string | URL | Request,

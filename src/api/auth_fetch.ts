@@ -32,7 +32,7 @@ export interface ApiAccount {
    * account.
    */
   reread(): ApiAccount;
-  /** The tokens if they can be used without a refresh. */
+  /** Returns the tokens if they can be used without a refresh. */
   fresh(): Tokens | undefined;
   /** Returns valid tokens, refreshed if they are due. */
   tokens(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
@@ -47,7 +47,7 @@ export interface ApiAccount {
   replacementHelped(): void;
 }
 
-/** A call to the API, checked and ready to be sent, once or twice. */
+/** A call to the API that has been checked and can be sent. */
 interface PreparedCall {
   readonly account: ApiAccount;
   /** An address on an allowed origin. */
@@ -61,7 +61,7 @@ interface PreparedCall {
   readonly onSend: OnSend | undefined;
 }
 
-/** Observes each request of a call. A response that repeats these tokens must not be quoted. */
+/** Observes each request of a call. Messages must not quote a response that repeats its tokens. */
 export type OnSend = (address: string, tokens: Tokens) => void;
 
 /** The first replacement may come from another process, the second from a refresh. */
@@ -120,8 +120,8 @@ function prepare(
   }
   const [account, address] = checkedAddress(given, input);
   const isPlain = !init || isPlainObject(init);
-  // The members of a class instance, or of a `Request` that is passed as options, are left to the
-  // runtime.
+  // The runtime reads options that are a class instance or a `Request`, because these cannot be
+  // spread.
   const request = isPlain
     ? input instanceof Request ? input : undefined
     : new Request(input instanceof Request ? input : address, init);
@@ -192,12 +192,12 @@ function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonly input
 
 /**
  * Reads the body of a `Request` into memory, so that it is sent with its length and can be sent
- * again. A `Request` does not reveal whether its body is a stream.
+ * again. Every body is read, because a `Request` does not reveal whether its body is a stream.
  */
 async function withBodyRead(call: PreparedCall, request: Request): Promise<PreparedCall> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
   if (!isWhole) return { ...call, isRepeatable: false };
-  // After `fetch`, too, the body of the `Request` is used up.
+  // `fetch` would use up the body of the `Request`, too.
   request.body?.cancel().catch(() => {});
   return { ...call, init: { ...call.init, body: bytes } };
 }
@@ -219,7 +219,7 @@ async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   if ((given.redirect ?? asRequest?.redirect ?? "follow") !== "follow") {
     return await sendTo(address, input, given);
   }
-  // The runtime would send a body to another origin, so it does not follow redirects.
+  // Redirects are not left to the runtime, because it would send a body to another origin.
   const init: RequestInit = { ...given, redirect: "manual" };
   const response = await sendTo(address, input, init);
   if (!isRedirect(response)) return response;
@@ -250,7 +250,7 @@ async function attempt(
   }
 }
 
-/** Sends a call without a proxy, if it goes to loopback over http:. */
+/** Sends a call. Uses no proxy if the address is on loopback with http:. */
 async function sendPastProxy(
   request: string | Request,
   init: RequestInit,
@@ -262,7 +262,7 @@ async function sendPastProxy(
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
-/** Everything in the address of a redirect except the host may be secret. */
+/** Names only the origin of a redirect, because the rest of its address may be secret. */
 function networkError(
   call: PreparedCall,
   { origin }: URL,
@@ -277,8 +277,8 @@ function networkError(
 }
 
 /**
- * Replaces an error that may contain headers or a query, which the runtime quotes and a replaced
- * `fetch` may attach.
+ * Replaces an error that may reveal headers or a query, because the runtime quotes them, and a
+ * replaced `fetch` may attach them.
  */
 function explained(
   error: unknown,
@@ -298,7 +298,8 @@ function explained(
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   const { words, fix, isKnown } = networkReason(error);
-  // The runtime's own error explains a misuse of `fetch`, such as a body that was already read.
+  // The runtime's own error is kept if it explains a misuse of `fetch`, such as a body that was
+  // already read.
   if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return error;
   return networkError(call, url, words, fix, error);
 }

@@ -23,14 +23,14 @@ import { redact, Secret } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
-/** Maximum number of bytes to read of an error or a page. */
+/** Maximum number of bytes to read from an error response or a page. */
 const MAX_BODY_BYTES = 65_536;
-/** Shorter values are not redacted, because they occur in any text. */
+/** Shorter values are not redacted, because almost any text contains them. */
 const SHORTEST_SECRET = 8;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
-/** A call whose response this module checks instead of the user. */
+/** A call whose response is checked by this module, not by the user. */
 export class CheckedCall {
   readonly method: string;
   /**
@@ -49,7 +49,8 @@ export class CheckedCall {
 
   /**
    * @param idleMs From `idleTimeout()`.
-   * @throws {TypeError | ConfigError} If it cannot be sent, or the token may not go there.
+   * @throws {TypeError | ConfigError} If the call cannot be sent, or its address may not receive
+   * the token.
    */
   constructor(
     readonly account: ApiAccount,
@@ -93,7 +94,7 @@ export class CheckedCall {
   }
 
   /**
-   * Waits for more data of the last response.
+   * Waits for more data from the last response.
    * @throws {Stalled} If no data arrives in time.
    */
   async more<T>(read: Promise<T>): Promise<T> {
@@ -105,7 +106,7 @@ export class CheckedCall {
     this.#watch?.release();
   }
 
-  /** Redacts the API's text for a message: removes the secrets of the request. */
+  /** Returns text from the API for a message, unless it repeats a secret of the request. */
   quote(text: string, response: Response, maxLength?: number): string {
     return redact(text, this.#secrets(response), maxLength);
   }
@@ -143,14 +144,14 @@ export class CheckedCall {
     });
   }
 
-  /** Returns the body for the caller's program, redacted if it repeats a secret. */
+  /** Returns the body for the error's `body` property, redacted if it repeats a secret. */
   #bodyOf(text: string, response: Response): unknown {
     const shown = this.quote(text, response, Infinity);
     if (shown !== redact(text, [], Infinity)) return shown;
     return parsed(text) ?? text;
   }
 
-  /** Makes the error for a 2xx with an unexpected body. */
+  /** Makes the error for a 2xx response with an unexpected body. */
   bodyError(
     response: Response,
     { problem, fix = "" }: Advice,
@@ -175,11 +176,11 @@ export class CheckedCall {
   }
 
   /**
-   * Refuses a login page before it is saved, because a user would notice it late in a file of
-   * measurements.
+   * Refuses to save a web page, such as a login page, as data, because the user might notice it
+   * only much later.
    *
-   * @throws {ApiError} `API_BODY` for a page unless the file is named like one, and for a response
-   * without a body.
+   * @throws {ApiError} `API_BODY` for a response without a body, and for a page, unless the name of
+   * the file ends like that of a page.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (isBodiless(response)) {
@@ -198,7 +199,7 @@ export class CheckedCall {
     }, { text });
   }
 
-  /** Reads the body of a response outside 2xx and makes the error for it. */
+  /** Makes the error for a response whose status is not 2xx. Reads the message in its body. */
   async statusError(response: Response, attempts: number): Promise<ApiError> {
     const { status } = response;
     const text = await this.#beginningOf(response);
@@ -258,9 +259,9 @@ function requestIdOf(headers: Headers): string | undefined {
 }
 
 /**
- * Returns the fix for a response outside 2xx.
+ * Returns the fix for a response whose status is not 2xx.
  *
- * @param waitMs From its `Retry-After`.
+ * @param waitMs The wait that its `Retry-After` asks for, in milliseconds.
  */
 function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {

@@ -1,6 +1,7 @@
 /**
- * Downloads one file. `transfer.ts` sends requests until it is complete, `download_all.ts` downloads
- * many files, `part.ts` writes the bytes, and `version.ts` reads the headers that describe the file.
+ * Downloads one file. `transfer.ts` sends requests until the file is complete, `part.ts` writes the
+ * bytes, and `version.ts` reads the headers that describe the file. `download_all.ts` downloads
+ * many files.
  */
 import type { ApiAccount } from "./auth_fetch.ts";
 import { CheckedCall } from "./checked_call.ts";
@@ -30,7 +31,7 @@ export interface DownloadOptions {
    * Default 60 000; 0 means no limit.
    */
   idleTimeoutMs?: number;
-  /** Whether to resume an interrupted download of an earlier call. Default `true`. */
+  /** Whether to resume a download that an earlier call did not complete. Default `true`. */
   resume?: boolean;
   /** Method, headers and body of the request, as for `fetch`. Only a GET can be resumed. */
   init?: RequestInit;
@@ -46,7 +47,7 @@ export interface Download {
   file: string;
   /** Length in bytes. */
   bytes: number;
-  /** Bytes that an earlier call had downloaded; 0 if the whole file was downloaded now. */
+  /** Number of bytes from an earlier call; 0 if this call downloaded the whole file. */
   resumedFrom: number;
   /** Media type according to the API, such as `text/csv`. */
   contentType?: string;
@@ -70,14 +71,15 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // A user who later deletes a folder named ~ in a shell would delete the home folder.
+  // A folder named ~ would be a trap: a user who later deletes it in a shell would delete the home
+  // folder.
   if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
   return path;
 }
 
 const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
 
-/** @throws {TypeError} If the value is not one of the three. */
+/** @throws {TypeError} If the value is not `error`, `keep` or `replace`. */
 export function checkIfExists(ifExists: unknown): void {
   if (ifExists === undefined || IF_EXISTS.includes(ifExists)) return;
   throw typeError('ifExists must be "error", "keep" or "replace"');
@@ -96,8 +98,8 @@ export function checkRequest(method: string, headers: Headers): void {
 /**
  * Saves a response as a file. Waits while another download saves the same file.
  *
- * @throws {ConfigError} If the file cannot be saved; if possible, this is noticed before
- * anything is sent.
+ * @throws {ConfigError} If the file cannot be saved. Most causes are detected before anything is
+ * sent.
  * @throws {ApiError} `API_STATUS`; `API_BODY` for a web page or an empty body; `API_TIMEOUT` if no
  * data arrives; `DOWNLOAD_BROKEN` if the file is incomplete.
  */
@@ -127,7 +129,7 @@ export async function downloadTo(
   }
 }
 
-/** Tries a download again for as long as another download saves the same file. */
+/** Repeats a download until no other download is saving the same file. */
 export function whenFree<T>(
   { world }: ApiAccount,
   signal: AbortSignal | undefined,
@@ -140,7 +142,7 @@ export function whenFree<T>(
   });
 }
 
-/** Options of one file. */
+/** Options for one file. */
 export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
   /** Called for each piece. */
   readonly onPiece: (progress: DownloadProgress) => void;
@@ -177,7 +179,7 @@ export async function downloadUnlessBusy(
     return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
   };
   if (typeof target === "number") return kept(target);
-  // Released in the abort event, because the caller's next call must find the file free even if
+  // The file is released in the abort event, so that the caller's next call can open it even if
   // this call ends later.
   const stopListening = onAbort(signal, () => target.release());
   try {

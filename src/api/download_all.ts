@@ -18,8 +18,9 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * An address and the file to save it as. Besides a pair, the type accepts an array of strings,
- * because TypeScript infers that for a variable such as `rows.map((row) => [row.url, row.name])`.
+ * An address, and the file in which to save the response. The type also accepts an array of
+ * strings, because TypeScript infers that type for a variable such as
+ * `rows.map((row) => [row.url, row.name])`.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
@@ -55,15 +56,15 @@ export interface DownloadAllOptions {
 
 /** The progress of {@linkcode downloadAll}. */
 export interface DownloadsProgress {
-  /** Files that are finished: saved, kept or failed. */
+  /** Number of files that are finished: saved, kept or failed. */
   files: number;
-  /** Number of all files, unless the items come from an async iterable. */
+  /** Number of all files; missing if the items come from an async iterable. */
   total?: number;
-  /** Finished files that existed already. */
+  /** Number of files that were kept because they existed already. */
   kept: number;
-  /** Finished files that failed. */
+  /** Number of files that could not be downloaded. */
   failed: number;
-  /** Bytes that this call has downloaded. */
+  /** Number of bytes that this call has downloaded. */
   bytes: number;
 }
 
@@ -71,15 +72,15 @@ export interface DownloadsProgress {
 export interface FailedDownload {
   /** The address, without its query. */
   input: string;
-  /** The path to save it as, as given. */
+  /** Path of the file, as given. */
   file: string;
   /** Why it failed. */
   error: Error;
 }
 
 /**
- * The result of {@linkcode downloadAll}; shows as a card in a notebook. Each list is in the order in
- * which the files were finished.
+ * The result of {@linkcode downloadAll}; shows as a card in a notebook. In each list, the files are
+ * in the order in which they were finished.
  */
 export interface Downloads {
   /** Files that this call downloaded. */
@@ -90,7 +91,7 @@ export interface Downloads {
   failed: FailedDownload[];
   /** The lengths of the three lists. */
   counts: { saved: number; kept: number; failed: number };
-  /** Length of all downloaded files, in bytes. */
+  /** Total length of the downloaded files, in bytes. */
   bytes: number;
   /** Duration of this call. */
   milliseconds: number;
@@ -98,19 +99,18 @@ export interface Downloads {
 
 const DEFAULT_CONCURRENCY = 4;
 /**
- * Number of open files for each file that is transferred. The others wait for the network or the
- * disk.
+ * Number of open files per running transfer. The other open files wait for the network or the disk.
  */
 const OPEN_FOR_EACH = 2;
 /**
- * Maximum time for consecutive files without a request, so that Stop and timers are handled in
- * between.
+ * Maximum time to spend on files that need no request before the event loop handles Stop and
+ * timers.
  */
 const BUSY_MS = 20;
 
 /**
- * Saves many files, a few at once. The failure of one does not end the others, unless all of them
- * would fail for the same reason.
+ * Saves many files, a few at once. If one file fails, the others continue, unless they would fail
+ * for the same reason.
  *
  * @param signal Cancels all downloads. The downloaded part of each file is kept.
  */
@@ -185,7 +185,7 @@ export async function downloadItems(
     return "done";
   }
 
-  /** Saves items as long as there are any. Several workers do this at once. */
+  /** Saves items until none are left. Several workers do this at once. */
   async function work(): Promise<void> {
     for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
       if (await save(next.value) === "busy") busy.push(next.value);
@@ -222,14 +222,14 @@ interface Task {
   readonly path: string;
 }
 
-/** Checks the items: those of an array at once, those of an async iterable as they come. */
+/** Checks all items of an array first, and each item of an async iterable when it arrives. */
 function checkedItems(
   items: DownloadItems,
 ): { readonly tasks: AsyncGenerator<Task, undefined>; readonly total?: number } {
-  /** The files, to find two items with the same one. */
+  /** The files of the items so far. Two items must not name the same file. */
   const targets = new Set<string>();
 
-  /** @throws {TypeError | ConfigError} For an invalid item, and for a file that another item names. */
+  /** @throws {TypeError | ConfigError} If the item is invalid, or an earlier one names its file. */
   function check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
@@ -262,7 +262,7 @@ function concernsAll(error: Error): boolean {
     error instanceof AuthError && !(error instanceof ApiError) && !OF_ONE_FILE.includes(error.code);
 }
 
-/** An async generator, because several workers may ask for the next one at once. */
+/** Yields the tasks. Several workers can request the next one at once from an async generator. */
 async function* each<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   taskOf: (item: Item, index: number) => Task,
@@ -286,7 +286,10 @@ function taskOf(item: unknown, index: number): Task {
 /** The base address for an item without a host. */
 const NOWHERE = "http://nowhere.invalid";
 
-/** Queries contain keys and signatures; a user name and a password may precede a host. */
+/**
+ * Returns an address without its secrets: the query may contain keys and signatures, and a user
+ * name and a password may precede the host.
+ */
 function withoutQuery(input: string | URL | Request): string {
   const text = input instanceof Request ? input.url : String(input);
   const url = URL.parse(text, NOWHERE);

@@ -3,9 +3,9 @@ import type { World } from "../platform/world.ts";
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  /** Maximum number of consecutive requests that do not reach a host, by its origin. */
+  /** For each origin, the maximum number of consecutive requests that get no response. */
   readonly tries = new Map<string, number>();
-  /** Aborts with an error that affects all downloads of the group. */
+  /** Ends all downloads of the group with an error that affects them all. */
   readonly end = new AbortController();
   readonly pauses: Pauses;
   #hold: Promise<unknown> = Promise.resolve();
@@ -19,8 +19,8 @@ export class DownloadGroup {
   }
 
   /**
-   * Does the work when a place on the network is free. Meanwhile, other downloads open and finish
-   * their files.
+   * Waits until fewer than the maximum number of downloads use the network, then does the work.
+   * In the meantime, other downloads open and finish their files.
    */
   async inPlace<T>(work: () => Promise<T>): Promise<T> {
     while (this.#free === 0) await this.#freed.promise;

@@ -9,11 +9,11 @@ import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Options of {@linkcode fetchJson}: those of `fetch`, and when to repeat a request. */
+/** Options of {@linkcode fetchJson}: those of `fetch`, and those for repeated requests. */
 export interface FetchJsonInit extends RequestInit {
   /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
-  /** Maximum time of all pauses between requests, in milliseconds. Default 60 000. */
+  /** Maximum total length of the pauses between requests, in milliseconds. Default 60 000. */
   retryWithinMs?: number;
   /** Maximum time without data from the API, in milliseconds. Default 60 000; 0 means no limit. */
   idleTimeoutMs?: number;
@@ -56,7 +56,7 @@ const WORTH_A_RETRY = [429, 503];
 const FIRST_PAUSE_MS = 1_000;
 
 /**
- * Sends a call and parses the body of its response; `undefined` for a 204 or 205.
+ * Sends a call and returns the parsed body of its response; `undefined` for a 204 or 205.
  *
  * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON,
  * `API_TIMEOUT` if no data arrives.
@@ -144,8 +144,8 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
     throw call.brokenOff(response, cause);
   }
   try {
-    // The text was trimmed, because JSON allows neither a second byte order mark nor all kinds of
-    // blanks.
+    // The text was trimmed, because JSON does not allow a second byte order mark or every kind of
+    // blank.
     return JSON.parse(text);
   } catch {
     throw call.bodyError(response, whyUnusable(call, response, text), { text });
@@ -181,7 +181,7 @@ function whyMalformed(text: string): Advice {
   if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
     return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
   }
-  // The runtime's error quotes the position, so that a long text does not have to be searched.
+  // The runtime's error quotes the text at the error, so a long text does not have to be searched.
   if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
     return {
       problem: "it contains NaN or Infinity, which JSON does not allow",

@@ -2,16 +2,16 @@ import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /**
- * A copy of the user's headers.
+ * Returns a copy of the user's headers.
  *
- * @throws {TypeError} If they cannot be sent, or if one of them is `authorization`.
+ * @throws {TypeError} If the headers cannot be sent, or if one of them is `authorization`.
  */
 export function checkedHeaders(given: HeadersInit | undefined): Headers {
   let headers: Headers;
   try {
     headers = new Headers(given);
   } catch {
-    // This error replaces the runtime's, which would quote the value.
+    // This error replaces the runtime's own error, which would quote the value.
     throw typeError("The call has a header whose name or value cannot be sent");
   }
   if (headers.has("authorization")) {
@@ -33,12 +33,12 @@ export function withToken(headers: Headers | undefined, tokens: Tokens): Headers
 }
 
 /**
- * The header's value for each record of tokens, built once because a new string would be copied for
- * every call.
+ * The value of the header for each `Tokens` object. It is built once, because the runtime would
+ * copy a new string for every call.
  */
 const values = new WeakMap<Tokens, string>();
 
-/** Whether an error, printed with all its properties, shows the token in these headers. */
+/** Whether printing an error with all its properties would show the token in these headers. */
 export function showsToken(error: unknown, headers: HeadersInit | undefined): boolean {
   const token = new Headers(headers).get("authorization")?.replace(/^bearer /, "");
   if (token === undefined) return false;

@@ -11,7 +11,10 @@ export class Outlet {
 
   private constructor(readonly file: Deno.FsFile) {}
 
-  /** Waits for the reader of a pipe, who may come only after the signal ended the download. */
+  /**
+   * Opens a pipe once it has a reader, which may open it only after the signal has ended the
+   * download.
+   */
   static async open(target: string, signal: AbortSignal | undefined): Promise<Outlet> {
     const opening = Deno.open(target, { write: true }).then((file) => {
       const outlet = new Outlet(file);
@@ -21,7 +24,7 @@ export class Outlet {
     return await unlessAborted(signal, opening);
   }
 
-  /** Keeps no version, because what was written cannot be resumed or checked. */
+  /** Ignores the version, because written bytes can be neither resumed nor checked. */
   begin(): void {}
 
   async write(bytes: Uint8Array): Promise<void> {

@@ -1,4 +1,4 @@
-/** Recognizes web pages, which proxies and login pages send instead of a response of the API. */
+/** Recognizes web pages that proxies and login servers send instead of the API's response. */
 
 /** Whether a text begins like an HTML page. */
 export function isPage(text: string): boolean {
@@ -11,8 +11,8 @@ export function isMarkup(text: string): boolean {
 }
 
 /**
- * Matches the first tag of a page without a doctype, and a comment that is longer than the text
- * that was read.
+ * Matches the first tag of a page without a doctype, and the beginning of a comment that does not
+ * end in the text that was read.
  */
 const FIRST_TAG =
   /^<(!--|\?|(head|title|meta|link|style|script|noscript|base|body|header|main|section|nav|form|div|span|center|iframe|h[1-6]|table|font|img|br|p|a|b)[\s/>])/i;
@@ -22,7 +22,7 @@ const FIRST_TAG =
  * tag.
  */
 function withoutPreamble(text: string): string {
-  // The text is cut because the pattern needs memory for each blank.
+  // The text is cut, because the pattern needs memory for each blank.
   return text.slice(0, 65_536).replace(/^(\s|<!--.*?-->|<\?.*?>)*/s, "");
 }
 

@@ -11,18 +11,20 @@ export type IfExists = "error" | "keep" | "replace";
 /** The target of a download's bytes. */
 export type Target = Part | Outlet;
 
-/** Attempts to open a part that other processes rename or remove at the same time. */
+/** Maximum number of attempts to open a part while other processes rename or remove it. */
 const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 
 /**
- * Opens the file that a download writes to: a part next to the target, whose name a later call for
- * the same address derives again. Creates a missing folder. If the target is a pipe or a device,
- * opens the target itself.
+ * Opens the file that a download writes to. This is a part next to the target; its name contains a
+ * hash of the address, so that a later call for the same address finds the part. Creates a missing
+ * folder. If the target is a pipe or a device, opens the target itself.
  *
- * @param resume Whether to resume an earlier part, and to leave one that a later call can resume.
- * @returns The size of a file that exists and is kept. `busy`: another download is saving the file.
- * @throws {ConfigError} `FILE_EXISTS`, `FILE` if the file cannot be saved.
+ * @param resume Whether to resume the part of an earlier call, and to keep an incomplete part for a
+ * later call.
+ * @returns The opened file; the size of an existing file that is kept; `busy` if another download
+ * is saving the file.
+ * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if the file cannot be saved.
  */
 export async function openTarget(
   path: string,
@@ -55,7 +57,8 @@ export async function openTarget(
 }
 
 /**
- * The size of an existing file that is kept; `undefined` if there is none, or if it is replaced.
+ * Returns the size of an existing file that is kept; `undefined` if no file exists, or if it is
+ * replaced.
  *
  * @throws {ConfigError} `FILE_EXISTS`, or `FILE` for a folder.
  */
@@ -71,8 +74,8 @@ function keptSize(
 }
 
 /**
- * Returns the FNV-1a hash: the runtime's own hashes are asynchronous. Collisions do no harm, because versions are
- * compared before a part is resumed.
+ * Returns the FNV-1a hash of an address, because the runtime computes its own hashes only
+ * asynchronously. Collisions do no harm: versions are compared before a part is resumed.
  */
 function hashOf(address: string): string {
   let hash = 0x811c9dc5;
@@ -109,7 +112,12 @@ function openLocked(part: string): OpenFile | "busy" | "unusable" {
   return "unusable";
 }
 
-/** @returns `undefined` if its folder was made, or another process removed the part meanwhile. */
+/**
+ * Creates or opens a part.
+ *
+ * @returns `undefined` if the caller has to try again: the folder did not exist and was created, or
+ * another process removed the part in the meantime.
+ */
 function openShared(part: string): OpenFile | undefined {
   try {
     return { file: create(part), isNew: true };
@@ -159,7 +167,7 @@ const openParts = new Set<Part>();
 
 /** An incomplete file. A note next to it lets a later process resume it. */
 class Part {
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   size = 0;
   /** The version of the file to which these bytes belong. */
   version: Version = NO_VERSION;
@@ -177,7 +185,7 @@ class Part {
     if (!opened.isNew) this.#takeOver();
   }
 
-  /** A new file has the default mode. */
+  /** Sets the mode of a part that replaces a file. A new file has the default mode. */
   #chmod(mode: number): void {
     const { part, mode: replaced } = this.place;
     if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, mode);
@@ -199,8 +207,8 @@ class Part {
   }
 
   /**
-   * The path of the note, as long as that of the part, so that a path that is too long fails before
-   * anything is sent.
+   * The path of the note. It has the same length as the path of the part, so that a path that is
+   * too long fails before anything is sent.
    */
   get #note(): string {
     return this.place.part.replace(/part$/, "note");
@@ -262,10 +270,10 @@ class Part {
   }
 
   /**
-   * Removes the part if there is a file at the target that is not replaced.
+   * Removes the part if a file at the target exists and is not to be replaced.
    *
    * @returns The size of that file if it is kept.
-   * @throws {ConfigError} `FILE_EXISTS`, `FILE` if it may be neither kept nor replaced.
+   * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if that file may be neither kept nor replaced.
    */
   keepFound(): number | undefined {
     const { path, target, ifExists } = this.place;
@@ -276,7 +284,7 @@ class Part {
   }
 
   /**
-   * Gives the complete file its name.
+   * Renames the complete part to the target.
    *
    * @returns The size of a file that another program created in the meantime and that is kept
    * instead.
@@ -323,7 +331,7 @@ function ended(): DOMException {
   return new DOMException("The download was canceled before it was complete", "AbortError");
 }
 
-/** Removes the parts that no later call could resume. For a process that is about to end. */
+/** Closes all parts before the process ends. Removes those that no later call could resume. */
 export function discardUseless(): void {
   for (const part of openParts) part.release();
 }

@@ -2,7 +2,7 @@ import { ConfigError, typeError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Headers that no other origin receives. */
+/** Headers that are not sent to another origin. */
 const PRIVATE_HEADERS = ["authorization", "proxy-authorization", "cookie"];
 
 /** A request that received a redirect. */
@@ -10,7 +10,7 @@ export interface SentRequest {
   readonly address: string;
   readonly method: string;
   readonly init: RequestInit;
-  /** Whether the body can be sent again, which a stream cannot. */
+  /** Whether the body can be sent again; `false` for a stream. */
   readonly isRepeatable: boolean;
 }
 
@@ -24,12 +24,13 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
 }
 
 /**
- * Follows redirects as `fetch` does, except that a body is never sent to another origin, for which it
- * was not meant.
+ * Follows redirects as `fetch` does, but never sends a body to another origin, because the body was
+ * not meant for that origin.
  *
  * @param send Sends a request without following redirects.
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` for a body and a redirect to another origin.
- * @throws {TypeError} If the body cannot be sent again or the address cannot be used, or after 20
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to
+ *   another origin.
+ * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or after 20
  *   redirects.
  */
 export async function follow(

@@ -20,8 +20,7 @@ export class Reports {
       try {
         this.now();
       } catch {
-        // A timer has no caller to whom the error could be thrown. The next report may throw it
-        // again.
+        // A timer has no caller that could catch the error. The next report may throw it again.
       }
     }, REPORT_MS);
   }

@@ -1,4 +1,4 @@
-/** Why a file cannot be saved, and what to do about it. */
+/** Explains why a file cannot be saved, and what to do about it. */
 import { AuthError, ConfigError, missingPermission } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
@@ -22,8 +22,8 @@ export function isFolder(path: string): ConfigError {
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**
- * The disk errors, recognized by their code, or by their text if the system sets no code. Windows
- * writes the text in the user's language.
+ * Disk errors. They are recognized by their code, because Windows writes the text in the user's
+ * language. The text is used only if the system sets no code.
  */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [/\(os error 123\)/, "Windows does not allow this name", "name another file"],
@@ -41,7 +41,7 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   ],
 ];
 
-/** Explains an error of the disk. Returns any other error unchanged. */
+/** Explains a disk error. Returns any other error unchanged. */
 export function explained(path: string, error: unknown): unknown {
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
@@ -55,7 +55,7 @@ export function explained(path: string, error: unknown): unknown {
   return cannotSave(path, problem, fix, error);
 }
 
-/** Does work on the disk, and explains its errors. */
+/** Runs work that uses the disk, and explains its errors. */
 export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

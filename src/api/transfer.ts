@@ -13,7 +13,7 @@ import { type ApiError, UnreachableError } from "../errors/errors.ts";
 
 /** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;
-/** Maximum number of requests to a host that has never responded. The address may be wrong. */
+/** Maximum number of requests to a host that has never responded: its address may be wrong. */
 const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
 /** A download fails if Retry-After asks for a longer pause. */
@@ -25,7 +25,7 @@ const BROKE_OFF = "the response broke off";
 
 /** The progress of a download. */
 export interface DownloadProgress {
-  /** Bytes on disk, including those of earlier calls. */
+  /** Number of bytes on disk, including those of earlier calls. */
   bytes: number;
   /** Length of the complete file in bytes, if known. */
   total?: number;
@@ -38,14 +38,14 @@ interface Setback {
   readonly pauseMs?: number | undefined;
   /** The underlying error: a network error or `Stalled`. */
   readonly cause?: unknown;
-  /** Whether the API is overloaded, so that all downloads of the group pause. */
+  /** Whether all downloads of the group must pause, because the API is overloaded. */
   readonly isBusy?: boolean;
 }
 
 /**
- * Sends requests until a file is complete. An interrupted transfer is resumed as long as each further
- * request brings new data. Each request is sent like any call: with a current token, to the given
- * address, so that a redirect leads to a presigned address that is still valid.
+ * Sends requests until a file is complete. An interrupted transfer is resumed as long as each
+ * further request brings new data. Each request goes to the original address with a current token,
+ * so that the API can redirect it to a presigned address that is still valid.
  *
  * @param onPiece Called for each piece.
  */
@@ -61,8 +61,8 @@ export async function transfer(
   let resumedFrom = target.size;
   let contentType: string | undefined;
   /**
-   * Whether to request a response without an encoding. Otherwise, length and ranges are not those
-   * of the file.
+   * Whether to request a response without an encoding. The length and the ranges of an encoded
+   * response are not those of the file.
    */
   let wantsPlain = isSafe;
   let furthest = target.size;
@@ -121,14 +121,14 @@ export async function transfer(
     return headers;
   }
 
-  /** Decides whether a host that sent no response is worth another request; throws if not. */
+  /** Decides whether to repeat a request that got no response; throws if not. */
   function unreachable(error: unknown, attempts: number): Setback {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
     const setback = { why: isStall ? error.message : "no connection", cause: error };
     const { tries, end } = group;
     const { origin: host } = new URL(call.sentTo);
-    // The API redirected to that host.
+    // The API did respond, because it redirected to that host.
     if (host !== origin) tries.set(origin, MAX_FRUITLESS);
     if (isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
     const failure = isStall ? brokenOff(setback, attempts) : error;
@@ -143,7 +143,8 @@ export async function transfer(
     await call.refuseUnusable(response, file);
     const encoding = encodingOf(response);
     if (encoding !== "" && wantsPlain) {
-      // The runtime decodes a response only if the runtime set accept-encoding.
+      // The next request leaves accept-encoding to the runtime, so that the runtime decodes the
+      // response.
       wantsPlain = false;
       return await startOver(response);
     }
@@ -213,9 +214,9 @@ export async function transfer(
   }
 
   /**
-   * Copies a body piece by piece, through one buffer if possible.
+   * Copies a body piece by piece. Reuses one buffer if the stream allows that.
    *
-   * @returns The reason if the body broke off.
+   * @returns The setback, if the body broke off.
    */
   async function copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
     const { size, version: { total = Infinity } } = target;
@@ -288,7 +289,7 @@ function readerOf(body: ReadableStream<Bytes>): Reader {
   try {
     return body.getReader({ mode: "byob" }) as Reader;
   } catch {
-    // A `fetch` that tests replace may return a body that is not a byte stream.
+    // A replaced `fetch` may return a body that is not a byte stream.
     return body.getReader();
   }
 }

@@ -10,9 +10,12 @@ export interface Digest {
   readonly value: string;
 }
 
-/** The facts about a file that are needed to resume and to check its download. */
+/** The facts about a file that are needed to resume its download and to check the result. */
 export interface Version {
-  /** A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined`: the file cannot be resumed. */
+  /**
+   * A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined` if the download cannot be
+   * resumed.
+   */
   readonly validator?: string | undefined;
   /** The `ETag`, which may be weak. */
   readonly etag?: string | undefined;
@@ -38,7 +41,10 @@ export function versionOf(headers: Headers): Version {
   };
 }
 
-/** RFC 9110, 13.1.5: no weak tag, and no date that could belong to two versions of the same second. */
+/**
+ * Returns the validator for `If-Range` (RFC 9110, 13.1.5). A weak tag is not suitable. Neither is a
+ * date less than a second before the response, because two versions could have that date.
+ */
 function validatorOf(headers: Headers): string | undefined {
   const tag = headers.get("etag");
   if (tag?.startsWith('"')) return tag;

@@ -10,8 +10,8 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 }
 
 /**
- * Settles like the promise, or rejects with the signal's reason as soon as the signal aborts,
- * because the work of the promise may ignore the signal.
+ * Settles like the promise, but rejects with the signal's reason as soon as the signal aborts, even
+ * if the work of the promise ignores the signal.
  */
 export function unlessAborted<T>(
   signal: AbortSignal | undefined,

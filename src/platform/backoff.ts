@@ -39,15 +39,15 @@ export function pauseBeforeRetryMs(
   return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
 }
 
-/** A longer pause must be a mistake. A number of 400 digits is not even finite. */
+/** A server that asks for a longer pause must be wrong. 400 digits, for example, are `Infinity`. */
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**
- * Reads the `Retry-After` of a response, in milliseconds. A point in time is compared with the date
- * of the response, which comes from the same clock.
+ * Reads the `Retry-After` of a response, in milliseconds. If it is a point in time, the pause is
+ * measured from the date of the response, because both times come from the same clock.
  *
  * @param now The time of this machine's wall clock, for a response without a date.
- * @returns `undefined` if the header is missing or names a time of more than a year.
+ * @returns `undefined` if the header is missing or asks for more than a year.
  */
 export function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
   const text = headers?.get("retry-after")?.trim() ?? "";

@@ -4,7 +4,7 @@ type Piece = ReadableStreamReadResult<Uint8Array>;
  * Reads a body or a program's output up to a limit, and cancels the rest.
  *
  * @param limit In bytes.
- * @param read Waits for the next piece. A caller may add a time limit or end the stream early.
+ * @param read Waits for the next piece. Pass one to add a time limit or to end the stream early.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null | undefined,
@@ -22,8 +22,8 @@ export async function readUpTo(
       size += value.byteLength;
     }
   } finally {
-    // Not awaited, because the cancellation of a copied body settles only when the original ends,
-    // too.
+    // Not awaited, because the cancellation of a cloned body settles only when the original body
+    // has ended, too.
     reader?.cancel().catch(() => {});
   }
   const bytes = new Uint8Array(Math.min(size, limit));

@@ -20,8 +20,8 @@ export function mayRead(path: string): boolean {
 }
 
 /**
- * Resolves symbolic links, so that a write keeps them. The last link may point to a file that does
- * not exist yet.
+ * Resolves symbolic links, so that a write replaces the file and keeps the links. The last link may
+ * point to a file that does not exist yet.
  */
 export function realPath(path: string): string {
   const real = unlessMissing(() => Deno.realPathSync(path));

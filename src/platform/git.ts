@@ -4,16 +4,16 @@ import { infoAt, realPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
 /**
- * How git treats a file. `outside` means that it is not in a work tree, `unknown` that git cannot
- * tell.
+ * How git treats a file. `outside` means that the file is not in a work tree; `unknown` means that
+ * git gave no answer.
  */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
 
 const LIMIT_MS = 1_000;
 
 /**
- * Options that keep the repository's configuration from running a program, when git reads the index
- * or fetches a missing object.
+ * Options and variables for git. They prevent the repository's configuration from running a program
+ * when git reads the index or fetches a missing object.
  */
 const NO_PROGRAMS = {
   args: ["--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false"],
@@ -51,8 +51,8 @@ export async function gitTracking(path: string): Promise<GitTracking> {
 const untracked = new Set<string>();
 
 /**
- * Whether git tracks a `.env` that was just saved. A process does not ask again once the answer was
- * no.
+ * Whether git tracks a `.env` that was just saved. If not, this process does not ask git again
+ * about the same path.
  */
 export async function isTrackedAtSave(path: string): Promise<boolean> {
   if (untracked.has(path)) return false;
@@ -75,8 +75,8 @@ export async function gitIgnores(path: string): Promise<boolean | undefined> {
 }
 
 /**
- * Whether git may be run without a permission prompt. The check is not important enough for a
- * prompt.
+ * Whether git may be run without a permission prompt. The checks that use git are not important
+ * enough for a prompt.
  */
 export function mayRunGit(): boolean {
   return Deno.permissions.querySync({ name: "run", command: "git" }).state === "granted";
@@ -111,7 +111,8 @@ export function ignoreAdvice(path: string): string {
 }
 
 /**
- * Adds these lines to the `.gitignore` next to a `.env` in a work tree, unless git already ignores it.
+ * Adds the lines that make git ignore a `.env` to the `.gitignore` next to it, unless the `.env` is
+ * outside a work tree or git already ignores it.
  *
  * @returns The lines that were added; none if the file cannot be written.
  */
@@ -154,7 +155,7 @@ function secretFiles(path: string): [file: string, temporary: string] {
   try {
     file = realPath(path);
   } catch {
-    // If links form a circle, the name itself is used.
+    // If the links form a loop, the path itself is used.
   }
   return [file, `${file}.tmp`];
 }

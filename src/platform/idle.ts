@@ -5,15 +5,15 @@ import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
-/** No timer can wait longer, so a longer limit has no effect. */
+/** Timers cannot wait longer, so a longer limit is treated as no limit. */
 const LONGEST_IDLE_MS = 2 ** 31;
 /**
- * A cell that computes for longer than the idle timeout delays the timer, and also the bytes that
- * arrived in the meantime. This pause after the timer lets the request read them first.
+ * While a cell computes for longer than the idle timeout, neither the timer nor the bytes that
+ * arrive are handled. This pause after the timer lets the request read those bytes first.
  */
 const GRACE_MS = 10;
 
-/** The error of a server that sent no data for the idle timeout. */
+/** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
     super(`no data arrived for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);

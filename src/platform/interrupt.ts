@@ -3,18 +3,18 @@ import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
 import { inKernel } from "../errors/advice.ts";
 
-/** A second press within this time after Stop is meant for the same call, not for the kernel. */
+/** If Stop is pressed again within this time, the same call is meant, not the kernel. */
 const SECOND_PRESS_MS = 1_000;
 
 /**
- * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that other calls
- * share continues. Stop kills the kernel with all its variables unless a listener handles the
- * signal, so a listener is active while a call waits in a kernel. In a script, Ctrl-C ends the
- * script as usual.
+ * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that is shared
+ * with other calls continues. Stop kills the kernel with all its variables unless a listener
+ * handles SIGINT, so a listener is active while a call waits in a kernel. In a script, Ctrl-C ends
+ * the script as usual.
  *
  * An error shows where this call was made, even if other calls wait for the same result.
  *
- * @param action The call, for the message.
+ * @param action The name of the call, for the message.
  * @param work The work of the call. It receives the signal, and a function to call once the outcome
  * is final; afterwards, an abort is ignored.
  * @param stop The controller that Stop aborts. Pass one if several waits belong to the same
@@ -28,7 +28,7 @@ export async function cancellable<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   // The call site is recorded at once, because a cell that continues with then() is no longer on
-  // the stack later. Scripts omit this, because it is slow.
+  // the stack later. In a script, it is not recorded, because that is slow.
   const site = inKernel() ? callSite() : undefined;
   const unlisten = site && listenForStop(action, stop);
   const signals = [signal, site && stop.signal].filter((each) => each !== undefined);
@@ -80,8 +80,8 @@ function listenForStop(action: string, stop: AbortController): () => void {
 }
 
 /**
- * Does what `cancellable` does, for a response. In a notebook, Stop also ends the reading of the
- * body.
+ * Ends a call as `cancellable` does, and returns its response. In a notebook, Stop also ends the
+ * body of the response.
  *
  * A listener is active from the first read to the end of the body, so that Stop takes effect even
  * between two reads. Before the first read there is no listener, because an unread body may stay in

@@ -4,7 +4,7 @@ import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
 /** A line that shows the progress of a call, as an output of the cell or in the terminal. */
 export interface LiveLine {
-  /** Replaces the text. Resolves when it has been sent to the front end. */
+  /** Replaces the text. Resolves when the new text has been sent to the front end. */
   show(text: string): Promise<void>;
   /** Removes the line. */
   remove(): Promise<void>;
@@ -35,8 +35,8 @@ export function cellLine(): LiveLine {
   };
   return {
     show: (text) => put({ "text/plain": text }),
-    // Classic Jupyter ignores an update without any format, and draws an empty line for empty text,
-    // so both formats are empty.
+    // Both formats are empty, because classic Jupyter ignores an update without a format, and draws
+    // an empty line if only the text is empty.
     remove: () => put({ "text/plain": "", "text/html": "" }),
   };
 }

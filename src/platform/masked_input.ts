@@ -22,12 +22,12 @@ const MAX_STARS = 24;
  * one answer. Backspace deletes the last character, Ctrl-U all of them. The terminal is reset when
  * the script ends, even if a signal kills the script.
  *
- * @param options.lines Whether the secret may have several lines, of which an empty one ends the
+ * @param options.lines Whether the secret may have several lines. If so, an empty line ends the
  * input. Default `false`.
  * @returns `null` if the user ended the input with Ctrl-D or Esc.
  * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal does not send UTF-8. A Windows console
- * sends letters such as ä in its own encoding, and the provider would count the damaged password as
- * a wrong one.
+ * sends letters such as ä in its own encoding, and the provider would reject the damaged password
+ * and count a failed attempt.
  */
 export async function readMasked(
   message: string,
@@ -51,7 +51,7 @@ export async function readMasked(
   );
 }
 
-/** Reads without blocking the thread, which would delay signals. */
+/** Reads without blocking the thread, because a blocked thread does not handle signals. */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
@@ -73,7 +73,8 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece.startsWith("\u001b[")) continue;
       else if (pasting) text += piece;
       else if (piece === "\r" || piece === "\n") {
-        // Some terminals do not mark a paste, in which more input follows an empty line.
+        // Some terminals do not mark pasted text. If more input follows an empty line, the text is
+        // assumed to be pasted.
         const isLast = text === "" || /[\r\n]$/.test(text);
         if (!lines || (isLast && pending === "")) return text;
         text += piece;
@@ -84,7 +85,8 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece === "\u0015") text = "";
       else text += piece;
     }
-    // Some characters have two code units. Only the beginning of a long paste is counted.
+    // Only the beginning of a long paste is counted: twice as many code units as stars, because
+    // some characters have two.
     const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
     write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
     stars = wanted;

@@ -10,8 +10,8 @@ const WINDOWS = Deno.build.os === "windows";
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // This encodes characters with a meaning in a URL, and blanks and control characters, some of
-  // which the URL parser drops.
+  // Encodes characters that have a meaning in a URL, and also blanks and control characters,
+  // because the URL parser drops some of these.
   // deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);

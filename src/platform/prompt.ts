@@ -5,11 +5,11 @@ import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** A time in which even a busy machine delivers a pending signal. */
+/** A time within which even a busy machine delivers a pending signal. */
 const DELIVERY_MS = 50;
 
 /**
- * Waits until Stop, if it was pressed at an open prompt, has aborted the signal.
+ * If Stop was pressed while a prompt was open, waits until it has aborted the signal.
  *
  * @throws The signal's reason, if it is aborted.
  */
@@ -27,7 +27,7 @@ const OPEN_QUESTION = [
   "Stop, then Enter, cancels.",
 ];
 
-/** The prompts of one call. A notebook shows a line while one is open. */
+/** The prompts of one call. A notebook shows a line while a prompt is open. */
 export class Questions {
   readonly #world: World;
   #line: LiveLine | undefined;
@@ -36,7 +36,7 @@ export class Questions {
     this.#world = world;
   }
 
-  /** Whether a prompt is possible: with a replaced prompt, in a notebook or in a terminal. */
+  /** Whether a prompt is possible: in a notebook, in a terminal, or with the `prompt` option. */
   get canAsk(): boolean {
     return this.#world.ask !== undefined || inKernel() ||
       (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());

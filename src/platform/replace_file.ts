@@ -36,16 +36,16 @@ export async function replaceFile(
 }
 
 /**
- * Number of attempts to rename while another program has the file open, and the pause between them,
- * for one second in total. The pause is short, because a program that reads in a loop leaves only
- * short gaps.
+ * Maximum number of attempts to rename a file that another program has open, and the pause between
+ * them. All attempts together take one second. The pause is short, because a program that reads in
+ * a loop leaves only short gaps.
  */
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
 /**
- * Renames a file so that it replaces another one. Windows refuses that while another program, such
- * as an editor or a virus scanner, has the other file open, so this function tries again there.
+ * Renames a file so that it replaces another one. On Windows, tries again if that fails, because
+ * Windows refuses it while a program such as an editor or a virus scanner has the other file open.
  *
  * @param isWanted Called before each attempt; `false` leaves both files unchanged.
  * @returns Whether the file was renamed.
@@ -68,9 +68,9 @@ export async function renameOver(
 }
 
 /**
- * Whether Windows may have refused because another program has the file open. The error is then
- * "access denied" or a sharing violation, as for a read-only file. On other systems, a rename never
- * fails with these numbers.
+ * Whether Windows may have refused an operation because another program has the file open. The
+ * error is then a sharing violation, or "access denied", as for a read-only file. On other systems,
+ * a rename never fails with these numbers.
  */
 export function isInUse(error: unknown): boolean {
   const isDenied = error instanceof Deno.errors.PermissionDenied;
@@ -83,6 +83,6 @@ export function remove(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // The file does not exist, or this user must not remove it.
+    // The file does not exist, or this user is not allowed to remove it.
   }
 }

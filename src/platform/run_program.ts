@@ -5,8 +5,8 @@ import { readUpTo } from "./body.ts";
 export type Ended =
   | { readonly kind: "done"; readonly status: number; output: string; errors: string }
   /**
-   * `absent`: not found, or not executable. `late`: it exceeded the time limit and was killed.
-   * `long`: it printed more than {@linkcode MAX_OUTPUT} and was killed.
+   * `absent`: the program was not found or is not executable. `late`: it exceeded the time limit
+   * and was killed. `long`: it printed more than {@linkcode MAX_OUTPUT} and was killed.
    */
   | { readonly kind: "absent" | "late" | "long" };
 
@@ -14,15 +14,15 @@ export type Ended =
 export const MAX_OUTPUT = 262_144;
 
 /**
- * Time limit for the rest of the output. A background process of the program can keep the pipe open
- * forever.
+ * Time limit for the rest of the output after the program has ended, because a background process
+ * of the program can keep the pipe open forever.
  */
 const REST_OF_OUTPUT_MS = 1_000;
 
 interface RunOptions extends Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv"> {
-  /** After this time the program is killed. */
+  /** Time after which the program is killed. */
   readonly limitMs: number;
-  /** Also kills the program. The reason of the signal is thrown. */
+  /** Kills the program when it aborts. The reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -66,8 +66,8 @@ export async function runProgram(
     const { code } = await child.status;
     timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
     const output = await printed;
-    // After a success, the error output is not needed. A connection that ssh leaves open keeps only
-    // this stream open.
+    // After a success, the rest of the error output is not read, because a connection that ssh
+    // leaves open keeps that stream open.
     if (code === 0) close();
     const errors = await complained;
     if (stopped === "aborted") signal?.throwIfAborted();

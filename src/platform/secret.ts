@@ -40,14 +40,14 @@ export class Secret {
 export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 
 /**
- * Text is withheld if it repeats this many consecutive characters of a secret, or the whole of a
- * shorter one.
+ * Text is withheld if it repeats this many consecutive characters of a secret, or a shorter secret
+ * as a whole.
  */
 const MIN_LEAK_LENGTH = 8;
 
 /**
- * Words of messages and parameter names. Many passwords contain one of them, but a message with
- * such a word does not reveal the password.
+ * Words that messages and parameter names contain. Many passwords contain one of them, too, but a
+ * message with such a word does not reveal the password.
  */
 const COMMON_WORDS =
   /(?<![^\s"'_.,:])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|requiredAttributes|software|temporary|uppercase|userAttributes|username)(?![^\s"'_.,:])/gi;

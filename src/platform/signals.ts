@@ -4,8 +4,8 @@ const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
   : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];
 
 /**
- * Cleans up if the script ends before the result is disposed, by `Deno.exit()` or by a signal. A
- * signal arrives only while the thread is not blocked. After the cleanup, the script ends as usual.
+ * Cleans up if `Deno.exit()` or a signal ends the script before the result is disposed. A signal
+ * arrives only while the thread is not blocked. After the cleanup, the script ends as usual.
  */
 export function cleanUpAtExit(cleanUp: () => void): Disposable {
   const listeners = SIGNALS.map(([signal, number]) =>

@@ -2,7 +2,7 @@ import { environment } from "./environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/** Whether a variable names a proxy. */
+/** Whether an environment variable names a proxy. */
 export function namesProxy(): boolean {
   return PROXIES.some(environment);
 }
@@ -11,7 +11,7 @@ export function namesProxy(): boolean {
  * Makes a client that connects directly to a plain `http:` address on loopback, because a proxy
  * would see the token or the password. Close the client after use.
  *
- * @returns `undefined` if no variable names a proxy.
+ * @returns `undefined` if the address is not `http:`, or if no variable names a proxy.
  */
 export function directClient(
   { protocol, hostname, port }: URL,
@@ -19,7 +19,7 @@ export function directClient(
 ): Deno.HttpClient | undefined {
   if (protocol !== "http:" || !namesProxy()) return undefined;
   const host = hostname.replace(/^\[|\]$/g, "");
-  // This "proxy" is the server itself and replaces the proxies in the variables.
+  // This "proxy" is the server itself. It replaces the proxies that the variables name.
   const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
   return Deno.createHttpClient({ ...options, proxy });
 }
@@ -39,7 +39,7 @@ export function isSafeTransport(url: URL): boolean {
 
 /** The reason why a request got no response. */
 interface NetworkReason {
-  /** The reason for people, without addresses and headers. */
+  /** The reason as a readable text, without addresses and headers. */
   readonly words: string;
   /** What to do. Default: check address, network and proxy. */
   readonly fix: string | undefined;
@@ -51,7 +51,7 @@ interface NetworkReason {
   readonly mayPass: boolean;
 }
 
-/** The text of a network error and its meaning. */
+/** A pattern for the text of a network error, and the meaning of the error. */
 interface KnownReason {
   readonly says: RegExp;
   readonly words: string;
@@ -65,7 +65,7 @@ const REASONS: readonly KnownReason[] = [
   { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
   { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
   {
-    // These are messages of Deno, and of its TLS for Node's packages.
+    // Deno's own TLS and its TLS for Node packages report this error in different words.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
     fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +

@@ -1,7 +1,7 @@
 /**
  * Checks what a login and a call need, for `doctor()`. A check changes nothing and shows no secret.
  *
- * The folder may import `show/` and all below it.
+ * This folder may import `show/` and all layers below it.
  */
 import { fixText, inKernel } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
@@ -24,8 +24,8 @@ import { checkStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts
 /** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
   /**
-   * Also log in with the configured user name and password, refresh the tokens once, and revoke
-   * them. The session itself does not change. Default `false`.
+   * Whether to also log in with the configured user name and password, refresh the new tokens once,
+   * and revoke them. The session itself does not change. Default `false`.
    */
   login?: boolean;
   /** Cancels the checks. */
@@ -54,8 +54,8 @@ const CHECKS: Checks = {
 };
 
 /**
- * The checks of a session whose tokens come from a command, which needs no provider and writes no
- * file.
+ * The checks for a session whose tokens come from a command. Such a session needs no provider and
+ * writes no file.
  */
 const BY_COMMAND = [
   "runtime",
@@ -103,7 +103,7 @@ async function gather(
   const source = isByCommand
     ? await runTokenCommand(configuration, signal)
     : await checkStore(store, notices, signal);
-  // If the session has not read the store yet, the tokens of the check are used.
+  // If the session has not read the store yet, the tokens that the check read are used.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
   const status = tokens === session.tokens
     ? session.status

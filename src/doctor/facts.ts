@@ -32,7 +32,7 @@ export interface Source {
   readonly tokens?: Tokens | undefined;
 }
 
-/** A GET and its response without the body, or the failure. */
+/** A GET request and its result: the response without its body, or the failure. */
 export interface Probe {
   readonly url: URL;
   readonly response?: Response;

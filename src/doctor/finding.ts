@@ -31,7 +31,7 @@ export function failed({ problem, fix }: AuthError): Finding {
   return fail(problem, fix);
 }
 
-/** Returns the result of the work, or the error that it threw. Rethrows after an abort. */
+/** Returns the result of the work, or the `AuthError` that it threw. Throws after an abort. */
 export async function attempt<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,

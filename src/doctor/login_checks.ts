@@ -36,13 +36,13 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
       : notRenewable(tokens);
     if (refreshed && !(refreshed instanceof AuthError)) obtained.push(refreshed);
   } finally {
-    // After an abort, nothing is sent and the reason is thrown.
+    // After an abort, `endLogin()` sends nothing and throws the reason.
     findings["logout"] = await endLogin(configuration, obtained, signal);
   }
   return findings;
 }
 
-/** @returns `undefined` without a refresh token. */
+/** @returns `undefined` if there is no refresh token. */
 async function refreshOnce(
   { options, settings, world }: Configuration,
   tokens: Tokens,
@@ -64,8 +64,8 @@ function failedRefresh(error: AuthError): Finding {
   return fail(
     error.problem,
     "no later login can be refreshed either: ask the support channel of your subscription whether " +
-      "its user pool tracks devices and gives this login none; until then log in again when the " +
-      "token expires",
+      "its user pool tracks devices but assigns none to this login; until then log in again when " +
+      "the token expires",
   );
 }
 

@@ -85,7 +85,7 @@ export const NETWORK_CHECKS: Checks = {
   },
 };
 
-/** Plain `http:` is loopback, which is reached directly. */
+/** `HTTP_PROXY` is missing, because plain `http:` goes only to loopback, without a proxy. */
 const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";
@@ -127,7 +127,7 @@ function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 
-/** Describes why the address may be wrong, as far as the response to a GET shows. */
+/** Explains why the address may be wrong, if the response to a GET shows that. */
 function addressProblem({ url: { host }, response, failure }: Probe, setting: string) {
   if (response === undefined) return failure;
   const { status, headers, ok } = response;
@@ -141,8 +141,8 @@ function addressProblem({ url: { host }, response, failure }: Probe, setting: st
 }
 
 /**
- * Returns the base address of the API by the rule of `authFetch()`, so that no other address
- * receives the token.
+ * Returns the base address of the API. It follows the rules of `authFetch()`, so that no other
+ * address receives the token.
  */
 export function apiAddress(settings: Settings): URL | AuthError | undefined {
   try {
@@ -189,7 +189,7 @@ function scopesText({ claims: { scope } }: Tokens): string {
     : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
 }
 
-/** Another login returns the same scopes, which only the support channel can change. */
+/** Another login returns the same scopes; only the support channel can change them. */
 const SCOPE_TICKET: Fix = [
   'ask the support channel of your subscription: "The data platform API rejects the access token ' +
   "of a new login with USER_PASSWORD_AUTH. Which scopes does it require, and how does a program " +

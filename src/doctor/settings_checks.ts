@@ -25,7 +25,7 @@ export const SETTINGS_CHECKS: Checks = {
     return ok(lists.join("; "));
   },
 
-  // Suggests settings that were probably meant, unless the check above already does.
+  // Suggests settings that were probably meant, unless the check above already suggests them.
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsOn } = await import("../settings/suggestions.ts");
     const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings : undefined;

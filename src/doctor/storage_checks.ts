@@ -35,7 +35,7 @@ export const STORAGE_CHECKS: Checks = {
     const problem = settings.file.problem ?? missingFilePermission(envFile);
     if (problem) return failed(problem);
     const temporary = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
-    // Only an attempt shows what the system allows.
+    // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
         Deno.openSync(temporary, { write: true, createNew: true }).close();
@@ -61,7 +61,7 @@ export const STORAGE_CHECKS: Checks = {
 
   "version control": async ({ configuration: { envFile, settings } }) => {
     if (envFile === undefined || settings.file.problem) return undefined;
-    // Both run at the same time, because a git that hangs takes a second.
+    // Both commands run at the same time, because each takes a second if git hangs.
     const [tracking, ignored] = await Promise.all([
       gitTracking(envFile),
       gitIgnores(envFile),
@@ -88,7 +88,7 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
-/** Checks that a store on a server works for a session. Leaves nothing behind. */
+/** Checks that a session can use a store on a server. Leaves nothing in the store. */
 export async function checkStore(
   store: TokenStore,
   notices: Notices,

@@ -15,7 +15,7 @@ export function displayableSession<T extends { status(): SessionStatus }>(sessio
       return statusView(session.status());
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
-      // If the settings cannot be read, the session shows that error.
+      // If the settings cannot be read, the session shows the error instead.
       return { tone: "red", title: error.problem, rows: [{ name: "next", value: error.fix }] };
     }
   });

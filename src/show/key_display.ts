@@ -13,7 +13,7 @@ export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
 }
 
 /**
- * Shows a key in a notebook now.
+ * Shows a key at once, as an output of the running cell.
  *
  * @returns A function that removes the key from the output, and thus from the notebook's file.
  */

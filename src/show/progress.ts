@@ -25,7 +25,7 @@ export type ProgressText<Progress> = (now: Progress, passedMs: number, first: Pr
  * there is neither.
  *
  * @param name The name of the file that is being saved.
- * @param monotonic Milliseconds.
+ * @param monotonic Returns the time of a monotonic clock, in milliseconds.
  */
 export function progressLine<Progress>(
   name: string,
@@ -53,7 +53,7 @@ export function progressLine<Progress>(
   };
 }
 
-/** Returns bar, bytes, rate and remaining time. The rate excludes the bytes of earlier calls. */
+/** Returns a bar, bytes, rate and remaining time. The rate excludes the bytes of earlier calls. */
 export function downloadText(
   { bytes, total }: DownloadProgress,
   passedMs: number,
@@ -62,15 +62,15 @@ export function downloadText(
   const rate = (bytes - first.bytes) / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  // The share is limited, because an API may send more bytes than it announced, which the download
-  // reports as an error.
+  // The share is limited, because an API may send more bytes than it announced. The download then
+  // fails with an error.
   const share = Math.min(bytes / total, 1);
   const left = rate > 0 ? `  ${durationText(total * (1 - share) / rate * 1_000)} left` : "";
   return `${barText(share)}  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;
 }
 
 /**
- * Returns bar, files, bytes, rate and remaining time. The estimate ignores files that were kept,
+ * Returns a bar, files, bytes, rate and remaining time. The estimate ignores files that were kept,
  * because they take no time.
  */
 export function downloadsText(

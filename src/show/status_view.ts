@@ -74,7 +74,7 @@ function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store, settings } = status;
   const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
   if (state !== "none" || canRefresh) return `kept in ${place}`;
-  // The command line creates no file for a login with the environment's password.
+  // The command line creates no file for a login with a password from the environment.
   if (logsInUnasked(status) && settings[VARIABLES.password] === "environment") {
     const unless = envFile === undefined ? "" : " unless a file is named";
     return fixText([
@@ -96,7 +96,7 @@ export function accessText({ state, accessTokenExpiresAt: end, asOf }: SessionSt
     : `expired ${durationText(-left)} ago`;
 }
 
-/** What to do if only a new portal string helps. */
+/** Returns the step for a token that only a new portal string can replace. */
 export function newPortalString(portalUrl: string | undefined): Fix {
   const login = { call: "login", options: { strategy: "portal" } } as const;
   return [`copy a new portal string${atPortal(portalUrl)} and run `, login];
@@ -106,7 +106,7 @@ function atPortal(portalUrl: string | undefined): string {
   return portalUrl === undefined ? "" : ` at ${portalUrl}`;
 }
 
-/** What happens next, or what to do. */
+/** Returns what happens next, or what the user has to do. */
 export function nextStep(status: SessionStatus): Fix {
   const { state, canRefresh, refreshableUntil, source, portalUrl } = status;
   if (state === "none" && canRefresh) return "the next call runs the token command";
@@ -115,7 +115,7 @@ export function nextStep(status: SessionStatus): Fix {
     ? [{ inProgram: "run login()", inTerminal: "fetch and token log in by themselves" }]
     : ["run ", { call: "login" }];
   if (state === "none") return loginStep;
-  if (source === "command") return "the token command replaces it when it expires";
+  if (source === "command") return "the token command replaces the token when it expires";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
     return isPortal ? newPortalString(portalUrl) : loginStep;

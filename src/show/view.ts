@@ -1,10 +1,11 @@
 import { printable } from "../errors/escape.ts";
 
 /**
- * A title and rows that show a status, a diagnosis or a download. This file draws a view as text,
+ * A title and rows that show a status, a diagnosis or a download. This file draws a view as text;
  * `card.ts` draws it as HTML.
  *
- * The folder shows values in a notebook and a terminal. It may import `api/` and all below it.
+ * This folder shows values in a notebook and a terminal. It may import `api/` and all layers below
+ * it.
  */
 export interface View {
   readonly tone: Tone;

@@ -62,7 +62,7 @@ function shownAddress(text: string): string {
  * slash can change the host. Only other addresses are parsed before this check, because parsing
  * takes longer than the rest of the call.
  *
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token may not be sent there; `MISSING_SETTINGS`
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
  * for a relative path without a base.
  */
 export function addressOf(input: string | URL | Request, access: ApiAccess): string {
@@ -111,7 +111,7 @@ export function droppedPath(
   return isFromHost && !input.startsWith(path) ? path : undefined;
 }
 
-/** Makes the error for an address that may not receive the token. */
+/** Makes the error for an address that must not receive the token. */
 function refusal(url: URL, access: ApiAccess): ConfigError {
   const where = url.origin === "null" ? `a ${url.protocol} URL` : url.origin;
   const [why, fix] = whyRefused(url, access);

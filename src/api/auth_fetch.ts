@@ -166,7 +166,7 @@ function checkedAddress(
 
 /**
  * Returns the address of a call.
- * @throws {ConfigError} If the token may not be sent there.
+ * @throws {ConfigError} If the token must not be sent there.
  */
 export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
   return checkedAddress(account, input)[1];
@@ -262,7 +262,10 @@ async function sendPastProxy(
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
-/** Names only the origin of a redirect, because the rest of its address may be secret. */
+/**
+ * Makes the error for a host that cannot be reached. It names only the origin of a redirect,
+ * because the rest of that address may be secret.
+ */
 function networkError(
   call: PreparedCall,
   { origin }: URL,

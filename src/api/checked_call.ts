@@ -49,7 +49,7 @@ export class CheckedCall {
 
   /**
    * @param idleMs From `idleTimeout()`.
-   * @throws {TypeError | ConfigError} If the call cannot be sent, or its address may not receive
+   * @throws {TypeError | ConfigError} If the call cannot be sent, or its address must not receive
    * the token.
    */
   constructor(
@@ -106,7 +106,7 @@ export class CheckedCall {
     this.#watch?.release();
   }
 
-  /** Returns text from the API for a message, unless it repeats a secret of the request. */
+  /** Shortens the API's text for a message. Withholds text that repeats a secret of the request. */
   quote(text: string, response: Response, maxLength?: number): string {
     return redact(text, this.#secrets(response), maxLength);
   }
@@ -179,8 +179,8 @@ export class CheckedCall {
    * Refuses to save a web page, such as a login page, as data, because the user might notice it
    * only much later.
    *
-   * @throws {ApiError} `API_BODY` for a response without a body, and for a page, unless the name of
-   * the file ends like that of a page.
+   * @throws {ApiError} `API_BODY` for a response without a body; also for a page, unless the file
+   * has the extension of a page.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (isBodiless(response)) {

@@ -47,7 +47,7 @@ export interface Download {
   file: string;
   /** Length in bytes. */
   bytes: number;
-  /** Number of bytes from an earlier call; 0 if this call downloaded the whole file. */
+  /** Number of bytes that an earlier call downloaded; 0 if this call downloaded all of them. */
   resumedFrom: number;
   /** Media type according to the API, such as `text/csv`. */
   contentType?: string;
@@ -71,8 +71,8 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // A folder named ~ would be a trap: a user who later deletes it in a shell would delete the home
-  // folder.
+  // No folder named ~ is created, because a user who later deletes it in a shell would delete the
+  // home folder.
   if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
   return path;
 }

@@ -262,7 +262,7 @@ function concernsAll(error: Error): boolean {
     error instanceof AuthError && !(error instanceof ApiError) && !OF_ONE_FILE.includes(error.code);
 }
 
-/** Yields the tasks. Several workers can request the next one at once from an async generator. */
+/** Yields the tasks. As an async generator, it lets several workers request tasks at once. */
 async function* each<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   taskOf: (item: Item, index: number) => Task,

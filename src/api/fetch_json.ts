@@ -144,8 +144,8 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
     throw call.brokenOff(response, cause);
   }
   try {
-    // The text was trimmed, because JSON does not allow a second byte order mark or every kind of
-    // blank.
+    // The text was trimmed, because JSON does not allow a second byte order mark, and allows only
+    // some kinds of blanks.
     return JSON.parse(text);
   } catch {
     throw call.bodyError(response, whyUnusable(call, response, text), { text });
@@ -181,7 +181,8 @@ function whyMalformed(text: string): Advice {
   if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
     return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
   }
-  // The runtime's error quotes the text at the error, so a long text does not have to be searched.
+  // The runtime's message quotes the text around the error, so a long text does not have to be
+  // searched.
   if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
     return {
       problem: "it contains NaN or Infinity, which JSON does not allow",

@@ -12,7 +12,7 @@ export class Outlet {
   private constructor(readonly file: Deno.FsFile) {}
 
   /**
-   * Opens a pipe once it has a reader, which may open it only after the signal has ended the
+   * Waits until a pipe has a reader. The reader may start only after the signal has ended the
    * download.
    */
   static async open(target: string, signal: AbortSignal | undefined): Promise<Outlet> {

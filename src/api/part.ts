@@ -270,10 +270,10 @@ class Part {
   }
 
   /**
-   * Removes the part if a file at the target exists and is not to be replaced.
+   * Removes the part if a file exists at the target and must not be replaced.
    *
    * @returns The size of that file if it is kept.
-   * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if that file may be neither kept nor replaced.
+   * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if that file can be neither kept nor replaced.
    */
   keepFound(): number | undefined {
     const { path, target, ifExists } = this.place;
@@ -284,7 +284,7 @@ class Part {
   }
 
   /**
-   * Renames the complete part to the target.
+   * Renames the complete part to the name of the target.
    *
    * @returns The size of a file that another program created in the meantime and that is kept
    * instead.

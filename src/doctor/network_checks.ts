@@ -85,7 +85,7 @@ export const NETWORK_CHECKS: Checks = {
   },
 };
 
-/** `HTTP_PROXY` is missing, because plain `http:` goes only to loopback, without a proxy. */
+/** `HTTP_PROXY` is not listed, because plain `http:` is used only on loopback, without a proxy. */
 const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";

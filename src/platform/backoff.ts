@@ -39,7 +39,10 @@ export function pauseBeforeRetryMs(
   return askedMs === undefined ? backoff : askedMs + backoff * SPREAD;
 }
 
-/** A server that asks for a longer pause must be wrong. 400 digits, for example, are `Infinity`. */
+/**
+ * The longest pause that is believed. A longer one must be a mistake of the server: 400 digits, for
+ * example, are parsed as `Infinity`.
+ */
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**

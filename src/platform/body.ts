@@ -4,7 +4,7 @@ type Piece = ReadableStreamReadResult<Uint8Array>;
  * Reads a body or a program's output up to a limit, and cancels the rest.
  *
  * @param limit In bytes.
- * @param read Waits for the next piece. Pass one to add a time limit or to end the stream early.
+ * @param read Waits for the next piece. Pass it to add a time limit or to end the stream early.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null | undefined,

@@ -6,7 +6,7 @@ export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }
 
-/** Lists the names of all variables; empty if reading them would need a permission prompt. */
+/** Lists all variables by name, or none if reading them would need a permission prompt. */
 export function allVariables(): string[] {
   const { state } = Deno.permissions.querySync({ name: "env" });
   return state === "granted" ? Object.keys(Deno.env.toObject()) : [];

@@ -3,7 +3,7 @@ import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
 import { inKernel } from "../errors/advice.ts";
 
-/** If Stop is pressed again within this time, the same call is meant, not the kernel. */
+/** A second press of Stop within this time is meant for the same call, not for the kernel. */
 const SECOND_PRESS_MS = 1_000;
 
 /**
@@ -80,8 +80,8 @@ function listenForStop(action: string, stop: AbortController): () => void {
 }
 
 /**
- * Ends a call as `cancellable` does, and returns its response. In a notebook, Stop also ends the
- * body of the response.
+ * Does the same as `cancellable`, for a call that returns a response. In a notebook, Stop also ends
+ * the body of that response.
  *
  * A listener is active from the first read to the end of the body, so that Stop takes effect even
  * between two reads. Before the first read there is no listener, because an unread body may stay in

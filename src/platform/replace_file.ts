@@ -44,8 +44,8 @@ const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
 /**
- * Renames a file so that it replaces another one. On Windows, tries again if that fails, because
- * Windows refuses it while a program such as an editor or a virus scanner has the other file open.
+ * Renames a file so that it replaces another one. Windows refuses to replace a file that a program
+ * such as an editor or a virus scanner has open, so this function tries again there.
  *
  * @param isWanted Called before each attempt; `false` leaves both files unchanged.
  * @returns Whether the file was renamed.

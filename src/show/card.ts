@@ -94,7 +94,7 @@ function frame(
     `<tbody style="display:block">${rows.map(tableRow).join("")}</tbody></table></div>`;
 }
 
-/** Sets every property that the styles of front ends set on tables. */
+/** Overrides every property in the table styles of front ends. */
 const ROW = "display:block;border:0;padding:0;background:none;text-align:left";
 const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
   "vertical-align:top;font-weight:normal;line-height:inherit;max-width:100%;white-space:normal";

@@ -17,7 +17,10 @@ import {
 } from "./session.ts";
 import type { SessionStatus } from "./session/status.ts";
 
-/** One session per process, even if a notebook imports the module again under another URL. */
+/**
+ * The key of the default session in `globalThis`. A process has one such session, even if a
+ * notebook imports the module again under another URL.
+ */
 const KEY = Symbol.for("platform-auth default session 0");
 
 function defaultSession(): ConfigurableSession {
@@ -52,9 +55,9 @@ export function configure(options: SessionOptions): void {
 }
 
 /**
- * Logs in: with a string from the portal, with user name and password from the settings, or by prompting
- * for what is missing. A valid session is kept unless an option asks for something else. The tokens are
- * saved in the `.env`, so that a restarted kernel continues the session.
+ * Logs in: with a string from the portal, with user name and password from the settings, or by
+ * prompting for what is missing. A valid session is kept, unless an option requires a new login.
+ * The tokens are saved in the `.env`, so that a restarted kernel continues the session.
  *
  * If the provider requires a further step, such as a new password or a one-time code, `onChallenge`
  * answers it; without `onChallenge`, a notebook or a terminal prompts for the answer.
@@ -105,19 +108,18 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
 }
 
 /**
- * Calls the API: `fetch` with the same signature, plus the header `authorization: bearer <token>`
- * with a token that is refreshed before it expires. A relative path is resolved against
- * `API_BASE_URL`. If the API responds with 401, the token is refreshed and the call is sent once
- * more, if its body can be sent twice. The token is sent only to the origins of `API_BASE_URL` and
- * `API_ALLOWED_ORIGINS`.
+ * Calls the API like `fetch`, and adds the header `authorization: bearer <token>`. The token is
+ * refreshed before it expires. A relative path is resolved against `API_BASE_URL`. If the API
+ * responds with 401, the token is refreshed and the call is repeated once, unless its body cannot
+ * be sent twice. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  * `REFRESH_WINDOW_OVER`.
  * @throws {ProviderError} The token had expired and could not be refreshed: `UNREACHABLE`,
  * `TIMEOUT` and others.
  * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
- * @throws {TypeError} If `fetch` throws one, with `code: "API_UNREACHABLE"` if there is no
- * connection, or if the caller sets an `authorization` header.
+ * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
+ * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`.
  *
  * @example
  * ```ts
@@ -133,14 +135,15 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 }
 
 /**
- * Calls the API as {@linkcode authFetch} does, and parses the JSON body. A response that is not
- * 2xx, or not JSON, is an error. A response without a body (204, 205) gives `undefined`.
+ * Calls the API as {@linkcode authFetch} does, and parses the JSON body. If the status is not 2xx,
+ * or the body is not JSON, an error is thrown. For a response without a body (204, 205), the result
+ * is `undefined`.
  *
- * A GET or HEAD is sent again after a 429 or 503, when the time in `Retry-After` has passed, and
- * after `idleTimeoutMs` (60 000) without data: at most `retries` times (3) within `retryWithinMs`
- * (60 000).
+ * A GET or HEAD is sent again after a 429 or 503, once the time in `Retry-After` has passed. It is
+ * also sent again if no data arrives for `idleTimeoutMs` (default 60 000). There are at most
+ * `retries` retries (default 3), within `retryWithinMs` (default 60 000).
  *
- * The body has the type `any` unless the call has a type argument.
+ * The result has the type `any` unless the call has a type argument.
  *
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not
  * JSON; `API_TIMEOUT`: no data arrived.
@@ -171,9 +174,9 @@ export function fetchJson<T = any>(
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. If it names something else than a regular file, such as a pipe,
- * the bytes are written to that.
- * @returns The saved file; shows as a card in a notebook.
+ * @param file Path or `file:` URL. If it names something other than a regular file, such as a pipe,
+ * the bytes are written to it.
+ * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
  * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
  * incomplete or does not match its checksum.
@@ -202,23 +205,23 @@ export function download(
  * Downloads many files, a few at a time, each as {@linkcode download} does. Existing files are
  * kept, so after an interruption you can run the same call again, even while another process
  * downloads the same list. A file that fails is listed in `failed` and does not stop the others. A
- * problem that affects every file is thrown as an error: no session, no permission, a full disk, an
- * API that cannot be reached. A 429 or a `Retry-After` slows down all files together. A notebook or
- * a terminal shows the progress.
+ * problem that affects every file is thrown as an error: a missing session or permission, a full
+ * disk, or an API that cannot be reached. A 429 or a `Retry-After` slows down all files together. A
+ * notebook or a terminal shows the progress.
  *
- * An array is checked in full before anything is sent. An async iterable may have any length: it is
- * read at most twice `concurrency` items ahead.
+ * An array is checked in full before anything is sent. An async iterable may have any length: at
+ * most 2 × `concurrency` items are read ahead.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.
  *
- * @param items Pairs of an address and the file to save it as.
- * @returns What was saved, kept and failed; shows as a card in a notebook.
+ * @param items Pairs of an address and the file in which to save its content.
+ * @returns The files that were saved, kept or failed. A notebook shows the result as a card.
  * @throws {ConfigError} `INVALID_SETTING`: two items name the same file; `FILE`: the disk is full;
  * `PERMISSION`; `MISSING_SETTINGS`.
  * @throws {ApiError} `API_STATUS` with `status` 401: the API rejected the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
- * @throws {TypeError} If an item is not a pair, and with `code: "API_UNREACHABLE"` if the API
- * cannot be reached.
+ * @throws {TypeError} If an item is not a pair, or if the API cannot be reached
+ * (`code: "API_UNREACHABLE"`).
  *
  * @example
  * ```ts
@@ -241,12 +244,12 @@ export function downloadAll(
 }
 
 /**
- * Returns a current access token for other clients: a database driver, `curl`, a child process. Treat it
- * like a password.
+ * Returns a current access token for another client, such as a database driver, `curl` or a child
+ * process. Treat the token like a password.
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  *   `REFRESH_WINDOW_OVER`.
- * @throws {ProviderError | ConfigError} The token had to be refreshed, and that failed.
+ * @throws {ProviderError | ConfigError} The token had to be refreshed, and the refresh failed.
  * @throws {TypeError} If `minValidSeconds` is negative or not a number.
  *
  * @example
@@ -304,11 +307,12 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * provider to revoke the refresh token, so that no copy of it can be used. With `everywhere: true` the provider
  * signs out all devices. Other processes on the same `.env` lose the session too.
  *
- * The provider is given three seconds, and three more if a refresh is in progress whose new token must
- * be revoked as well. An access token that was already handed out stays valid until it expires.
+ * The provider has three seconds to respond. If a refresh is in progress, it has three more,
+ * because the new token must be revoked as well. An access token that was already handed out stays
+ * valid until it expires.
  *
- * @returns The status. `ended` says how far the logout went, because the provider may not support
- *   revocation or may be unreachable; neither is an error.
+ * @returns The status. Its `ended` says how far the logout went. It is not an error if the provider
+ *   does not support revocation or cannot be reached.
  * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens could not be
  *   deleted from the file or the store.
  * @throws {TypeError} If `everywhere: true` and `revoke: false` are both given.
@@ -331,7 +335,7 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * are kept in memory unless `envFile` is given, and are neither read from the process environment
  * nor written to it.
  *
- * Types are checked here, most values when they are first used.
+ * Types are checked here. Most values are checked when they are first used.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if `exportEnv` cannot be used.

@@ -22,7 +22,7 @@ import { tokensOf } from "./session/state.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
-  /** Cancels this call. A refresh that other callers are waiting for continues. */
+  /** Cancels this call. A refresh continues if other callers are waiting for it. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode accessToken}. */
@@ -32,7 +32,7 @@ export interface AccessTokenOptions {
    * shorter lifetime, a new token is returned. Default 0.
    */
   minValidSeconds?: number;
-  /** Cancels this call. A refresh that other callers are waiting for continues. */
+  /** Cancels this call. A refresh continues if other callers are waiting for it. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode logout}. */
@@ -47,7 +47,7 @@ export interface LogoutOptions {
    */
   signal?: AbortSignal;
 }
-/** The session of one account. Its methods can be used without it: `const { authFetch } = session`. */
+/** The session of one account. Its methods can be destructured: `const { authFetch } = session`. */
 export interface Session {
   /** Logs in. See {@linkcode login}. */
   login(options?: LoginOptions): Promise<SessionStatus>;
@@ -83,7 +83,7 @@ export interface Session {
 export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
-  /** Makes the error for a body that ends early. */
+  /** Makes the error for a body that ends too early. */
   brokenOff(cause: unknown): ApiError;
 }
 
@@ -103,8 +103,8 @@ const DOWNLOAD_OPTIONS = {
 } as const;
 
 /**
- * The options of each call and their types. They are checked at run time because notebooks do not
- * check types.
+ * The types of the options, by call. They are checked at run time, because notebooks do not check
+ * types.
  */
 const OPTIONS = {
   login: {
@@ -136,7 +136,7 @@ interface Signals {
  */
 type Work<Result> = (signal: AbortSignal | undefined, onApplied: () => void) => Promise<Result>;
 
-/** Checks the options of a call and does its work, unless a signal aborts or Stop is pressed. */
+/** Checks the options of a call and does its work. A signal or the Stop button cancels the call. */
 async function run<Result>(
   name: keyof typeof OPTIONS,
   options: Signals,
@@ -150,7 +150,9 @@ async function run<Result>(
   return await cancellable(`${name}()`, signal, work);
 }
 
-/** The signal of a request. As with `fetch`, the one in `init` replaces that of a `Request`. */
+/**
+ * The signal of a request. As with `fetch`, a signal in `init` replaces the signal of a `Request`.
+ */
 function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal | undefined {
   const signal = init?.signal === undefined && input instanceof Request
     ? input.signal
@@ -394,8 +396,8 @@ async function loginByCommand(
 }
 
 /**
- * Whether the session can be used without a login, because the access token is valid and was not
- * rejected by the API, or because a refresh succeeds.
+ * Whether the session can be used without a login: either the access token is valid and the API has
+ * not rejected it, or a refresh succeeds.
  */
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {

@@ -1,7 +1,8 @@
 /**
- * The folder of one session: its engine (`engine.ts`), its state (`state.ts`), the rules for when
- * to refresh (`plan.ts`), the interface of its stores (`store.ts`), and the login (`login.ts`). The
- * folder may import from `provider/`, `settings/`, `platform/` and `errors/`.
+ * This folder contains everything that makes up a session: its engine (`engine.ts`), its state
+ * (`state.ts`), the rules for when to refresh (`plan.ts`), the interface of its stores
+ * (`store.ts`), and the login (`login.ts`). The folder may import from `provider/`, `settings/`,
+ * `platform/` and `errors/`.
  *
  * This file contains the options and resolved settings of a session.
  */
@@ -56,7 +57,7 @@ export class Configuration {
 
   /**
    * The settings, read on first use.
-   * @throws {ConfigError} `INVALID_SETTING` if one cannot be used.
+   * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used.
    */
   get settings(): Settings {
     return this.#settings ??= resolveSettings(this.options, this.isDefault);
@@ -80,7 +81,7 @@ export class Configuration {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
   }
 
-  /** Whether a command provides the tokens, so that the session is in memory only. */
+  /** Whether a command provides the tokens. If so, the session is in memory only. */
   get isByCommand(): boolean {
     return this.settings.text("tokenCommand") !== undefined;
   }
@@ -95,8 +96,8 @@ export class Configuration {
   }
 
   /**
-   * Returns the same configuration without the process environment, which another session uses from
-   * now on.
+   * Returns the same configuration without the process environment, because another session uses
+   * the environment from now on.
    */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
@@ -104,8 +105,8 @@ export class Configuration {
   }
 
   /**
-   * Whether the tokens of another configuration belong to this one, because provider, client and
-   * file are the same.
+   * Whether another configuration has the same provider, client and file, and can therefore use the
+   * same tokens.
    */
   isSameAccount(other: Configuration): boolean {
     return identityOf(this) === identityOf(other);

@@ -81,12 +81,15 @@ export async function tokensByCommand(
 }
 
 /**
- * The number of token commands within which this process runs. This stops a loop, which an empty
- * `AUTH_TOKEN_COMMAND` cannot, because the profile of a login shell may set the command again. The
- * name begins with `LC_`, because `ssh` passes only such variables on most systems.
+ * The number of token commands inside which this process runs. The limit on this number stops a
+ * loop. An empty `AUTH_TOKEN_COMMAND` is not enough, because the profile of a login shell may set
+ * the command again. The name begins with `LC_`, because on most systems `ssh` passes only such
+ * variables.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
-/** A command may lead through two machines to a third one that has its own command. */
+/**
+ * Three, because a command may connect through two machines to a third that has its own command.
+ */
 const MAX_DEPTH = 3;
 
 async function run(
@@ -115,7 +118,10 @@ async function run(
   }
 }
 
-/** The token in an output, and when it expires if the output says so; `undefined`: something else. */
+/**
+ * Returns the token in an output, with its expiry if the output states it; `undefined` if there is
+ * no token.
+ */
 function readOutput(
   output: string,
   now: number,
@@ -138,7 +144,7 @@ function readOutput(
   return Math.abs(expiresAt) < 8.64e15 ? { ...token, expiresAt } : undefined;
 }
 
-/** Shorter text is more likely a word of a message. */
+/** Shorter text is more likely to be a word in a message than a token. */
 const SHORTEST_TOKEN = 20;
 
 function readToken(text: string): { readonly accessToken: Secret } | undefined {
@@ -158,8 +164,8 @@ const SECRET_SIGNS: readonly RegExp[] = [
   /(pass(word|wd|phrase|code|wort)?|pwd)(?![a-z])[\w-]*["']?(\s+[\w.@-]+){0,3}\s*[:=]\s*\S/i,
   /(secret|credentials?|authorization|api.?key)(?![a-z])[\w-]*["']?\s*[:=]\s*\S/i,
   /(token|key)\s*=\s*\S/i,
-  // These match arguments of a command line that a shell repeats, and an address with a user name
-  // and a password.
+  // These match command-line arguments that a shell prints, and an address that contains a
+  // password.
   /\s--[\w-]*(pass|secret|token)[\w-]*\s+\S|\s-u\s*\S+:\S/i,
   /:\/\/[^\s/]*@/,
 ];

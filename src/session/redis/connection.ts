@@ -1,6 +1,6 @@
 /**
  * Shares a session through a Redis or Valkey server. This folder is loaded only if `AUTH_STORE` is
- * set. It may import whatever `session/` may, and its parent folder.
+ * set. It may import its parent folder `session/`, and whatever that folder may import.
  */
 import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";
@@ -35,8 +35,8 @@ interface Details {
 }
 
 /**
- * The error of a request to the store. Either the store is unchanged, or a later request shows the
- * change.
+ * The error of a request to the store. The store may have carried out the request nevertheless; a
+ * later request shows whether it did.
  */
 export class Unreachable extends Error {
   override name = "Unreachable";
@@ -153,13 +153,13 @@ export const CHECK_SERVER =
   "check that AUTH_STORE names a Redis (6.2 or later) or Valkey server, and try again";
 
 /**
- * Explains an error of the client, whose own message is not shown, because it may contain the
- * address and thus a password.
+ * Explains an error of the client. The client's own message is not shown, because it may contain
+ * the address, which may include a password.
  */
 function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
-  // The server's errors begin with a word in capital letters.
+  // An error of the server begins with a word in capital letters.
   const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (name === undefined) {
     const { isKnown, words, fix } = networkReason(error);

@@ -21,10 +21,14 @@ import { Connection, Unreachable } from "./connection.ts";
 import { type Answer, exchange, type Kept, type Known, type Request } from "./store_script.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
 
-/** Time limit of one request. It is short, because a new connection may reach another server. */
+/**
+ * Time limit of one request. It is short, because a retry opens a new connection, which may reach
+ * another server.
+ */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid, and the minimum time for another attempt.
+ * Time limit of a request if the token is still valid, and the minimum time that another attempt
+ * needs.
  */
 const BRIEF_MS = 250;
 /**
@@ -33,9 +37,9 @@ const BRIEF_MS = 250;
  */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** Lifetime of an entry after it was written, about as long as a refresh token lives. */
+/** Lifetime of an entry after it was last written. A refresh token lives about as long. */
 const KEEP_MS = REFRESH_DAYS * 86_400_000;
-/** The share of a call's time limit for a probe. */
+/** The share of a call's time limit that a probe may use. */
 const PROBE_SHARE = 0.25;
 
 const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
@@ -54,9 +58,9 @@ interface NumberedLock extends Lock {
 }
 
 /**
- * Stores a session on a Redis or Valkey server, for other machines. Each request contains the
- * latest entry that this process knows. That restores the data of a server that lost it, and saves
- * tokens that could not be saved earlier.
+ * Stores a session on a Redis or Valkey server, so that other machines can use it. Each request
+ * contains the latest entry that this process knows. This restores the data if the server lost it,
+ * and saves tokens that could not be saved earlier.
  */
 export class RedisStore implements TokenStore {
   #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
@@ -101,7 +105,7 @@ export class RedisStore implements TokenStore {
   }
 
   async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
-    // If the holder is killed, the lock expires while other processes are still waiting for it.
+    // The lock expires before other processes stop waiting for it, in case its holder is killed.
     const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(owner, wait);
     // A store that accepts no writes grants no lock, but can still be read for the tokens that a
@@ -122,7 +126,7 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Refuses a login of another account. Accounts are compared by `sub`, because user names may be
+   * Refuses a login with another account. Accounts are compared by `sub`, because user names may be
    * aliases and a portal string may belong to any account.
    */
   refusal(login: string | Tokens): ConfigError | undefined {
@@ -147,21 +151,21 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Reads the store, then takes a separate lock, because a store that accepts no writes can still
-   * be read.
+   * Reads the store, then takes a separate lock, because a successful read does not show that the
+   * store accepts writes.
    */
   async probe(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     await this.look({ ms, isNeeded: true, signal });
     const name = `${this.address.name}:probe`;
-    // Lock and entry expire at once, so that nothing remains in the store.
+    // The lock and the entry expire immediately, so that nothing remains in the store.
     const moment = { owner: crypto.randomUUID(), lockMs: 1, keepMs: 1, known: NOTHING_KNOWN };
     const take = (limitMs: number) => exchange(this.connection, name, moment, limitMs);
     const answer = await this.#untilReached(take, ms, signal);
     if (answer instanceof ConfigError) throw answer;
   }
 
-  /** Sends one request for all simultaneous calls. No caller's signal ends that request. */
+  /** Sends one request for all simultaneous calls. A caller's signal does not end that request. */
   #look(waitMs: number, signal: AbortSignal | undefined): Promise<Answer | ConfigError> {
     const ask = (limitMs: number) =>
       this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
@@ -174,14 +178,14 @@ export class RedisStore implements TokenStore {
    * @param seen The number of the entry on which the decision to write was based.
    */
   async #write({ tokens, by }: Write, seen: number, lock: NumberedLock): Promise<Updated> {
-    // A refusal gets the lowest number, so that a late holder of the lock, which may have received
-    // valid tokens, replaces it.
+    // A refusal gets the lowest possible number, so that valid tokens from a late holder of the
+    // lock replace it.
     const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
     const replacesUpTo = by === "user" ? number - 1 : by === "refusal" ? seen : seen + 1;
     if (this.#known.number > replacesUpTo) return { stored: this.peek() };
     this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
-    // The write must arrive before the lock expires, because the next holder would use the replaced
-    // refresh token.
+    // The write must arrive before the lock expires. Otherwise, the next holder would use the
+    // refresh token that this write replaces.
     const lockMs = lock.endsAt - this.session.configuration.world.monotonic();
     const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(lockMs, ANSWER_MS));
     const stored = this.peek();
@@ -190,8 +194,8 @@ export class RedisStore implements TokenStore {
 
   /** Returns a number that is higher than all known numbers. */
   #nextNumber({ number }: NumberedLock): number {
-    // If the store issued no number, the time is used, as a whole number because the store accepts
-    // no others.
+    // If the store issued no number, the time is used. It is rounded, because the store accepts
+    // only whole numbers.
     const given = number || Math.ceil(this.session.configuration.world.now() * 1_000);
     return Math.max(given, this.#known.number + 1);
   }
@@ -206,9 +210,9 @@ export class RedisStore implements TokenStore {
     const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
     const ask = (limitMs: number) => this.#ask(owner, limitMs);
     for (let attempt = 1;; attempt++) {
-      // The last request has enough time for its response, because otherwise a busy lock would look
-      // like an unreachable store. The signal does not end a request, because the response might
-      // grant a lock that would then stay.
+      // Even the last request gets enough time for its response. Otherwise, a busy lock would look
+      // like an unreachable store. The signal does not end a request, because the store might still
+      // grant the lock, and no one would release it.
       const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
       const answer = await this.#untilReached(ask, limitMs, signal);
       const mayHold = answer instanceof ConfigError || answer.isHolder;
@@ -280,7 +284,7 @@ export class RedisStore implements TokenStore {
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // The response to another request may have contained a later entry.
+      // Meanwhile, the response to another request may have contained a later entry.
       if (isNews()) {
         this.#known = { ...kept, replacesUpTo: kept.number - 1, stored: { tokens } };
       }
@@ -354,12 +358,12 @@ export class RedisStore implements TokenStore {
   }
 }
 
-/** Writes tokens as JSON, with the lines of a `.env` as members. */
+/** Returns tokens as JSON. Its members are the lines that a `.env` would contain. */
 function serialized(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
 }
 
-/** Reads those lines. Returns `undefined` for any other text. */
+/** Reads such JSON. Returns `undefined` for any other text. */
 function linesIn(text: string): Record<string, string | undefined> | undefined {
   try {
     const value: unknown = JSON.parse(text);

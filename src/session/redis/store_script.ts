@@ -1,8 +1,9 @@
 import { CHECK_SERVER, type Connection, Unreachable } from "./connection.ts";
 
 /**
- * The entry of a session in the store. Later entries have higher numbers: the store issues a number
- * with the lock, from its clock, so that numbers grow even if the store lost its data.
+ * The entry of a session in the store. Later entries have higher numbers. The store issues a number
+ * together with the lock. It takes the number from its clock, so that numbers increase even if the
+ * store loses its data.
  */
 export interface Kept {
   readonly number: number;
@@ -15,8 +16,8 @@ export interface Kept {
 /** The latest entry that a process knows. */
 export interface Known extends Kept {
   /**
-   * The highest number that this entry may replace, because a refresh must not replace entries
-   * written after it read the store.
+   * The highest number that this entry may replace. A refresh must not replace entries that were
+   * written after the refresh read the store.
    */
   readonly replacesUpTo: number;
 }
@@ -24,7 +25,7 @@ export interface Known extends Kept {
 export interface Request {
   /** The store adopts this entry if it is later than the stored one. */
   readonly known: Known;
-  /** Lifetime of the entry. */
+  /** Lifetime of the entry, in milliseconds. */
   readonly keepMs: number;
   /** The process that requests or releases the lock. */
   readonly owner?: string;
@@ -41,15 +42,15 @@ export interface Answer {
 }
 
 /**
- * Exchanges entries in one atomic step, which may be repeated. An entry with a lower number than
- * the stored one comes from a late writer and is ignored.
+ * Exchanges entries in one atomic step, which can safely be repeated. An entry with a lower number
+ * than the stored one comes from a late writer and is ignored.
  *
- * A refresh also sends the highest number that it may replace, so that entries written after it
- * read the store are kept. A refusal of the refresh token is written with the lowest possible
- * number, so that valid tokens of a late holder of the lock replace it.
+ * A refresh also sends the highest number that it may replace, so that it does not replace entries
+ * that were written after it read the store. A refusal of the refresh token is written with the
+ * lowest possible number, so that valid tokens from a late holder of the lock replace it.
  *
- * A key of another type belongs to another program. A request for the lock removes the key, which
- * would otherwise block all machines.
+ * A Redis key of another type belongs to another program. A request for the lock removes such a
+ * key, because it would block all machines.
  */
 const SCRIPT = `
 local time = redis.call('TIME')

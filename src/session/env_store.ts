@@ -25,16 +25,16 @@ import {
 } from "./store.ts";
 import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
 
-/** Stores a session in a `.env`, for other processes. */
+/** Stores a session in a `.env`, so that other processes can use it. */
 export class EnvStore implements TokenStore {
   /**
-   * The settings' snapshot of the file that this store used last, or that is outdated by now. A
-   * newer snapshot saves a read of the file.
+   * The last snapshot of the file that this store took from the settings, or one that is outdated
+   * by now. If the settings have a newer snapshot, the file does not have to be read.
    */
   #used: EnvSnapshot | undefined;
   /** The content of the last read or write. */
   #last: Stored | undefined;
-  /** The token lines of the last content, to notice a change. */
+  /** The token lines of the last content, to detect a change. */
   #lines = new Secret("");
 
   constructor(private readonly path: string, private readonly session: StoredSession) {}
@@ -68,14 +68,14 @@ export class EnvStore implements TokenStore {
     } finally {
       lock.release();
       this.#overtakeSettings();
-      // Git is asked after the lock is released, because it may take some time.
+      // Git runs after the lock is released, because it may take some time.
       if (isSaved) await this.#reportGit();
     }
   }
 
   /**
-   * @returns `undefined` if another process wrote after `now` was read, so that nothing was
-   * changed.
+   * @returns `undefined` if nothing was written, because another process wrote after `now` was
+   * read.
    */
   async #write(
     file: EnvFile,

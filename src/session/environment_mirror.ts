@@ -7,10 +7,13 @@ import type { Notices } from "./notices.ts";
 
 /** Copies the tokens to the process environment, for child processes and other clients. */
 export class EnvironmentMirror {
-  /** The values that this session set, under the names of their variables. */
+  /** The values that this session set, by the name of the variable. */
   readonly #mirrored = new Map<string, string>();
 
-  /** Sets the tokens, unless the variables contain those of another session, or may not be set. */
+  /**
+   * Sets the variables, unless they contain the tokens of another session or the permission is
+   * missing.
+   */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
@@ -31,7 +34,7 @@ export class EnvironmentMirror {
 
   /**
    * Removes the tokens of an ended session: the values that this session set, and equal values that
-   * existed before, as after a `.env` was loaded into the environment.
+   * already existed, for example because a `.env` was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
@@ -53,8 +56,8 @@ export class EnvironmentMirror {
 
 /**
  * Returns the tokens at first use: those of the store, or those in the environment if they are
- * newer and belong to the same client and account. The claim `iat` decides, because the environment
- * may contain an outdated copy of the `.env`.
+ * newer and belong to the same client and account. The claim `iat` shows which tokens are newer,
+ * because the environment may contain an outdated copy of the `.env`.
  */
 export function firstTokens(
   configuration: Configuration,

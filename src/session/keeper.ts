@@ -45,7 +45,7 @@ export class Keeper {
    */
   #seen: Stored = NOTHING;
   /**
-   * Whether an update is in progress. Meanwhile, the store may contain a part of this session's own
+   * Whether an update is in progress. If so, the store may contain part of this session's own
    * write.
    */
   #isUpdating = false;
@@ -112,7 +112,7 @@ export class Keeper {
     this.notices.clear("SIGNED_OUT");
   }
 
-  /** Adopts changes by other processes, as far as they are known without a request to a server. */
+  /** Adopts those changes by other processes that are known without a request to a server. */
   readStore(): void {
     // At first use, `current` takes the state from the store anyway.
     if (this.#state !== undefined && !this.#isUpdating) this.#follow(this.store.peek());
@@ -128,14 +128,14 @@ export class Keeper {
     signal?.throwIfAborted();
   }
 
-  /** Adopts changes by other processes, within an update and before anything is written. */
+  /** Adopts changes by other processes. Called within an update, before anything is written. */
   async lookAgain(): Promise<void> {
     await this.store.look?.(this.wait(false));
     this.#follow(this.store.peek());
   }
 
   /**
-   * Returns the conditions of a wait for the store, which leave the rest of the call's time for the
+   * Returns the options for waiting for the store. The rest of the call's time is left for the
    * provider.
    */
   wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): WaitOptions {
@@ -185,7 +185,7 @@ export class Keeper {
     }
   }
 
-  /** Replaces the options with others of the same provider, client and file. */
+  /** Replaces the options with others for the same provider, client and file. */
   configure(configuration: Configuration): void {
     const before = this.#configuration.exportEnv;
     this.#configuration = configuration;
@@ -194,7 +194,9 @@ export class Keeper {
     this.#mirror.show(tokensOf(this.#state), configuration);
   }
 
-  /** Removes this session's tokens from the process environment: another session will use it. */
+  /**
+   * Removes this session's tokens from the process environment, so that another session can use it.
+   */
   leaveEnvironment(): void {
     this.#mirror.withdraw();
     this.#configuration = this.#configuration.outOfEnvironment();

@@ -5,8 +5,8 @@ import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 
 /**
- * The request of a logout to the provider: none, to revoke this session, or to end all sessions of
- * the account.
+ * What a logout requests from the provider: nothing, the revocation of this session, or the end of
+ * all sessions of the account.
  */
 export type RemoteLogout = "keep" | "revoke" | "everywhere";
 
@@ -17,7 +17,7 @@ const LATE_RESPONSE_MS = 3_000;
  * Ends sessions at the provider.
  *
  * @param ended The tokens of these sessions.
- * @param late The response to a refresh in progress, whose tokens are revoked, too.
+ * @param late The response to a refresh in progress. The tokens in it are revoked, too.
  */
 export async function signOutAtProvider(
   configuration: Configuration,

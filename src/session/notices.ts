@@ -128,7 +128,10 @@ export class Notices {
   readonly #notices = new Map<NoticeCode, Notice>();
   #clockOffsetMs: number | undefined;
 
-  /** The provider's clock minus this machine's, in milliseconds, once a response showed it. */
+  /**
+   * The provider's clock minus this machine's, in milliseconds; `undefined` until a response shows
+   * it.
+   */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
   }
@@ -137,7 +140,7 @@ export class Notices {
     return [...this.#notices.values()];
   }
 
-  /** The text of the first of these that is set. */
+  /** The text of the first of these notices that is set. */
   text(...codes: readonly NoticeCode[]): string | undefined {
     const notice = codes.map((code) => this.#notices.get(code)).find((it) => it !== undefined);
     return notice && sentenceOf(notice);
@@ -151,7 +154,7 @@ export class Notices {
     this.#notices.set(code, noticeOf(code, problem, fix));
   }
 
-  /** Sets or clears these codes. */
+  /** Sets or clears the notices with these codes. */
   replace(texts: NoticeTexts): void {
     for (const [code, text] of Object.entries(texts) as [NoticeCode, NoticeTexts[NoticeCode]][]) {
       if (text === undefined) this.clear(code);
@@ -163,7 +166,10 @@ export class Notices {
     for (const code of codes) this.#notices.delete(code);
   }
 
-  /** Records the difference between the provider's clock and this one, and warns from a minute on. */
+  /**
+   * Records the difference between the provider's clock and this one, and warns if it exceeds a
+   * minute.
+   */
   learnClock(offsetMs: number | undefined): void {
     if (offsetMs === undefined || Number.isNaN(offsetMs)) return;
     this.#clockOffsetMs = offsetMs;
@@ -175,10 +181,11 @@ export class Notices {
 }
 
 /**
- * The provider's clock minus this machine's, in milliseconds, if a token was issued ahead of this clock.
+ * The provider's clock minus this machine's, in milliseconds, if a token was issued at a time that
+ * is still in the future by this machine's clock.
  *
- * @param iat When the token was issued by the provider's clock, seconds since 1970.
- * @param now This machine's wall clock, milliseconds since 1970.
+ * @param iat When the token was issued, by the provider's clock, in seconds since 1970.
+ * @param now The time by this machine's wall clock, in milliseconds since 1970.
  */
 export function offsetByIssue(iat: number | undefined, now: number): number | undefined {
   const aheadMs = (iat ?? 0) * 1_000 - now;

@@ -17,7 +17,9 @@ export type Plan =
 /** Time limit of an early refresh. It is short, because the call's token is still valid. */
 export const EARLY_DEADLINE_MS = 10_000;
 
-/** The share of a call's time for waiting for the lock or for an unreachable store. */
+/**
+ * The share of a call's time limit that may be spent waiting for the lock or an unreachable store.
+ */
 export const LOCK_WAIT_SHARE = 0.75;
 
 /** Pause after a refresh that failed or did not help. */
@@ -30,9 +32,9 @@ const COOLDOWN_MS = 30_000;
 export interface Cooldowns {
   /** Set after an early refresh failed. */
   readonly earlyUntil: number;
-  /** Set after a refresh for a 401, until the API accepts the new token. */
+  /** Set after a refresh that was caused by a 401, until the API accepts the new token. */
   readonly rejectionUntil: number;
-  /** The access token that this refresh replaced. No token is replaced twice. */
+  /** The access token that was replaced after a 401. No token is replaced twice. */
   readonly replaced: Secret | undefined;
 }
 
@@ -66,7 +68,7 @@ export function mayReplace(rejected: Secret, cooldowns: Cooldowns, clocks: Clock
     clocks.monotonic() >= cooldowns.rejectionUntil;
 }
 
-/** Whether the access token does not have to be replaced yet. */
+/** Whether the access token does not need to be replaced yet. */
 export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean {
   return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
 }

@@ -7,13 +7,13 @@ const MAX_LENGTH = 1_048_576;
 const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
 
 /**
- * Returns the access token in a string that "Copy Token" in the portal copied. Removes the word
+ * Extracts the access token from a string that "Copy Token" in the portal copied. Removes the word
  * `bearer`, surrounding quotes, and line breaks that a mail program or a terminal added.
  *
  * @param text The portal string, with or without the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if it is empty, longer than 1 048 576 characters, or
- *   cannot be a token. The message describes the text and never quotes it.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is empty, is longer than 1 048 576
+ *   characters, or cannot be a token. The message describes the text but never quotes it.
  *
  * @example
  * ```ts
@@ -28,13 +28,13 @@ export function parsePortalToken(text: string): string {
 
 /** Names the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
 export function portalName(address: string | undefined): string {
-  // A blank must follow the address, because a notebook turns it into a link that would include a
-  // comma.
+  // A space must follow the address. A notebook turns the address into a link, and would include a
+  // comma in it.
   return address === undefined ? "the portal" : `the portal ${address}`;
 }
 
 /**
- * {@linkcode parsePortalToken} for a session, which may know the address of the portal.
+ * Does the same as {@linkcode parsePortalToken}, for a session that may know the portal's address.
  *
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
  */

@@ -23,9 +23,15 @@ export type Reason = "due" | "early" | "forced" | "rejected";
 
 /** A refresh in progress, and the callers waiting for it. */
 export class Refresh {
-  /** Aborted when a login replaces this refresh, or when every caller gave up before the request. */
+  /**
+   * Aborted when a login replaces this refresh, or when every caller gives up before the request is
+   * sent.
+   */
   readonly abort = new AbortController();
-  /** The provider's response, once the request was sent. A logout revokes the tokens in it. */
+  /**
+   * The provider's response; `undefined` until the request is sent. A logout revokes the tokens in
+   * it.
+   */
   response: Promise<TokenResult> | undefined;
   readonly #result = Promise.withResolvers<Tokens>();
   readonly #callers: (AbortSignal | undefined)[] = [];
@@ -46,12 +52,12 @@ export class Refresh {
     return this.#callers.some((signal) => signal?.aborted !== true);
   }
 
-  /** @param onGivenUp Called if every caller gave up before the request was sent. */
+  /** @param onGivenUp Called if every caller gives up before the request is sent. */
   join(signal: AbortSignal | undefined, onGivenUp: () => void): void {
     this.#callers.push(signal);
     const stopListening = onAbort(signal, () => {
-      // Once the request was sent, the response is needed, because the provider may have replaced
-      // the refresh token.
+      // Once the request has been sent, the response is needed, because the provider may have
+      // replaced the refresh token.
       if (this.response !== undefined || this.isWaitedFor) return;
       onGivenUp();
       this.abort.abort();
@@ -64,7 +70,7 @@ export class Refresh {
   }
 }
 
-/** The decision to let a login or a logout that was called in the meantime go first. */
+/** The decision to wait, because a login or a logout was called in the meantime and goes first. */
 export const OVERTAKEN = Symbol("overtaken");
 
 /** The parts of a session that a refresh uses. */
@@ -77,21 +83,21 @@ export interface Refreshing {
   ): Promise<void>;
   /** Waits for the response to a refresh; `undefined` if a login or a logout comes first. */
   unlessOvertaken(response: Promise<TokenResult>): Promise<TokenResult | undefined>;
-  /** Enters refreshed tokens into the state. */
+  /** Updates the state with refreshed tokens. */
   saved(event: SessionEvent): void;
   /** Whether no login or logout replaced this refresh. */
   isCurrent(refresh: Refresh): boolean;
   /**
-   * Records a refresh after a 401. These tokens are not refreshed again, and other tokens only
-   * after a pause.
+   * Records that tokens were refreshed after a 401. The same tokens are not refreshed again. After
+   * a 401, other tokens are refreshed only if a pause is over.
    */
   noteReplacement(refresh: Refresh, held: Tokens): void;
 }
 
 /**
- * Refreshes once for all callers in this process and, because of the store's lock, in all
- * processes: takes the lock, reads the store, sends the request, saves and then uses the tokens. A
- * login or a logout that is called in the meantime takes over the lock.
+ * Refreshes once for all callers in this process and, by means of the store's lock, in all other
+ * processes. Takes the lock, reads the store, sends the request, and saves the tokens before they
+ * are used. A login or a logout that is called in the meantime takes over the lock.
  */
 export async function renew(session: Refreshing, refresh: Refresh): Promise<Tokens> {
   const { keeper } = session;
@@ -130,8 +136,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       if (isServed()) return undefined;
       held = renewable(session);
       goWithout(lock);
-      // After a process was suspended while it waited, a quarter of the time is still available,
-      // because a response that arrives too late would lose the refresh token.
+      // A process that was suspended while it waited still gets a quarter of the time. If it gave
+      // up before the response arrived, the new refresh token would be lost.
       endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
     }
     for (;;) {
@@ -168,7 +174,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
   }
 
-  /** The holder of the lock stops after half the time, so that other processes have their turn. */
+  /** The holder of the lock stops after half the time, so that other processes get their turn. */
   function leftMs(lock: Lock): number {
     const ms = endMs - world.monotonic();
     return lock.isHeld ? Math.min(ms, totalMs / 2) : ms;
@@ -184,7 +190,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
         const learned = learnedFrom(variant, sent, provider);
         return { ...result, tokens: tokens && { ...tokens, learned } };
       });
-    // Handled here because a logout may take over the response and waits for it only briefly.
+    // A rejection is handled here, because a logout may take over the response and stop waiting for
+    // it.
     response.catch(() => {});
     return response;
   }
@@ -201,14 +208,13 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     return { tokens: fresh, by: "refresh", saved };
   }
 
-  /** Only a response that a caller is still waiting for starts a pause. */
+  /** A pause starts only if a caller is still waiting for the response. */
   function noteReplacement(): void {
     if (refresh.isWaitedFor) session.noteReplacement(refresh, held);
   }
 
   /**
-   * A refresh token that was refused for good is removed from memory before it is removed from the
-   * store.
+   * Removes a refresh token that was refused for good, first from memory and then from the store.
    */
   function ended(error: AuthError, lock: Lock): PlannedWrite | undefined {
     const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
@@ -241,19 +247,20 @@ function renewable({ keeper }: Refreshing): RenewableTokens {
   return now.tokens;
 }
 
-/** Adds the form of the request that the provider accepted to what was learned before. */
+/** Records which form of the request the provider accepted, and keeps what was learned before. */
 function learnedFrom(
   variant: RefreshVariant,
   { learned }: RenewableTokens,
   { clientSecret }: ProviderSettings,
 ): Tokens["learned"] {
-  // A request of a client without a secret never contains a hash, so nothing was learned.
+  // A client without a secret never sends a hash, so nothing was learned.
   const isPlain = variant === "omit" && clientSecret === undefined;
   return { ...learned, refreshVariant: isPlain ? undefined : variant };
 }
 
 /**
- * Whether a refusal ends the session. Any refusal does if the API also rejected the access token.
+ * Whether a refusal ends the session. If the API also rejected the access token, any rejection of
+ * the refresh token ends it.
  */
 function endsSession({ outcome }: SendResult, reason: Reason): boolean {
   return outcome.kind === "refused" &&

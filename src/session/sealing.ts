@@ -20,8 +20,8 @@ export function newStoreKey(): string {
 
 /**
  * Encrypts an entry of a store with AES-GCM. The entry can be decrypted only under the name, number
- * and id for which it was encrypted. Without the key, an old entry therefore cannot be turned into
- * the latest one.
+ * and id for which it was encrypted. Therefore, without the key, an old entry cannot be passed off
+ * as the latest one.
  */
 export class Seal {
   readonly #key: CryptoKey;
@@ -30,11 +30,11 @@ export class Seal {
     this.#key = key;
   }
 
-  /** @throws {ConfigError} `INVALID_SETTING` if the text is not such a key. */
+  /** @throws {ConfigError} `INVALID_SETTING` if the text is not a key of 256 bits. */
   static async with(key: Secret): Promise<Seal> {
     let bytes: Uint8Array<ArrayBuffer>;
     try {
-      // Other programs generate keys in plain base64, with padding.
+      // A key that another program generated may be in plain base64, with padding.
       const text = key.reveal().replaceAll("+", "-").replaceAll("/", "_");
       bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
     } catch {

@@ -15,11 +15,14 @@ export interface Ending {
 
 export type SessionState =
   | { readonly kind: "none"; readonly because?: Ending }
-  /** An access token from the portal, or one that is left after the refresh token was refused. */
+  /**
+   * An access token from the portal, or an access token that is still valid after the refresh token
+   * was refused.
+   */
   | {
     readonly kind: "access-only";
     readonly tokens: Tokens;
-    /** Whether the API answered 401 to the access token. */
+    /** Whether the API rejected the access token with a 401. */
     readonly rejected: boolean;
     readonly because?: Ending;
   }
@@ -50,7 +53,7 @@ export type SessionEvent =
     /** Whether the access token is still valid. */
     readonly isValid: boolean;
   }
-  /** The API answered 401. */
+  /** The API responded with 401. */
   | { readonly kind: "rejected"; readonly tokens: Tokens };
 
 const SIGNED_OUT: SessionState = { kind: "none" };

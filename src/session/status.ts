@@ -10,7 +10,7 @@ import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** The status of a session. Contains no token; shows as a card in a notebook. */
+/** The status of a session. It contains no token. A notebook shows it as a card. */
 export interface SessionStatus {
   /**
    * Whether calls can be made.
@@ -126,9 +126,8 @@ export function statusOf(
 }
 
 /**
- * Whether the settings suffice for a login without a prompt by the command line. A password from
- * the environment must not be sent to an address from a `.env`, which may be part of a copied
- * project.
+ * Whether the command line can log in with these settings without prompting. A password from the
+ * environment must not be sent to an address from a `.env`, which may be part of a copied project.
  */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
   const isElsewhere = INSTEAD_OF_FILE.some((name) => settings[VARIABLES[name]] !== undefined);
@@ -138,8 +137,8 @@ export function logsInUnasked({ settings }: SessionStatus): boolean {
 }
 
 /**
- * The user name in the token, or else that of the login. A portal token may belong to any account,
- * so the user name in the settings is not used for it.
+ * The user name in the token, or else the user name of the login. A portal token may belong to any
+ * account, so the user name in the settings is not used for it.
  */
 function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
   const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;

@@ -91,10 +91,10 @@ export interface TokenStore {
    */
   update(wait: WaitOptions, decide: Decide): Promise<Updated>;
   /**
-   * Returns an error if the store cannot keep the tokens of a login, because the store belongs to
-   * another account.
+   * Returns an error if the store belongs to another account and cannot keep the tokens of a login.
    *
-   * @param login The user name of the login, before a password is sent, or its tokens.
+   * @param login The user name of the login (before a password is sent), or the tokens of the
+   * login.
    */
   refusal?(login: string | Tokens): ConfigError | undefined;
   /**
@@ -108,8 +108,9 @@ export interface TokenStore {
 export const MAX_ROUNDS = 5;
 
 /**
- * Makes the error for a busy lock. A lock in a store expires by itself, so a busy one is in use,
- * and a refresh without the lock would end the session for all processes if refresh tokens rotate.
+ * Makes the error for a busy lock. Because a lock in a store expires by itself, a busy lock is
+ * still in use. A refresh without the lock would end the session for all processes if refresh
+ * tokens rotate.
  */
 export function lockBusy(place: "store" | ".env"): ProviderError {
   return new ProviderError(

@@ -60,7 +60,8 @@ export function readStored(
   if (!accessText && !refreshText) return { parts: undefined };
   let accessToken: Secret;
   try {
-    // A refresh token without an access token is also a session, whose access token has expired.
+    // A refresh token without an access token is also a session. Its access token is treated as
+    // expired.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
     return ignored(`ACCESS_TOKEN in ${place} is not a token`);
@@ -88,9 +89,9 @@ export function readStored(
 }
 
 /**
- * Whether the access token in a `.env` seems to belong to another program, because the file
- * contains no setting and no session of this module, and the token does not look like a token of
- * such a provider.
+ * Whether the access token in a `.env` seems to belong to another program: the file contains
+ * neither a setting nor a session of this module, and the token does not look like one from such a
+ * provider.
  */
 export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
   const token = values.get("ACCESS_TOKEN");
@@ -102,10 +103,7 @@ export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: S
   return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
 }
 
-/**
- * Writes what a session learned as the value of one line; returns `undefined` if it learned
- * nothing.
- */
+/** Returns what a session learned, as the value of one line; `undefined` if it learned nothing. */
 function learnedText(tokens: Tokens): string | undefined {
   const { claims, expiresAt, learned: { deviceKey, loginName, refreshVariant } } = tokens;
   const facts = [

@@ -31,15 +31,15 @@ export type OpenStore = (engine: Engine) => TokenStore;
 
 /** A login or a logout that waits for its turn. */
 interface Change {
-  /** The position among all logins and logouts, in the order of the calls. The later one wins. */
+  /** The position among all logins and logouts, in the order of the calls. The last one wins. */
   readonly order: number;
   /** The tokens of a login; `undefined` for a logout. */
   readonly tokens: Tokens | undefined;
   readonly remote: RemoteLogout;
-  /** All tokens that the session had since this change was called. */
+  /** All tokens that the session has had since this login or logout was called. */
   readonly held: (Tokens | undefined)[];
   readonly applied: PromiseWithResolvers<AppliedChange>;
-  /** Called when the change takes effect. It can no longer be canceled then. */
+  /** Called when the change takes effect. From then on, the change can no longer be canceled. */
   onApplied(): void;
 }
 
@@ -74,8 +74,8 @@ const TO_END_OTHERS: Fix = [
 ];
 
 /**
- * One session: gives tokens to calls, refreshes them once for all callers, and applies logins and
- * logouts in the order in which they were called.
+ * One session. It provides calls with tokens, refreshes the tokens once for all callers, and
+ * applies logins and logouts in the order in which they were called.
  */
 export class Engine implements Refreshing {
   readonly keeper: Keeper;
@@ -91,7 +91,7 @@ export class Engine implements Refreshing {
   #calledCount = 0;
   #lastAppliedOrder = 0;
 
-  /** @param reread Rereads the settings and returns the engine of their account. */
+  /** @param reread Rereads the settings and returns the engine for their account. */
   constructor(
     configuration: Configuration,
     readonly reread: () => Engine,
@@ -124,7 +124,7 @@ export class Engine implements Refreshing {
     return this.keeper.current;
   }
 
-  /** Whether the API answered 401 to the access token. */
+  /** Whether the API rejected the access token with a 401. */
   get isRejected(): boolean {
     const now = this.current;
     return now.kind !== "none" && now.rejected;
@@ -144,8 +144,8 @@ export class Engine implements Refreshing {
   // The following methods serve calls that need a token.
 
   /**
-   * Returns the tokens if they can be used without waiting. A fast path, because each extra promise
-   * is visible in the benchmark of a single call.
+   * Returns the tokens if they can be used without waiting. This is a fast path, because each extra
+   * promise is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.#pending.length > 0 && this.#pending.some(isLogout)) return undefined;
@@ -154,7 +154,7 @@ export class Engine implements Refreshing {
   }
 
   /**
-   * Returns valid tokens, refreshed if they are due.
+   * Returns valid tokens. Refreshes them first if they are due.
    *
    * @param minValidMs Time for which the access token must remain valid.
    */
@@ -193,8 +193,8 @@ export class Engine implements Refreshing {
    * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens can be
    * obtained now.
    *
-   * @throws {AuthError} If the session is over: the refresh token was refused for good, or another
-   * process ended the session.
+   * @throws {AuthError} If the session is over, because the refresh token was refused for good or
+   * another process ended the session.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     await this.#look(signal);
@@ -227,12 +227,12 @@ export class Engine implements Refreshing {
 
   // The following methods apply logins and logouts.
 
-  /** Returns the order of a login or a logout that is being called. */
+  /** Returns the position of a new login or logout in the order of the calls. */
   begin(): number {
     return ++this.#calledCount;
   }
 
-  /** Whether a login may still take effect, because no later login or logout has. */
+  /** Whether a login may still take effect, because no later login or logout has taken effect. */
   isWanted(order: number): boolean {
     return order >= this.#lastAppliedOrder;
   }
@@ -277,8 +277,8 @@ export class Engine implements Refreshing {
     const wanted = { order: this.begin(), tokens: undefined, remote, onApplied };
     const { problem, hadSession, tellProvider } = await this.#change(wanted, wait);
     notices.clear("DEVICE_NOT_CONFIRMED");
-    // The provider revokes the tokens even if the store cannot be written, so that those in the
-    // store become useless.
+    // The provider revokes the tokens even if the store cannot be written, so that the tokens in
+    // the store become useless.
     const atProvider: SignOutResult = remote === "keep"
       ? { ended: "here" }
       : await tellProvider(signal);
@@ -305,7 +305,7 @@ export class Engine implements Refreshing {
    * Abandons the session, because the settings now name another account. The store is unchanged.
    */
   detach(): void {
-    // A pending login is discarded. A logout still takes effect.
+    // A pending login is discarded. A pending logout still takes effect.
     this.#lastAppliedOrder = this.begin();
     this.keeper.leaveEnvironment();
   }
@@ -315,7 +315,7 @@ export class Engine implements Refreshing {
     wait: WaitOptions,
   ): Promise<AppliedChange> {
     const applied = Promise.withResolvers<AppliedChange>();
-    // Handled here because the promise is awaited only below.
+    // A rejection is handled here, because the promise is awaited only below.
     applied.promise.catch(() => {});
     const change: Change = { ...wanted, held: [tokensOf(this.current)], applied };
     const cancel = (reason: unknown) => {
@@ -324,7 +324,8 @@ export class Engine implements Refreshing {
       applied.reject(reason);
     };
     this.#pending.push(change);
-    // Canceled in the abort event, so that a refresh that holds the lock does not apply the change.
+    // The change is canceled in the abort event itself, because a refresh that holds the lock could
+    // otherwise still apply the change.
     const stopListening = onAbort(wait.signal, () => cancel(wait.signal?.reason));
     this.#overtake();
     try {
@@ -453,8 +454,8 @@ export class Engine implements Refreshing {
   }
 
   /**
-   * Reads the store, but waits for pending logouts first, so that a later call does not use the
-   * tokens that a logout ends.
+   * Waits for pending logouts and then reads the store, so that a call does not use tokens that a
+   * logout is about to end.
    */
   async #look(signal: AbortSignal | undefined): Promise<void> {
     for (let each = this.#pending.find(isLogout); each; each = this.#pending.find(isLogout)) {
@@ -492,7 +493,7 @@ export class Engine implements Refreshing {
     const { world } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // A command that printed the same token again is not run for every call.
+      // If the command printed the same token again, it is not run for every call.
       if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
       return tokens;
     } catch (error) {
@@ -520,7 +521,8 @@ export class Engine implements Refreshing {
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);
       this.notices.clear("EARLY_REFRESH_FAILED");
-      // For the same token, the state is kept, because the API may have rejected that token.
+      // If the token is the same, the state is kept, because the state records whether the API
+      // rejected that token.
       if (held && sameAccess(held, tokens)) return held;
       this.keeper.apply({ kind: "tokens", tokens });
       return tokens;

@@ -75,8 +75,9 @@ export function checkLoginOptions(options: LoginOptions): void {
 /**
  * Obtains tokens according to the options and settings (section 5.2). Does not change the session.
  *
- * @param clockOffsetMs The provider's clock minus this machine's, if an earlier response showed it.
- * @param support Without it, a further step is an error that no later call can answer.
+ * @param clockOffsetMs The provider's clock minus this machine's, in milliseconds, if an earlier
+ * response showed it.
+ * @param support If absent, a further step is an error that no later call can answer.
  */
 export async function obtainTokens(
   configuration: Configuration,
@@ -108,7 +109,7 @@ export async function obtainTokens(
   const given = { ...configuration.options };
   if (username !== undefined && username !== given.username) {
     given.username = username;
-    // A password must not be sent with a name that it does not belong to.
+    // A password must not be sent with another account's user name.
     delete given.password;
   }
   if (password !== undefined) given.password = password;
@@ -134,7 +135,10 @@ export async function obtainTokens(
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 
-/** Any other text may be a user name or a password, which must not be saved as a token. */
+/**
+ * Returns the text if it looks like a portal string. Any other text may be a user name or a
+ * password, which must not be saved as a token.
+ */
 function pastedToken(answer: string): string {
   if (/\bbearer\b|eyJ/i.test(answer)) return answer;
   throw new ConfigError(
@@ -213,8 +217,8 @@ function namedBy(settings: Settings): string[] {
 }
 
 /**
- * Logs in with the portal string (section 2.3), which needs no setting and contains no refresh
- * token.
+ * Logs in with the portal string (section 2.3). This needs no setting. The string contains no
+ * refresh token.
  */
 function portalResult(
   text: string,

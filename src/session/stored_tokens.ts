@@ -60,8 +60,7 @@ export function readStored(
   if (!accessText && !refreshText) return { parts: undefined };
   let accessToken: Secret;
   try {
-    // A refresh token without an access token is also a session. Its access token is treated as
-    // expired.
+    // A refresh token without an access token is also a session.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
   } catch {
     return ignored(`ACCESS_TOKEN in ${place} is not a token`);

@@ -1,6 +1,7 @@
 /**
  * The further steps of a login: the types that users see (this file), and the loop that takes the
- * steps (`further_steps.ts`). The folder may import whatever `session/` may, and its parent folder.
+ * steps (`further_steps.ts`). The folder may import its parent folder `session/`, and whatever that
+ * folder may import.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError } from "../../errors/classes.ts";
@@ -37,7 +38,7 @@ export interface Challenge {
   readonly parameters: Readonly<Record<string, string>>;
   /** The values that an answer must contain; empty if the step cannot be answered here. */
   readonly asks: readonly ChallengeAsk[];
-  /** The number of the attempt: 2 and 3 follow a refused answer. */
+  /** The number of the attempt. Attempts 2 and 3 follow a refused answer. */
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
@@ -46,8 +47,8 @@ export interface Challenge {
 }
 
 /**
- * The answer to a {@linkcode Challenge}, by the names in its `asks`, such as `{ SMS_MFA_CODE: "123456"
- * }`.
+ * The answer to a {@linkcode Challenge}. The keys are the names in its `asks`, as in
+ * `{ SMS_MFA_CODE: "123456" }`.
  */
 export type Answers = Readonly<Record<string, string>>;
 
@@ -143,7 +144,7 @@ export class ChallengeError extends AuthError {
    * Answers the current step of this login, and saves the tokens as `login()` does, unless there was a
    * later login or logout.
    *
-   * @param answers Values by the names in `challenge.asks`.
+   * @param answers The values. The keys are the names in `challenge.asks`.
    * @throws {ChallengeError} `CHALLENGE_REQUIRED`: there is another step; `CODE_REJECTED` or
    *   `NEW_PASSWORD_REJECTED`: answer again; `CHALLENGE_EXPIRED`: start the login again.
    * @throws {ProviderError} The provider refused for another reason or could not be reached.
@@ -172,7 +173,10 @@ export class ChallengeError extends AuthError {
 
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
-/** Makes the error of a step, whose constructor is not public. `respond` answers the step in a later call. */
+/**
+ * Makes the error of a step, because the constructor of the class is not public. `respond` answers
+ * the step in a later call.
+ */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]
 ): ChallengeError {

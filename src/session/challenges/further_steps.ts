@@ -72,7 +72,7 @@ async function answersTo(
     return answers;
   }
   if (!asksPerson) throw openStep(login, step);
-  // The key is displayed instead of being part of the prompt, because a notebook saves prompts but
+  // The key is displayed as an output, not in the prompt, because a notebook saves prompts, whereas
   // an output can be removed.
   const isDisplayed = key !== undefined && questions.isInNotebook;
   const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
@@ -133,7 +133,7 @@ async function askPerson(
 /** Maximum number of invalid inputs at one prompt. */
 const MAX_TRIES = 3;
 
-/** Finds the choice that was typed as its name or its number. */
+/** Finds the choice whose name or number was typed. */
 function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | undefined {
   if (!choices) return tidyAnswer(name, answer);
   const typed = answer.trim().toUpperCase();
@@ -162,7 +162,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
         if ("tokens" in next) return next;
         open = next;
       } catch (error) {
-        // The step is open again, because the provider did not judge the answer.
+        // The step is open again, because the provider neither accepted nor rejected the answer.
         if (!(error instanceof ChallengeError)) open = step;
         throw error;
       }

@@ -24,15 +24,15 @@ export interface PasswordLogin {
   readonly settings: Settings;
   /** The name that the user typed or configured. */
   readonly username: string;
-  /** Without support, no later call can answer a step, and no authenticator key is requested. */
+  /** If absent, no later call can answer a step, and no authenticator key is requested. */
   readonly support: StepSupport | undefined;
 }
 
 /** The services of a session for a login by password. */
 export interface StepSupport {
-  /** Returns an error if the store of the session cannot keep the session of this user. */
+  /** Returns an error if the store cannot keep a session of this user. */
   refusal(username: string): ConfigError | undefined;
-  /** Loads the display of a key for an authenticator app. */
+  /** Loads the code that displays a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;
   /**
    * Runs the rest of the login in a later call, and saves its result as `login()` does.
@@ -46,7 +46,7 @@ export interface StepSupport {
 
 /** How a notebook shows a key for an authenticator app. */
 interface KeyDisplay {
-  /** Makes a key show as text and as a picture if it is the value of a cell. */
+  /** Makes a notebook show the key as text and as a picture if the key is the value of a cell. */
   displayableKey(key: AuthenticatorKey): AuthenticatorKey;
   /**
    * Shows the key now.

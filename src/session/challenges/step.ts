@@ -20,7 +20,8 @@ import type { Secret } from "../../platform/secret.ts";
 /** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
 /**
- * Maximum number of steps. No account needs more, and a faulty provider might never stop asking.
+ * Maximum number of steps, because a faulty provider might never stop asking. No account needs
+ * more.
  */
 const MAX_STEPS = 20;
 /**
@@ -85,7 +86,7 @@ export async function stepOf(
  *
  * @returns The next step, the same step if the user may answer again, or the result of the login.
  * @throws {ChallengeError} If the login must start over.
- * @throws {ProviderError} If the provider did not judge the answer.
+ * @throws {ProviderError} If the provider neither accepted nor rejected the answer.
  */
 export async function answerStep(
   login: PasswordLogin,
@@ -104,7 +105,7 @@ export async function answerStep(
     : stepAgain(step, result);
 }
 
-/** Returns the same step for another attempt, if one is allowed. */
+/** Returns the same step if another attempt is allowed. Otherwise, throws the error. */
 function stepAgain(step: Step, result: SendResult): Step {
   const { outcome } = result;
   if (

@@ -96,7 +96,7 @@ function tokensInEnvironment(
   return {
     note: {
       problem: "the tokens in the environment do not name the app client and the account of this " +
-        "session: they are not used or replaced",
+        "session, so they are neither used nor replaced",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
   };

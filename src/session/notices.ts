@@ -10,14 +10,14 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *
  * - `NOT_SAVED`: The tokens could not be saved, so this session is in memory only and ends with the
  *   process.
- * - `FILE_UNREADABLE`: The .env exists and cannot be read, so its settings and tokens are not used.
+ * - `FILE_UNREADABLE`: The .env exists but cannot be read, so its settings and tokens are not used.
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
  * - `FILE_IN_GIT`: Git tracks the .env, so the next commit would publish your tokens.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
  *   lock.
  * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that is
- *   not a token; they are not used.
+ *   not a token; neither is used.
  * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
  * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used, because the permission to
@@ -38,7 +38,7 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   is not set.
  * - `STORE_UNREAD`: The shared store has not been read yet; the first call reads it.
  * - `STORE_EMPTY`: The shared store contains no session of this account.
- * - `SIGNED_OUT`: A logout ended the session; the text says where.
+ * - `SIGNED_OUT`: A logout ended the session; the notice says where.
  */
 export type NoticeCode =
   | "NOT_SAVED"
@@ -65,14 +65,14 @@ export type NoticeCode =
 export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   NOT_SAVED:
     "The tokens could not be saved, so this session is in memory only and ends with the process.",
-  FILE_UNREADABLE: "The .env exists and cannot be read, so its settings and tokens are not used.",
+  FILE_UNREADABLE: "The .env exists but cannot be read, so its settings and tokens are not used.",
   FILE_WAS_OPEN:
     "Other users of this computer could read the .env until this save made it private.",
   FILE_IN_GIT: "Git tracks the .env, so the next commit would publish your tokens.",
   LOCK_BUSY:
     "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:
-    "The .env or the store contains tokens of another app client, or text that is not a token; they are not used.",
+    "The .env or the store contains tokens of another app client, or text that is not a token; neither is used.",
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   ENVIRONMENT_UNREADABLE:
@@ -93,7 +93,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
     "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
   STORE_UNREAD: "The shared store has not been read yet; the first call reads it.",
   STORE_EMPTY: "The shared store contains no session of this account.",
-  SIGNED_OUT: "A logout ended the session; the text says where.",
+  SIGNED_OUT: "A logout ended the session; the notice says where.",
 };
 
 /** The notices that need no action. */
@@ -176,7 +176,11 @@ export class Notices {
     if (Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS) return this.clear("CLOCK");
     const side = offsetMs < 0 ? "ahead of" : "behind";
     const span = spanText(Math.abs(offsetMs));
-    this.set("CLOCK", `this computer's clock is ${span} ${side} the provider's`, "set it right");
+    this.set(
+      "CLOCK",
+      `this computer's clock is ${span} ${side} the provider's`,
+      "correct the clock",
+    );
   }
 }
 

@@ -10,8 +10,7 @@ import type { Configuration } from "./configuration.ts";
 import { environment } from "../platform/environment.ts";
 import { type Ended, MAX_OUTPUT, runProgram } from "../platform/run_program.ts";
 
-const PRINT_NOTHING_ELSE =
-  "let it print a token and nothing else, as platform-auth token --json does";
+const PRINT_NOTHING_ELSE = "make it print only a token, as platform-auth token --json does";
 
 /**
  * Runs the command and returns the tokens that it prints. Does not change the session.

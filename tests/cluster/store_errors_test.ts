@@ -11,7 +11,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "holds something else under the name",
     `EVAL "redis.call('SET', redis.call('KEYS', '*')[1], 'else')" 0`,
     (url) => url,
-    /: another program uses the name of the session there; log in again, which replaces it/,
+    /: the key with the name of this session belongs to another program; log in again, which replaces the key/,
   ],
   [
     "has no such database",
@@ -29,7 +29,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "has no memory left",
     "CONFIG SET maxmemory 1",
     (url) => url,
-    /: it accepts no writes at the moment; see in its log whether it is starting, or lacks memory/,
+    /: it accepts no writes at the moment; check in its log whether it is starting or lacks memory/,
   ],
 ];
 for (const [what, line, addressOf, message] of troubles) {

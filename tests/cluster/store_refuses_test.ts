@@ -23,7 +23,7 @@ testNeeding(
       const [[level, message, fix] = []] = await found();
       assertEquals(level, "fail");
       assertMatch(message ?? "", /it accepts no writes at the moment$/);
-      assertMatch(fix ?? "", /^see in its log/);
+      assertMatch(fix ?? "", /^check in its log/);
       // What it holds is read, and tried at the API.
       const token = (await session().doctor()).checks.find(({ name }) => name === "token");
       assertEquals([token?.level, world.refreshes()], ["ok", 0]);
@@ -81,7 +81,7 @@ testNeeding(
         );
         assertMatch(
           message,
-          new RegExp(`\\(${how}; the store at \\S+ still contains the tokens\\); see in its log`),
+          new RegExp(`\\(${how}; the store at \\S+ still contains the tokens\\); check in its log`),
         );
         assertMatch(message, / and try again/);
         assertEquals(each.status().warnings.join().includes("tokens in memory"), false);

@@ -132,8 +132,8 @@ const KNOWN: readonly KnownError[] = [
   },
   {
     pattern: /WRONGTYPE/,
-    problem: "another program uses the name of the session there",
-    fix: "log in again, which replaces it, or name another entry after the # of AUTH_STORE",
+    problem: "the key with the name of this session belongs to another program",
+    fix: "log in again, which replaces the key, or name another entry after the # of AUTH_STORE",
     isPermanent: true,
   },
   {
@@ -144,7 +144,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /OOM|MISCONF|LOADING/,
     problem: NO_WRITES,
-    fix: "see in its log whether it is starting, or lacks memory or disk space, and try again",
+    fix: "check in its log whether it is starting or lacks memory or disk space, and try again",
   },
 ];
 

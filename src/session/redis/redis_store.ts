@@ -141,7 +141,7 @@ export class RedisStore implements TokenStore {
     const kept = isByName ? account : accountOf(claims ?? {});
     return new ConfigError(
       "INVALID_SETTING",
-      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is that of ` +
+      `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is for ` +
         "another account",
       [
         "name that account after the # of AUTH_STORE (store)",

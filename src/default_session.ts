@@ -37,8 +37,8 @@ function defaultSession(): ConfigurableSession {
  * because further settings may come from the environment or the `.env`.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
- * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or `envFile`
- * or `exportEnv` cannot be used.
+ * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
+ * `envFile` or `exportEnv` cannot be used.
  *
  * @example
  * ```ts
@@ -62,16 +62,16 @@ export function configure(options: SessionOptions): void {
  * If the provider requires a further step, such as a new password or a one-time code, `onChallenge`
  * answers it; without `onChallenge`, a notebook or a terminal prompts for the answer.
  *
- * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the `.env`,
- * and `--allow-env` for settings in the environment.
+ * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
+ * `.env`, and `--allow-env` for settings in the environment.
  *
  * @returns Who is logged in, and until when; never a token.
  * @throws {ConfigError} Nothing was sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
  *   `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`.
  * @throws {ProviderError} The provider refused or could not be reached: `INVALID_CREDENTIALS`,
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
- * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered; `CODE_REJECTED`,
- *   `NEW_PASSWORD_REJECTED` or `CHALLENGE_EXPIRED` if its answers were refused.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;
+ *   `CODE_REJECTED`, `NEW_PASSWORD_REJECTED` or `CHALLENGE_EXPIRED` if its answers were refused.
  * @throws {TypeError} If an option is unknown, has the wrong type, or contradicts another one.
  *
  * @example
@@ -87,8 +87,8 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
 }
 
 /**
- * Refreshes the tokens now, regardless of the time left. Rarely needed, because {@linkcode authFetch}
- * keeps the token current. Joins a refresh that is already in progress.
+ * Refreshes the tokens now, regardless of the time left, or joins a refresh that is already in
+ * progress. This is rarely needed, because {@linkcode authFetch} keeps the token current.
  *
  * @throws {SessionExpiredError} Log in again: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  *   `REFRESH_WINDOW_OVER`.
@@ -287,8 +287,8 @@ export function status(): SessionStatus {
 /**
  * Checks everything that a login and a call need: the settings and where they came from, the
  * `.env`, the clock, the provider, the API, the token, proxies and permissions. It changes nothing
- * and shows no secret; the token is sent to `API_BASE_URL` only. With `login: true` it also logs
- * in, refreshes the tokens once, and revokes them. With `--allow-run=git` it also checks that git
+ * and shows no secret; the token is sent to `API_BASE_URL` only. With `login: true`, it also logs
+ * in, refreshes the tokens once, and revokes them. With `--allow-run=git`, it also checks that git
  * ignores the `.env`.
  *
  * @example
@@ -303,9 +303,10 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 }
 
 /**
- * Ends the session: deletes the tokens from memory, the process environment and the `.env`, then asks the
- * provider to revoke the refresh token, so that no copy of it can be used. With `everywhere: true` the provider
- * signs out all devices. Other processes on the same `.env` lose the session too.
+ * Ends the session. Deletes the tokens from memory, the process environment and the `.env`, and
+ * then asks the provider to revoke the refresh token, so that no copy of it can be used. With
+ * `everywhere: true`, the provider signs out all devices. Other processes on the same `.env` lose
+ * the session too.
  *
  * The provider has three seconds to respond. If a refresh is in progress, it has three more,
  * because the new token must be revoked as well. An access token that was already handed out stays

@@ -161,10 +161,10 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
 }
 
 /**
- * Creates a session, which reads no settings and no files before its first use.
+ * Creates a session. It reads no settings and no files before its first use.
  *
- * @param openStore Replaces the store, in tests.
- * @param world Parts of the outside world, replaced in tests.
+ * @param openStore Replaces the store in tests.
+ * @param world Parts of the outside world that a test replaces.
  */
 export function makeSession(
   options: SessionOptions,

@@ -30,7 +30,7 @@ export class Configuration {
    * Stores the options. Settings are read on first use.
    *
    * @param caller The function that received the options, for messages.
-   * @param replaced Parts of the outside world, replaced in tests.
+   * @param replaced Parts of the outside world that a test replaces.
    * @throws {TypeError | ConfigError} If an option cannot be used.
    */
   constructor(

@@ -128,7 +128,7 @@ export class EnvStore implements TokenStore {
     this.#used = this.session.configuration.settings.file;
   }
 
-  /** Returns the same object as long as the token lines are the same. */
+  /** Returns the last object again if the token lines have not changed. */
   #storedIn(values: ReadonlyMap<string, string>): Stored {
     const lines = tokenLines(values);
     if (this.#last !== undefined && lines.reveal() === this.#lines.reveal()) return this.#last;

@@ -73,7 +73,7 @@ export class Keeper {
     return this.#store ??= this.#openStore();
   }
 
-  /** The store of the session, for messages. */
+  /** The location of the store, for messages. */
   get place(): string | undefined {
     return placeText(this.store.place);
   }

@@ -34,7 +34,8 @@ export interface LoginOptions {
   /**
    * How to log in.
    *
-   * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by prompting.
+   * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by
+   *   prompting.
    * - `portal`: with a string from the portal, prompting for it.
    * - `password`: with user name and password, prompting for what is missing.
    * - `environment`: with the settings only; never prompts.
@@ -46,8 +47,8 @@ export interface LoginOptions {
   signal?: AbortSignal;
   /**
    * Answers a further step that the provider requires, such as a one-time code. Called again if the
-   * answer is refused, up to three times per step. Default: a notebook or a terminal prompts; otherwise
-   * `login()` throws a `ChallengeError`.
+   * answer is refused, up to three times per step. Default: a notebook or a terminal prompts;
+   * otherwise `login()` throws a `ChallengeError`.
    */
   onChallenge?: (challenge: Challenge) => Answers | Promise<Answers>;
 }

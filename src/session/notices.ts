@@ -111,7 +111,6 @@ export interface Notice {
   readonly fix?: string;
 }
 
-/** Makes a notice. */
 export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Notice {
   const next = fixText(fix);
   const level = NOTES.includes(code) ? "note" : "warning";
@@ -123,7 +122,10 @@ export type NoticeTexts = Readonly<
   Partial<Record<NoticeCode, Advice | undefined>>
 >;
 
-/** The notices of a session, one per code, and the offset of its clock. */
+/**
+ * The notices of a session, one per code, and the difference between the provider's clock and this
+ * one.
+ */
 export class Notices {
   readonly #notices = new Map<NoticeCode, Notice>();
   #clockOffsetMs: number | undefined;

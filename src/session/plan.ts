@@ -101,7 +101,7 @@ export function planFor(
 /**
  * Makes the error for a call that finds no token to use or refresh.
  *
- * @param note The reason why there never was a session.
+ * @param note The reason why no session was found.
  */
 export function whyNot(
   state: SessionState,

@@ -1,6 +1,6 @@
 /**
- * The state of a session and every way in which it changes. These are pure functions, which read no
- * file, no clock and no setting.
+ * The state of a session, and every way in which the state changes. The functions in this file are
+ * pure: they read no file, no clock and no setting.
  */
 import type { SessionExpiredErrorCode } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
@@ -93,7 +93,6 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
   }
 }
 
-/** Returns the state of a session with these tokens. */
 export function stateOf(tokens: Tokens | undefined): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
@@ -105,7 +104,6 @@ export function tokensOf(state: SessionState): Tokens | undefined {
   return state.kind === "none" ? undefined : state.tokens;
 }
 
-/** Whether two records contain the same refresh token. */
 export function sameRefresh(a: RenewableTokens, b: RenewableTokens): boolean {
   return a.refreshToken.reveal() === b.refreshToken.reveal();
 }

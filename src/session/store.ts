@@ -60,7 +60,7 @@ export interface WaitOptions {
    * store are repeated.
    */
   readonly isNeeded: boolean;
-  /** Ends the wait. The reason of the signal is thrown. */
+  /** Ends the wait. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Whether another process has already done the work for which the lock is needed. */
   isServed?(): boolean;

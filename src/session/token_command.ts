@@ -169,7 +169,7 @@ const SECRET_SIGNS: readonly RegExp[] = [
   /:\/\/[^\s/]*@/,
 ];
 
-/** Quotes the last line of the error output, unless it may contain a secret. */
+/** Quotes the last line of the error output, unless that line may contain a secret. */
 function quoted(errors: string, secrets: readonly Secret[]): string {
   const line = errors.trim().split("\n").at(-1) ?? "";
   if (line === "") return "";

@@ -42,7 +42,10 @@ export interface Challenge {
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
-  /** The key for the authenticator app, only in `MFA_SETUP`. Not enumerable, so logs do not show it. */
+  /**
+   * The key for the authenticator app, only in `MFA_SETUP`. The property is not enumerable, so logs
+   * do not show it.
+   */
   readonly authenticator?: AuthenticatorKey;
 }
 
@@ -98,16 +101,16 @@ export class HiddenKey implements AuthenticatorKey {
   }
 }
 
-/** The key in groups of four, as people type it. */
+/** Returns the key in groups of four characters, which are easier to type. */
 export function groupedKey({ secret }: AuthenticatorKey): string {
   return secret.replace(/(.{4})(?=.)/g, "$1 ");
 }
 
-/** The warning under a key that is shown. */
+/** The warning under a displayed key. */
 export const KEY_WARNING =
   "Anyone who has this key can make your codes. If it is still shown after the login, clear this output.";
 
-/** A key as text. */
+/** Returns a key as text, with instructions. */
 export function keyText(key: AuthenticatorKey): string {
   return [
     "Add this key to your authenticator app, by hand or by its address.",
@@ -118,8 +121,9 @@ export function keyText(key: AuthenticatorKey): string {
 }
 
 /**
- * The login needs a further step, or the answer to one was refused. `respond()` answers the step and
- * continues the login, even in a later cell, until the provider's time limit (typically 3 minutes).
+ * The login needs a further step, or the answer to a step was refused. `respond()` answers the step
+ * and continues the login, even in a later cell, until the provider's time limit (typically 3
+ * minutes).
  */
 export class ChallengeError extends AuthError {
   /** The cause, for programs: see {@linkcode ChallengeErrorCode}. */
@@ -141,8 +145,8 @@ export class ChallengeError extends AuthError {
   }
 
   /**
-   * Answers the current step of this login, and saves the tokens as `login()` does, unless there was a
-   * later login or logout.
+   * Answers the current step of this login, and saves the tokens as `login()` does, unless a later
+   * login or logout has taken effect.
    *
    * @param answers The values. The keys are the names in `challenge.asks`.
    * @throws {ChallengeError} `CHALLENGE_REQUIRED`: there is another step; `CODE_REJECTED` or

@@ -1,4 +1,7 @@
-/** Takes the further steps of a login: a program, a person or a later call of `respond()` answers them. */
+/**
+ * Takes the further steps of a login. A program, a person or a later call of `respond()` answers
+ * them.
+ */
 import {
   type Answers,
   type AuthenticatorKey,

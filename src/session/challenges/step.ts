@@ -32,7 +32,7 @@ export const MAX_LIST_LENGTH = 1_000;
 
 export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
 
-/** A step of a login that waits for an answer. */
+/** A login step that waits for an answer. */
 export interface Step {
   readonly challenge: Challenge;
   /** The name by which the provider knows the user. */

@@ -75,7 +75,10 @@ export class RedisStore implements TokenStore {
     private readonly seal: Seal | undefined,
   ) {}
 
-  /** @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent. */
+  /**
+   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was
+   * sent.
+   */
   static async open(session: StoredSession): Promise<RedisStore> {
     const { configuration, notices } = session;
     const address = storeAddress(configuration);

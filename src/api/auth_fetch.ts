@@ -1,5 +1,5 @@
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
-import { checkedHeaders, showsToken, withToken } from "./headers.ts";
+import { type PlainHeaders, plainHeaders, showsToken, withToken } from "./headers.ts";
 import { follow, isElsewhere, isRedirect } from "./redirects.ts";
 import { readUpTo } from "../platform/body.ts";
 import { directClient, isSafeTransport, networkReason } from "../platform/transport.ts";
@@ -55,7 +55,7 @@ interface PreparedCall {
   readonly input: string | Request;
   readonly init: RequestInit | undefined;
   /** The user's headers; `undefined`: none. */
-  readonly headers: Headers | undefined;
+  readonly headers: PlainHeaders | undefined;
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
@@ -134,7 +134,7 @@ function prepare(
     address,
     input: request ?? address,
     init: aborts === undefined ? options : { ...options, signal: aborts },
-    headers: headers && checkedHeaders(headers),
+    headers: headers && plainHeaders(headers),
     isRepeatable: isRepeatable(options?.body ?? null),
     onSend,
   };
@@ -212,7 +212,7 @@ async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   const { address, input, isRepeatable, onSend } = call;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
     onSend?.(target, tokens);
-    return attempt(call, request, init, new URL(target));
+    return attempt(call, request, init, target);
   };
   const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
   const asRequest = input instanceof Request ? input : undefined;
@@ -235,18 +235,20 @@ async function attempt(
   call: PreparedCall,
   request: string | Request,
   init: RequestInit,
-  url: URL,
+  target: string,
 ): Promise<Response> {
   const { world, settings } = call.account;
   const { fetch: send = fetch } = world;
   try {
     // The settings record whether there is a proxy, because checking here would slow down every
     // call.
-    return accessOf(settings).proxied && send === fetch && isSafeTransport(url)
+    if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
+    const url = new URL(target);
+    return isSafeTransport(url)
       ? await sendPastProxy(request, init, url)
-      : await send(request, init);
+      : await fetch(request, init);
   } catch (error) {
-    throw explained(error, init, url, call);
+    throw explained(error, init, new URL(target), call);
   }
 }
 

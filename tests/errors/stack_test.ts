@@ -75,7 +75,10 @@ function framesOf(error: Error): string[] {
 /** Frames of the test, none of ours. */
 function assertCallersFrames(error: Error): void {
   const frames = framesOf(error);
-  assertEquals(frames.filter((frame) => /\/src\/|\((ext|node):/.test(frame)), []);
+  assertEquals(
+    frames.filter((frame) => frame.includes(SOURCE.href) || /\((ext|node):/.test(frame)),
+    [],
+  );
   assert(frames.some((frame) => frame.includes(HERE)), error.stack);
 }
 

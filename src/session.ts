@@ -28,8 +28,10 @@ export interface RefreshOptions {
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * Minimum time for which the token must remain valid, in seconds. If the provider's tokens have a
-   * shorter lifetime, a new token is returned. Default 0.
+   * Minimum time for which the token must remain valid, in seconds. Default 0. A longer time than a
+   * new token offers is shortened to about nine tenths of its lifetime (two thirds of a lifetime
+   * under a minute), so that not every call refreshes. A token that cannot be refreshed is returned
+   * as long as it is valid.
    */
   minValidSeconds?: number;
   /** Cancels this call. A refresh continues if other callers are waiting for it. */

@@ -87,6 +87,8 @@ export interface CheckedResponse {
   readonly error: ApiError | undefined;
   /** Makes the error for a body that ends too early. */
   brokenOff(cause: unknown): ApiError;
+  /** Makes the error for a body that is not text in its charset. */
+  undecodable(bytes: Uint8Array): ApiError;
 }
 
 /** A session whose options can be replaced. */
@@ -288,7 +290,8 @@ export function makeSession(
       const response = await call.send([...new Headers(init.headers)]);
       const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
       const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
-      return { response, error, brokenOff };
+      const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
+      return { response, error, brokenOff, undecodable };
     },
 
     fetchJson: (input, init) =>

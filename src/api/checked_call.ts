@@ -10,6 +10,7 @@ import {
   fetchWithToken,
   isPlainObject,
 } from "./auth_fetch.ts";
+import { charsetOf, isKnownCharset, lenientText } from "./charset.ts";
 import { checkedHeaders } from "./headers.ts";
 import { isMarkup, isPage, pageText } from "./pages.ts";
 import { isElsewhere } from "./redirects.ts";
@@ -167,6 +168,24 @@ export class CheckedCall {
     return this.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
   }
 
+  /** Makes the error for a body that is not text in the charset of the response. */
+  undecodable(response: Response, bytes: Uint8Array): ApiError {
+    const { headers } = response;
+    const text = lenientText(bytes, headers);
+    if (isPage(text)) {
+      const problem = `it is ${this.describePage(text, response)}, not JSON`;
+      return this.bodyError(response, { problem, fix: NOT_THE_API });
+    }
+    const charset = charsetOf(headers);
+    const name = this.quote(charset, response, 40);
+    return this.bodyError(response, {
+      problem: isKnownCharset(charset)
+        ? `it contains bytes that are not text in the charset ${name}`
+        : `it declares the charset ${name}, which the runtime cannot decode`,
+      fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
+    });
+  }
+
   /** Describes a page that was received instead of the API's response. */
   describePage(text: string, response: Response): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
@@ -225,22 +244,22 @@ export class CheckedCall {
   }
 
   /** Returns the beginning of a body, even if the rest breaks off or stalls. */
-  async #beginningOf({ body }: Response): Promise<string> {
+  async #beginningOf({ body, headers }: Response): Promise<string> {
     // deno-lint-ignore no-explicit-any -- as the end of a stream
     const end = (): any => ({ done: true });
     const read = <T>(piece: Promise<T>) => this.more(piece).catch<T>(end);
     const { bytes } = await readUpTo(body, MAX_BODY_BYTES, read);
     this.signal?.throwIfAborted();
-    return new TextDecoder().decode(bytes).trim();
+    return lenientText(bytes, headers).trim();
   }
 
   /**
    * Returns a whole body.
    * @throws {Stalled} If the API stops sending data.
    */
-  async text({ body }: Response): Promise<string> {
+  async bytes({ body }: Response): Promise<Uint8Array> {
     const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));
-    return new TextDecoder().decode(bytes);
+    return bytes;
   }
 }
 

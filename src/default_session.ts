@@ -119,7 +119,8 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * `TIMEOUT` and others.
  * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
  * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
- * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`.
+ * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`, and
+ * `instanceof AuthError` is true, too.
  *
  * @example
  * ```ts

@@ -254,7 +254,13 @@ function checkedItems(
 }
 
 /** The codes of errors that affect only one item. */
-const OF_ONE_FILE = ["FILE", "FILE_EXISTS", "INVALID_SETTING", "UNTRUSTED_ORIGIN"];
+const OF_ONE_FILE = [
+  "FILE",
+  "FILE_EXISTS",
+  "INVALID_SETTING",
+  "UNTRUSTED_ORIGIN",
+  "API_UNREACHABLE",
+];
 
 /** Whether the remaining files would fail for the same reason. */
 function concernsAll(error: Error): boolean {

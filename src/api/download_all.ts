@@ -170,6 +170,7 @@ export async function downloadItems(
       ? AbortSignal.any([end.signal, input.signal])
       : end.signal;
     try {
+      either.throwIfAborted();
       const given = { ...options, ifExists, onPiece };
       const done = await downloadUnlessBusy(account, input, path, given, either, group);
       if (done === "busy") return done;
@@ -206,6 +207,7 @@ export async function downloadItems(
     reports.now();
   } finally {
     stopListening();
+    group.close();
     reports.end();
     // Not awaited, because the source of the items may be waiting, too.
     tasks.return(undefined).catch(() => {});

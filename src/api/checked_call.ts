@@ -20,7 +20,7 @@ import { readUpTo } from "../platform/body.ts";
 import { IdleWatch } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
-import { redact, Secret } from "../platform/secret.ts";
+import { redact, Secret, secretCutter } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
@@ -28,6 +28,8 @@ import { counted } from "../errors/amounts.ts";
 const MAX_BODY_BYTES = 65_536;
 /** Shorter values are not redacted, because almost any text contains them. */
 const SHORTEST_SECRET = 8;
+/** Matches the strings and numbers of a JSON text. */
+const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
@@ -145,11 +147,17 @@ export class CheckedCall {
     });
   }
 
-  /** Returns the body for the error's `body` property, redacted if it repeats a secret. */
+  /** Returns the body for the error's `body` property, without the secrets that it repeats. */
   #bodyOf(text: string, response: Response): unknown {
-    const shown = this.quote(text, response, Infinity);
-    if (shown !== redact(text, [], Infinity)) return shown;
-    return parsed(text) ?? text;
+    const cut = secretCutter(this.#secrets(response));
+    if (parsed(text) === undefined) return cut(text);
+    const json = text.replace(JSON_SCALARS, (scalar) => {
+      // An escaped character would hide a secret in the text of the JSON.
+      const value = scalar.startsWith('"') ? JSON.parse(scalar) : scalar;
+      const shown = cut(value);
+      return shown === value ? scalar : JSON.stringify(shown);
+    });
+    return JSON.parse(json);
   }
 
   /** Makes the error for a 2xx response with an unexpected body. */

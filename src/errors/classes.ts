@@ -141,7 +141,8 @@ export class ApiError extends AuthError {
   declare readonly requestId: string | undefined;
   /**
    * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not
-   * enumerable, so logs do not show it. Tokens in the body are redacted.
+   * enumerable, so logs do not show it. A token in the body is replaced by `[secret]`; text with
+   * a part of one, or an encoded one, is withheld.
    */
   declare readonly body?: unknown;
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
+import { repeatedPart } from "../support/canaries.ts";
 
 /** What a call ends with where the API gives these answers in turn, the last one again and again. */
 async function outcome(
@@ -231,13 +232,58 @@ Deno.test("an ApiError has the body of the response, which its JSON leaves out",
   assertEquals((await outcome([answer(200, "a,b\n1,2")])).error?.body, "a,b\n1,2");
 });
 
-Deno.test("a body that repeats the token is withheld", async () => {
+/** The body of the error where the API repeats what it received. */
+async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
+  let token = "";
   await using world = portless({
-    api: ({ headers }) => Response.json({ seen: headers.get("authorization") }, { status: 422 }),
+    api: (request) => {
+      token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
+      return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
+    },
   });
   await world.session.login();
-  const { body } = await rejection(world.session.fetchJson("/v1/x")) as ApiError;
-  assertEquals(body, "[withheld: it repeats a secret]");
+  const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
+  const { body } = await rejection(call) as ApiError;
+  assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
+  return body;
+}
+
+Deno.test("ApiError.body has the rest of a body that repeats the token", async () => {
+  const json = (value: (token: string) => unknown) => (token: string) =>
+    JSON.stringify(value(token));
+  const escaped = (text: string) =>
+    [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  const bodies: [(token: string) => string, unknown][] = [
+    [
+      json((token) => ({ error: "bad day", seen: `bearer ${token}`, days: [1, null, "2"] })),
+      { error: "bad day", seen: "bearer [secret]", days: [1, null, "2"] },
+    ],
+    [json((token) => ({ [token]: { name: "a" } })), { "[secret]": { name: "a" } }],
+    [json((token) => [`${token} and ${token}`, "b"]), ["[secret] and [secret]", "b"]],
+    [(token) => `{"a":"x\\n","b":"${escaped(token)}"}`, { a: "x\n", b: "[secret]" }],
+    [(token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
+  ];
+  for (const [echo, body] of bodies) assertEquals(await echoed(echo), body);
+  const headers = { "x-api-key": "key-of-the-user" };
+  assertEquals(
+    await echoed(() => "key-of-the-user, sig 1234567890", headers),
+    "[secret], sig [secret]",
+  );
+  assertEquals(await echoed(() => '{"sig":1234567890,"n":-1.5e3}'), { sig: "[secret]", n: -1500 });
+});
+
+Deno.test("ApiError.body withholds text that repeats an encoded token or a part of one", async () => {
+  const withheld = "[withheld: it repeats a secret]";
+  const forms: ((token: string) => string)[] = [
+    (token) => token.slice(5, 40),
+    (token) => `Basic ${btoa(token)}`,
+    (token) => [...token].map((char) => `%${char.charCodeAt(0).toString(16)}`).join(""),
+  ];
+  for (const form of forms) {
+    assertEquals(await echoed((token) => `it was ${form(token)}`), withheld);
+    const json = (token: string) => JSON.stringify({ error: "bad day", seen: [form(token)] });
+    assertEquals(await echoed(json), { error: "bad day", seen: [withheld] });
+  }
 });
 
 for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {

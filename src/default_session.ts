@@ -119,7 +119,8 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * `TIMEOUT` and others.
  * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
  * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
- * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`.
+ * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`, and
+ * `instanceof AuthError` is true, too.
  *
  * @example
  * ```ts
@@ -136,8 +137,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
 
 /**
  * Calls the API as {@linkcode authFetch} does, and parses the JSON body. If the status is not 2xx,
- * or the body is not JSON, an error is thrown. For a response without a body (204, 205), the result
- * is `undefined`.
+ * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
+ * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
  * A GET or HEAD is sent again after a 429 or 503, once the time in `Retry-After` has passed. It is
  * also sent again if no data arrives for `idleTimeoutMs` (default 60 000). There are at most
@@ -146,7 +147,7 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * The result has the type `any` unless the call has a type argument.
  *
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not
- * JSON; `API_TIMEOUT`: no data arrived.
+ * JSON, or not text in its charset; `API_TIMEOUT`: no data arrived.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example

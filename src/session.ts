@@ -28,8 +28,10 @@ export interface RefreshOptions {
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * Minimum time for which the token must remain valid, in seconds. If the provider's tokens have a
-   * shorter lifetime, a new token is returned. Default 0.
+   * Minimum time for which the token must remain valid, in seconds. Default 0. A longer time than a
+   * new token offers is shortened to about nine tenths of its lifetime (two thirds of a lifetime
+   * under a minute), so that not every call refreshes. A token that cannot be refreshed is returned
+   * as long as it is valid.
    */
   minValidSeconds?: number;
   /** Cancels this call. A refresh continues if other callers are waiting for it. */
@@ -85,6 +87,8 @@ export interface CheckedResponse {
   readonly error: ApiError | undefined;
   /** Makes the error for a body that ends too early. */
   brokenOff(cause: unknown): ApiError;
+  /** Makes the error for a body that is not text in its charset. */
+  undecodable(bytes: Uint8Array): ApiError;
 }
 
 /** A session whose options can be replaced. */
@@ -286,7 +290,8 @@ export function makeSession(
       const response = await call.send([...new Headers(init.headers)]);
       const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
       const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
-      return { response, error, brokenOff };
+      const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
+      return { response, error, brokenOff, undecodable };
     },
 
     fetchJson: (input, init) =>

@@ -10,6 +10,7 @@ import {
   fetchWithToken,
   isPlainObject,
 } from "./auth_fetch.ts";
+import { charsetOf, isKnownCharset, lenientText } from "./charset.ts";
 import { checkedHeaders } from "./headers.ts";
 import { isMarkup, isPage, pageText } from "./pages.ts";
 import { isElsewhere } from "./redirects.ts";
@@ -19,7 +20,7 @@ import { readUpTo } from "../platform/body.ts";
 import { IdleWatch } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
-import { redact, Secret } from "../platform/secret.ts";
+import { redact, Secret, secretCutter } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
@@ -27,6 +28,8 @@ import { counted } from "../errors/amounts.ts";
 const MAX_BODY_BYTES = 65_536;
 /** Shorter values are not redacted, because almost any text contains them. */
 const SHORTEST_SECRET = 8;
+/** Matches the strings and numbers of a JSON text. */
+const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
 
@@ -144,11 +147,17 @@ export class CheckedCall {
     });
   }
 
-  /** Returns the body for the error's `body` property, redacted if it repeats a secret. */
+  /** Returns the body for the error's `body` property, without the secrets that it repeats. */
   #bodyOf(text: string, response: Response): unknown {
-    const shown = this.quote(text, response, Infinity);
-    if (shown !== redact(text, [], Infinity)) return shown;
-    return parsed(text) ?? text;
+    const cut = secretCutter(this.#secrets(response));
+    if (parsed(text) === undefined) return cut(text);
+    const json = text.replace(JSON_SCALARS, (scalar) => {
+      // An escaped character would hide a secret in the text of the JSON.
+      const value = scalar.startsWith('"') ? JSON.parse(scalar) : scalar;
+      const shown = cut(value);
+      return shown === value ? scalar : JSON.stringify(shown);
+    });
+    return JSON.parse(json);
   }
 
   /** Makes the error for a 2xx response with an unexpected body. */
@@ -165,6 +174,24 @@ export class CheckedCall {
   /** Makes the error for a body that ends early. */
   brokenOff(response: Response, cause: unknown): ApiError {
     return this.bodyError(response, { problem: "it broke off", fix: "try again" }, { cause });
+  }
+
+  /** Makes the error for a body that is not text in the charset of the response. */
+  undecodable(response: Response, bytes: Uint8Array): ApiError {
+    const { headers } = response;
+    const text = lenientText(bytes, headers);
+    if (isPage(text)) {
+      const problem = `it is ${this.describePage(text, response)}, not JSON`;
+      return this.bodyError(response, { problem, fix: NOT_THE_API });
+    }
+    const charset = charsetOf(headers);
+    const name = this.quote(charset, response, 40);
+    return this.bodyError(response, {
+      problem: isKnownCharset(charset)
+        ? `it contains bytes that are not text in the charset ${name}`
+        : `it declares the charset ${name}, which the runtime cannot decode`,
+      fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
+    });
   }
 
   /** Describes a page that was received instead of the API's response. */
@@ -225,22 +252,22 @@ export class CheckedCall {
   }
 
   /** Returns the beginning of a body, even if the rest breaks off or stalls. */
-  async #beginningOf({ body }: Response): Promise<string> {
+  async #beginningOf({ body, headers }: Response): Promise<string> {
     // deno-lint-ignore no-explicit-any -- as the end of a stream
     const end = (): any => ({ done: true });
     const read = <T>(piece: Promise<T>) => this.more(piece).catch<T>(end);
     const { bytes } = await readUpTo(body, MAX_BODY_BYTES, read);
     this.signal?.throwIfAborted();
-    return new TextDecoder().decode(bytes).trim();
+    return lenientText(bytes, headers).trim();
   }
 
   /**
    * Returns a whole body.
    * @throws {Stalled} If the API stops sending data.
    */
-  async text({ body }: Response): Promise<string> {
+  async bytes({ body }: Response): Promise<Uint8Array> {
     const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));
-    return new TextDecoder().decode(bytes);
+    return bytes;
   }
 }
 

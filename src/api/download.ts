@@ -112,19 +112,22 @@ export async function downloadTo(
 ): Promise<Download> {
   checkIfExists(options.ifExists);
   let last: DownloadProgress | undefined;
+  const group = new DownloadGroup(account.world);
   const reports = new Reports(account.world, () => last && options.onProgress?.(last));
   const onPiece = (progress: DownloadProgress) => {
     last = progress;
     reports.soon();
   };
   try {
-    const saved = await whenFree(account, signal, () => {
-      const group = new DownloadGroup(account.world);
-      return downloadUnlessBusy(account, input, file, { ...options, onPiece }, signal, group);
-    });
+    const saved = await whenFree(
+      account,
+      signal,
+      () => downloadUnlessBusy(account, input, file, { ...options, onPiece }, signal, group),
+    );
     reports.now();
     return saved;
   } finally {
+    group.close();
     reports.end();
   }
 }
@@ -183,7 +186,10 @@ export async function downloadUnlessBusy(
   // this call ends later.
   const stopListening = onAbort(signal, () => target.release());
   try {
-    const transferred = await group.inPlace(() => transfer(call, file, target, onPiece, group));
+    const transferred = await group.inPlace(
+      signal,
+      () => transfer(call, file, target, onPiece, group),
+    );
     await checkDigest(call, target);
     const bytes = target.size;
     const found = await onDisk(file, () => target.finish());

@@ -170,6 +170,7 @@ export async function downloadItems(
       ? AbortSignal.any([end.signal, input.signal])
       : end.signal;
     try {
+      either.throwIfAborted();
       const given = { ...options, ifExists, onPiece };
       const done = await downloadUnlessBusy(account, input, path, given, either, group);
       if (done === "busy") return done;
@@ -206,6 +207,7 @@ export async function downloadItems(
     reports.now();
   } finally {
     stopListening();
+    group.close();
     reports.end();
     // Not awaited, because the source of the items may be waiting, too.
     tasks.return(undefined).catch(() => {});
@@ -254,7 +256,13 @@ function checkedItems(
 }
 
 /** The codes of errors that affect only one item. */
-const OF_ONE_FILE = ["FILE", "FILE_EXISTS", "INVALID_SETTING", "UNTRUSTED_ORIGIN"];
+const OF_ONE_FILE = [
+  "FILE",
+  "FILE_EXISTS",
+  "INVALID_SETTING",
+  "UNTRUSTED_ORIGIN",
+  "API_UNREACHABLE",
+];
 
 /** Whether the remaining files would fail for the same reason. */
 function concernsAll(error: Error): boolean {

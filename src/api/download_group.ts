@@ -1,3 +1,4 @@
+import { unlessAborted } from "../platform/abort.ts";
 import { Pauses } from "../platform/pauses.ts";
 import type { World } from "../platform/world.ts";
 
@@ -9,6 +10,7 @@ export class DownloadGroup {
   readonly end = new AbortController();
   readonly pauses: Pauses;
   #hold: Promise<unknown> = Promise.resolve();
+  readonly #closed = new AbortController();
   #free: number;
   #freed = Promise.withResolvers<void>();
 
@@ -21,9 +23,11 @@ export class DownloadGroup {
   /**
    * Waits until fewer than the maximum number of downloads use the network, then does the work.
    * In the meantime, other downloads open and finish their files.
+   *
+   * @param signal Ends the wait.
    */
-  async inPlace<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#free === 0) await this.#freed.promise;
+  async inPlace<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    while (this.#free === 0) await unlessAborted(signal, this.#freed.promise);
     this.#free--;
     try {
       return await work();
@@ -34,14 +38,28 @@ export class DownloadGroup {
     }
   }
 
-  /** Pauses the requests of all downloads in the group. */
-  hold(ms: number, why: string, signal: AbortSignal | undefined): void {
-    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, signal)]);
+  /**
+   * Pauses the requests of all downloads in the group. Only the end of the group cuts the pause
+   * short, because the abort of one download does not concern the others.
+   */
+  hold(ms: number, why: string): void {
+    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, this.#closed.signal)]);
+    // A download that waits gets an error; if none waits, the rejection must still be handled.
+    this.#hold.catch(() => {});
   }
 
-  /** Waits until requests may be sent. */
-  async turn(): Promise<void> {
+  /**
+   * Waits until requests may be sent.
+   *
+   * @param signal Ends the wait of this download.
+   */
+  async turn(signal: AbortSignal | undefined): Promise<void> {
     let hold;
-    do await (hold = this.#hold); while (hold !== this.#hold);
+    do await unlessAborted(signal, hold = this.#hold); while (hold !== this.#hold);
+  }
+
+  /** Ends a pause that no download waits for any more. */
+  close(): void {
+    this.#closed.abort();
   }
 }

@@ -1,5 +1,6 @@
-import { CheckedCall, isBodiless, NOT_THE_API } from "./checked_call.ts";
+import { CheckedCall, NOT_THE_API } from "./checked_call.ts";
 import type { ApiAccount } from "./auth_fetch.ts";
+import { strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
@@ -56,10 +57,11 @@ const WORTH_A_RETRY = [429, 503];
 const FIRST_PAUSE_MS = 1_000;
 
 /**
- * Sends a call and returns the parsed body of its response; `undefined` for a 204 or 205.
+ * Sends a call and returns the parsed body of its response; `undefined` for a HEAD and for an empty
+ * body.
  *
- * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON,
- * `API_TIMEOUT` if no data arrives.
+ * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON or
+ * not text in its charset, `API_TIMEOUT` if no data arrives.
  */
 export async function fetchParsed<T>(
   account: ApiAccount,
@@ -133,19 +135,21 @@ function checkInit(init: FetchJsonInit): void {
 }
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
-  // The response to a DELETE, for example, often has no body.
-  if (isBodiless(response)) return undefined as T;
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = (await call.text(response)).trim();
+    bytes = await call.bytes(response);
   } catch (cause) {
     call.signal?.throwIfAborted();
     if (cause instanceof Stalled) throw cause;
     throw call.brokenOff(response, cause);
   }
+  // Trimmed, because JSON does not allow a second byte order mark, and allows only some kinds of
+  // blanks.
+  const text = strictText(bytes, response.headers)?.trim();
+  if (text === undefined) throw call.undecodable(response, bytes);
+  // The response to a DELETE, for example, often has no body.
+  if (text === "" || call.method === "HEAD") return undefined as T;
   try {
-    // The text was trimmed, because JSON does not allow a second byte order mark, and allows only
-    // some kinds of blanks.
     return JSON.parse(text);
   } catch {
     throw call.bodyError(response, whyUnusable(call, response, text), { text });
@@ -157,12 +161,6 @@ const NOT_JSON = "save it with download(), or read text with (await authFetch(â€
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (text === "") {
-    return {
-      problem: "it is empty, not JSON",
-      fix: "use authFetch() for calls whose response has no body",
-    };
-  }
   const quote = (words: string) => call.quote(words, response, 80);
   if (isPage(text) || type === "text/html") {
     return { problem: `it is ${call.describePage(text, response)}, not JSON`, fix: NOT_THE_API };

@@ -69,18 +69,19 @@ export async function transfer(
   let fruitless = 0;
   report();
   await retry(world, signal, async (): Promise<Attempt<void>> => {
-    await group.turn();
+    await group.turn(signal);
     const setback = await attempt(fruitless + 1);
     if (setback === undefined) return { done: undefined };
     const { size, version } = target;
     fruitless = size > furthest ? 0 : fruitless + 1;
+    if (fruitless === 0) group.pauses.endStretch();
     furthest = Math.max(furthest, size);
     const canContinue = isSafe && (size === 0 || version.validator !== undefined);
     if (!canContinue || fruitless >= MAX_FRUITLESS) throw brokenOff(setback, fruitless);
     const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
     const { why, pauseMs = usual, isBusy } = setback;
     if (!isBusy) return { pauseMs, why };
-    group.hold(pauseMs, why, signal);
+    group.hold(pauseMs, why);
     return { pauseMs: 0, why };
   }, group.pauses);
   return { resumedFrom, contentType };

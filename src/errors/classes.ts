@@ -6,13 +6,15 @@ import type {
   SessionExpiredErrorCode,
 } from "./codes.ts";
 import { type Fix, fixText } from "./advice.ts";
+import { brand, isInstance } from "./brand.ts";
 import type { ErrorCause } from "./cause.ts";
 import { addParts, jsonOf, messageOf } from "./parts.ts";
 import { hideOwnFrames } from "./stack.ts";
 
 /**
  * The base class of this module's errors. An error is an instance of a subclass, or of this class
- * itself if Stop was pressed in a notebook. No error contains a token, a password or a secret.
+ * itself if Stop was pressed in a notebook. `instanceof AuthError` is also true for the `TypeError`
+ * of an API that cannot be reached. No error contains a token, a password or a secret.
  *
  * @example Handle one cause
  * ```ts
@@ -46,6 +48,15 @@ export class AuthError extends Error {
     hideOwnFrames(this);
   }
 
+  static {
+    brand(this, "AuthError");
+  }
+
+  /** Also recognizes the errors of other copies of this module, such as a released file. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(this, value);
+  }
+
   /** The error as data, for logs: name, code, problem, fix, and the fields of its class. */
   toJSON(): Record<string, unknown> {
     return jsonOf(this);
@@ -57,6 +68,10 @@ export class AuthError extends Error {
  * message says so.
  */
 export class ConfigError extends AuthError {
+  static {
+    brand(this, "ConfigError");
+  }
+
   /** A stable code that names the cause; see {@linkcode ConfigErrorCode}. */
   declare readonly code: ConfigErrorCode;
 
@@ -73,6 +88,10 @@ export type ProviderErrorDetails = Partial<Fields<ProviderError>>;
 
 /** The identity provider refused, failed or could not be reached. */
 export class ProviderError extends AuthError {
+  static {
+    brand(this, "ProviderError");
+  }
+
   /** A stable code that names the cause; see {@linkcode ProviderErrorCode}. */
   declare readonly code: ProviderErrorCode;
   /** HTTP status of the response; `undefined` if there was no response. */
@@ -104,6 +123,10 @@ export type ApiErrorDetails =
 
 /** The API refused a call, or its response is incomplete or cannot be used. */
 export class ApiError extends AuthError {
+  static {
+    brand(this, "ApiError");
+  }
+
   /** A stable code that names the cause; see {@linkcode ApiErrorCode}. */
   declare readonly code: ApiErrorCode;
   /** Method of the call, such as `GET`. */
@@ -118,7 +141,8 @@ export class ApiError extends AuthError {
   declare readonly requestId: string | undefined;
   /**
    * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not
-   * enumerable, so logs do not show it. Tokens in the body are redacted.
+   * enumerable, so logs do not show it. A token in the body is replaced by `[secret]`; text with
+   * a part of one, or an encoded one, is withheld.
    */
   declare readonly body?: unknown;
 
@@ -132,6 +156,10 @@ export class ApiError extends AuthError {
 
 /** There is no usable session: log in again. */
 export class SessionExpiredError extends AuthError {
+  static {
+    brand(this, "SessionExpiredError");
+  }
+
   /** A stable code that names the cause; see {@linkcode SessionExpiredErrorCode}. */
   declare readonly code: SessionExpiredErrorCode;
 
@@ -142,9 +170,13 @@ export class SessionExpiredError extends AuthError {
 
 /**
  * The API could not be reached. This is a `TypeError`, as from `fetch`, with the code, the problem
- * and the fix of an `AuthError`.
+ * and the fix of an `AuthError`. It is an instance of both classes.
  */
 export class UnreachableError extends TypeError {
+  static {
+    brand(this, "UnreachableError");
+  }
+
   readonly code = "API_UNREACHABLE";
   declare readonly problem: string;
   declare readonly fix: string;

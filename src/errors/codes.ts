@@ -116,6 +116,8 @@ export type SessionExpiredErrorCode =
  * All codes of an {@linkcode AuthError}. The type of each subclass describes its codes.
  *
  * - `INTERRUPTED`: Stop was pressed in a notebook. The class of this error is `AuthError` itself.
+ * - `API_UNREACHABLE`: there is no connection to the API. The class of this error is `TypeError`, as
+ *   from `fetch`; `instanceof AuthError` is true, too.
  */
 export type AuthErrorCode =
   | ConfigErrorCode
@@ -123,13 +125,11 @@ export type AuthErrorCode =
   | ChallengeErrorCode
   | ApiErrorCode
   | SessionExpiredErrorCode
-  | "INTERRUPTED";
-
-/** The codes of all errors, including the code of the `TypeError` for an unreachable API. */
-export type ErrorCode = AuthErrorCode | "API_UNREACHABLE";
+  | "INTERRUPTED"
+  | "API_UNREACHABLE";
 
 /** The error class of each code, in the order of the documentation. */
-export const CODES: Readonly<Record<ErrorCode, string>> = {
+export const CODES: Readonly<Record<AuthErrorCode, string>> = {
   MISSING_SETTINGS: "ConfigError",
   INVALID_SETTING: "ConfigError",
   INVALID_PORTAL_TOKEN: "ConfigError",
@@ -173,7 +173,7 @@ export const CODES: Readonly<Record<ErrorCode, string>> = {
   API_UNREACHABLE: "TypeError",
 };
 
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set(
+const TRANSIENT: ReadonlySet<AuthErrorCode> = new Set(
   [
     "STORE_UNREACHABLE",
     "THROTTLED",
@@ -186,6 +186,6 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set(
 );
 
 /** Whether the cause is temporary, so that the same call may succeed a little later. */
-export function isTransient(code: ErrorCode): boolean {
+export function isTransient(code: AuthErrorCode): boolean {
   return TRANSIENT.has(code);
 }

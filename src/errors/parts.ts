@@ -1,11 +1,11 @@
 import { causeOf } from "./cause.ts";
-import { CODES, type ErrorCode } from "./codes.ts";
+import { type AuthErrorCode, CODES } from "./codes.ts";
 import { printable } from "./escape.ts";
 import { inKernel } from "./advice.ts";
 
 /** The parts of an error's message. */
 export interface Parts {
-  readonly code: ErrorCode;
+  readonly code: AuthErrorCode;
   readonly problem: string;
   readonly fix: string;
 }
@@ -23,7 +23,7 @@ export function sentenceOf(
 }
 
 /** Says where to read more. The command works offline and in any folder, but not in a notebook. */
-export function helpOn(code: ErrorCode): string {
+export function helpOn(code: AuthErrorCode): string {
   return `help: ${
     inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
   }`;

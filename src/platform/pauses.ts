@@ -10,16 +10,22 @@ const UNSEEN_MS = 2_000;
 const REASON_LENGTH = 48;
 
 /**
- * The pauses between the attempts of one call. A long pause is shown as a line until the next
- * attempt.
+ * The pauses between the attempts of one call. A stretch of attempts that brings nothing for two
+ * seconds is shown as a line, from its next pause on.
  */
 export class Pauses {
   readonly #world: World;
+  /** When the first pause of this stretch began. */
   #since: number | undefined;
   #line: LiveLine | undefined;
 
   constructor(world: World) {
     this.#world = world;
+  }
+
+  /** Ends a stretch, because an attempt brought something. */
+  endStretch(): void {
+    this.#since = undefined;
   }
 
   /**

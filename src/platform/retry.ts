@@ -26,7 +26,10 @@ export async function retry<T>(
   for (let count = 1;; count++) {
     signal?.throwIfAborted();
     const result = await attempt(count);
-    if ("done" in result) return result.done;
+    if ("done" in result) {
+      pauses.endStretch();
+      return result.done;
+    }
     if (result.pauseMs > 0) await pauses.pause(result.pauseMs, result.why, signal);
   }
 }

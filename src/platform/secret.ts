@@ -60,26 +60,48 @@ const COMMON_WORDS =
 export function redact(text: string, secrets: readonly Secret[], maxLength = 160): string {
   const line = oneLine(text).trim();
   const shown = line.slice(0, maxLength);
-  if (secrets.some((secret) => repeats(shown, secret.reveal()))) {
-    return "[withheld: it repeats a secret]";
-  }
+  if (leakCheck(secrets)(shown)) return WITHHELD;
   return line.length > maxLength ? `${shown}…` : line;
 }
+
+/**
+ * Returns a function that replaces whole secrets in a text and keeps the rest. It withholds a text
+ * that still repeats a part of a secret or an encoded one.
+ */
+export function secretCutter(secrets: readonly Secret[]): (text: string) => string {
+  const leaks = leakCheck(secrets);
+  // A secret may contain another one.
+  const whole = secrets.map((secret) => secret.reveal()).filter((text) => text !== "")
+    .toSorted((a, b) => b.length - a.length);
+  return (text) => {
+    const rest = whole.reduce((left, secret) => left.replaceAll(secret, "[secret]"), text);
+    return leaks(rest) ? WITHHELD : rest;
+  };
+}
+
+const WITHHELD = "[withheld: it repeats a secret]";
 
 function oneLine(text: string): string {
   return printable(text.replace(/[\p{Cc}\u2028\u2029]+/gu, " "));
 }
 
-function repeats(shown: string, secret: string): boolean {
+/** Returns a check whether a text repeats a secret. */
+function leakCheck(secrets: readonly Secret[]): (text: string) => boolean {
+  const forms = secrets.flatMap((secret) => formsOf(secret.reveal()))
+    .map((form) => ({ form, parts: partsOf(form) }));
+  return (text) => {
+    const readings = [text, percentDecoded(text)];
+    return forms.some(({ form, parts }) =>
+      readings.some((reading) =>
+        reading.includes(form) || shares(reading.replace(COMMON_WORDS, " "), parts)
+      )
+    );
+  };
+}
+
+function formsOf(secret: string): string[] {
   const base64 = new TextEncoder().encode(secret).toBase64().replace(/=+$/, "");
-  const forms = [secret, oneLine(secret), base64];
-  const readings = [shown, percentDecoded(shown)];
-  return forms.some((form) =>
-    form !== "" &&
-    readings.some((reading) =>
-      reading.includes(form) || shares(reading.replace(COMMON_WORDS, " "), form)
-    )
-  );
+  return [...new Set([secret, oneLine(secret), base64])].filter((form) => form !== "");
 }
 
 function percentDecoded(text: string): string {
@@ -89,10 +111,16 @@ function percentDecoded(text: string): string {
   );
 }
 
-function shares(text: string, form: string): boolean {
+/** The consecutive characters of a form that a text must not repeat; all have the same length. */
+function partsOf(form: string): ReadonlySet<string> {
   const length = Math.min(MIN_LEAK_LENGTH, form.length);
   const parts = new Set<string>();
   for (let i = 0; i + length <= form.length; i++) parts.add(form.slice(i, i + length));
+  return parts;
+}
+
+function shares(text: string, parts: ReadonlySet<string>): boolean {
+  const [{ length } = ""] = parts;
   for (let i = 0; i + length <= text.length; i++) {
     if (parts.has(text.slice(i, i + length))) return true;
   }

@@ -5,8 +5,11 @@ const LOCKING_FAILURE = 5;
 /** The longest lock. After a pause of this length, the count starts again. */
 const LONGEST_LOCK_MS = 900_000;
 
-/** Consecutive rejected passwords in this process, counted for each provider, client and name. */
-const failures = new Map<string, { readonly count: number; readonly last: number }>();
+/**
+ * Consecutive rejected passwords in this process for the last provider, client and name. No others
+ * are kept, because a long-running process may log in many users.
+ */
+let latest: { readonly key: string; readonly count: number; readonly at: number } | undefined;
 
 /** The consequences of rejected passwords for the next attempt. */
 export interface Failures {
@@ -29,14 +32,15 @@ export function countFailures(
   at: number,
 ): Failures {
   const key = JSON.stringify([url, clientId, username]);
+  const known = latest?.key === key ? latest : undefined;
   if (outcome.kind !== "refused") {
-    failures.delete(key);
+    if (known) latest = undefined;
     return { hints: [], nextLocks: false };
   }
-  const { count: before = 0, last = at } = failures.get(key) ?? {};
   const isRejected = outcome.code === "INVALID_CREDENTIALS";
-  const count = (at - last < LONGEST_LOCK_MS ? before : 0) + (isRejected ? 1 : 0);
-  if (isRejected) failures.set(key, { count, last: at });
+  const before = known && at - known.at < LONGEST_LOCK_MS ? known.count : 0;
+  const count = before + (isRejected ? 1 : 0);
+  if (isRejected) latest = { key, count, at };
   const isShown = count >= 2 && (isRejected || outcome.code === "LOCKED_OUT");
   const hint = `${count} passwords in a row were rejected for this name; after about ` +
     `${LOCKING_FAILURE} the provider locks it, each time for longer`;

@@ -19,6 +19,7 @@ import {
   isFresh,
   mayReplace,
   NO_COOLDOWNS,
+  offeredMs,
   planFor,
 } from "./plan.ts";
 import { OVERTAKEN, type Reason, Refresh, type Refreshing, renew } from "./refresh.ts";
@@ -494,11 +495,13 @@ export class Engine implements Refreshing {
     try {
       const tokens = await this.#share("early", signal);
       // If the command printed the same token again, it is not run for every call.
-      if (!isFresh(tokens, world)) this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      if (!isFresh(tokens, world, minValidMs)) {
+        this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      }
       return tokens;
     } catch (error) {
       const left = tokensOf(this.current);
-      if (!left || !isGoodFor(left, world, Math.max(minValidMs, 1))) throw error;
+      if (!left || !isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1))) throw error;
       this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
       const { problem, fix } = error instanceof AuthError
         ? error

@@ -70,7 +70,17 @@ export function mayReplace(rejected: Secret, cooldowns: Cooldowns, clocks: Clock
 
 /** Whether the access token does not need to be replaced yet. */
 export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean {
-  return isGoodFor(tokens, clocks, Math.max(minValidMs, tokens.refreshMarginMs));
+  const wantedMs = offeredMs(tokens, minValidMs);
+  return isGoodFor(tokens, clocks, Math.max(wantedMs, tokens.refreshMarginMs));
+}
+
+/**
+ * Caps a wanted validity at what a new token offers, so that not every call refreshes. The margin
+ * is subtracted, because a new token would otherwise be too old after a moment.
+ */
+export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: number): number {
+  if (wantedMs === 0 || lifetimeMs === undefined) return wantedMs;
+  return Math.min(wantedMs, lifetimeMs - refreshMarginMs);
 }
 
 /**
@@ -94,7 +104,9 @@ export function planFor(
     return isValid ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
-  if (coolsDown && isGoodFor(tokens, clocks, minValidMs)) return { kind: "use", tokens };
+  // A command decides for how long its tokens are valid, so running it again would not help.
+  const neededMs = isByCommand ? 0 : offeredMs(tokens, minValidMs);
+  if (coolsDown && isGoodFor(tokens, clocks, neededMs)) return { kind: "use", tokens };
   return { kind: isValid ? "refresh-early" : "refresh" };
 }
 

@@ -342,6 +342,78 @@ test("a 429 or a Retry-After holds all of them back together", async (path, _, c
   assertEquals((await running).saved.length, 40);
 });
 
+test(
+  "an item that is aborted during Retry-After ends at once, and the others wait on",
+  async (path, request, count) => {
+    if (count > 1) return text(path, request, count);
+    await request.body?.cancel();
+    return new Response("", { status: 503, headers: { "retry-after": "300" } });
+  },
+  async (world) => {
+    const held: number[] = [];
+    const door = Promise.withResolvers<void>();
+    const session = world.another({
+      sleep: (ms, signal) => {
+        held.push(ms);
+        signal?.addEventListener("abort", () => door.resolve());
+        return door.promise;
+      },
+    });
+    await session.login();
+    const own = new AbortController();
+    const [[path = "", file = ""] = [], ...others] = world.items(3) as [string, string][];
+    const url = new URL(path, world.options.apiBaseUrl);
+    const first = new Request(url, { signal: own.signal });
+    const progress: DownloadsProgress[] = [];
+    const running = session.downloadAll([[first, file], ...others], {
+      concurrency: 1,
+      onProgress: (each) => void progress.push(each),
+    });
+    while (held.length === 0) await later();
+    own.abort(new Error("enough"));
+    while (progress.at(-1)?.failed !== 1) await later();
+    for (let turns = 0; turns < 20; turns++) await later();
+    assertEquals([world.asked, held], [["/0"], [300_000]]);
+    door.resolve();
+    const { counts, failed } = await running;
+    assertEquals([counts, failed[0]?.error.message], [{ saved: 2, kept: 0, failed: 1 }, "enough"]);
+  },
+);
+
+for (const items of [1, 3]) {
+  test(
+    `an abort of the last of ${items} items during Retry-After ends the call, and the pause`,
+    (path, request, count) =>
+      count < items
+        ? text(path, request, count)
+        : new Response("", { status: 429, headers: { "retry-after": "300" } }),
+    async (world) => {
+      let ended = 0;
+      const own = new AbortController();
+      const session = world.another({
+        // A pause that nobody ends would keep a script alive.
+        sleep: (_, signal) => {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          signal?.addEventListener("abort", () => (ended++, resolve()));
+          setTimeout(() => own.abort(new Error("enough")), 0);
+          return promise;
+        },
+      });
+      await session.login();
+      const each = world.items(items) as [string, string][];
+      const last = each.at(-1) ?? ["", ""];
+      const url = new URL(last[0], world.options.apiBaseUrl);
+      const request = new Request(url, { signal: own.signal });
+      const { counts, failed } = await session.downloadAll(
+        [...each.slice(0, -1), [request, last[1]]],
+        { concurrency: 1 },
+      );
+      assertEquals(counts, { saved: items - 1, kept: 0, failed: 1 });
+      assertEquals([failed[0]?.error.message, ended], ["enough", 1]);
+    },
+  );
+}
+
 for (const [status, requests] of [[429, 8], [503, 200]] as const) {
   Deno.test(`a ${status} that lasts more than five minutes ends ${status === 429 ? "all" : "one file"}`, () =>
     inBatchWorld(

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
+import { repeatedPart } from "../support/canaries.ts";
 
 /** What a call ends with where the API gives these answers in turn, the last one again and again. */
 async function outcome(
@@ -99,7 +100,6 @@ const bodies: [string, () => Response, RegExp][] = [
     answer(200, '<!doctype html><title>Sign in</title><input type="password">'),
     /\(status 200\): it is an HTML page with the title "Sign in", which asks for a login, not JSON; .*API_BASE_URL/,
   ],
-  ["nothing", answer(200, ""), /status 200\): it is empty, not JSON; use authFetch/],
   [
     "CSV",
     answer(200, "a;b\n1;2\n", { "content-type": "text/csv" }),
@@ -140,13 +140,85 @@ for (const [what, response, message] of bodies) {
   });
 }
 
-for (const status of [204, 205]) {
-  Deno.test(`fetchJson() resolves to undefined for a ${status}`, async () => {
-    await using world = portless({ api: () => new Response(null, { status }) });
+const json = { "content-type": "application/json" };
+const empty: [string, string, () => Response][] = [
+  ...[204, 205].map((status): [string, string, () => Response] => [
+    `a ${status}`,
+    "DELETE",
+    () => new Response(null, { status }),
+  ]),
+  ["HEAD", "HEAD", () => new Response(null, { headers: { ...json, "content-length": "9" } })],
+  ["an empty body", "GET", answer(200, "", json)],
+  ["an empty 202", "POST", answer(202, "")],
+  [
+    "an empty body in an unknown charset",
+    "PUT",
+    answer(201, "", { "content-type": "a; charset=x" }),
+  ],
+];
+for (const [what, method, response] of empty) {
+  Deno.test(`fetchJson() resolves to undefined for ${what}`, async () => {
+    await using world = portless({ api: response });
     await world.session.login();
-    assertEquals(await world.session.fetchJson("/v1/x", { method: "DELETE" }), undefined);
+    assertEquals(await world.session.fetchJson("/v1/x", { method }), undefined);
   });
 }
+
+/** A response whose body is these bytes. */
+const bytesIn = (type: string, bytes: number[] | Uint8Array, status = 200) => () =>
+  new Response(Uint8Array.from(bytes), { status, headers: { "content-type": type } });
+const utf16 = new Uint8Array(Uint16Array.from('{"a":"ü€"}', (char) => char.charCodeAt(0)).buffer);
+const latin1 = Uint8Array.from('{"a":"\xfc"}', (char) => char.charCodeAt(0));
+
+Deno.test("fetchJson() decodes a body in the charset that the response declares", async () => {
+  const given: [() => Response, string][] = [
+    [bytesIn("application/json;charset=ISO-8859-1", latin1), "ü"],
+    [bytesIn('application/json; Charset="windows-1252"', latin1), "ü"],
+    [bytesIn("application/json; charset=utf-16le", utf16), "ü€"],
+    [bytesIn("application/json; charset=utf8", new TextEncoder().encode('{"a":"ü€"}')), "ü€"],
+    [bytesIn("application/json; charset=", new TextEncoder().encode('{"a":"\ufffd"}')), "\ufffd"],
+  ];
+  for (const [response, a] of given) assertEquals((await outcome([response])).value, { a });
+});
+
+Deno.test("fetchJson() rejects bytes that are not text in the charset, and names the charset", async () => {
+  const wrong: [string, Uint8Array, string][] = [
+    ["application/json", latin1, "utf-8"],
+    ["application/json; charset=utf-8", latin1, "utf-8"],
+    ["", latin1, "utf-8"],
+    ["application/json; charset=utf-16le", utf16.subarray(1), "utf-16le"],
+    ["application/json; charset=klingon-7", new TextEncoder().encode('{"a":1}'), "klingon-7"],
+  ];
+  for (const [type, bytes, charset] of wrong) {
+    const { error, sent } = await outcome([bytesIn(type, bytes)]);
+    assertEquals([error?.code, error?.body, sent], ["API_BODY", undefined, 1], type);
+    assertEquals(error?.problem.includes(charset), true, error?.problem);
+    assertEquals(/download\(\).*arrayBuffer\(\)/.test(error?.fix ?? ""), true, error?.fix);
+    assertEquals(error?.message.includes("\ufffd"), false);
+  }
+});
+
+Deno.test("fetchJson() recognizes a login page in any charset", async () => {
+  const page = new TextEncoder().encode("<!doctype html><title>Log in</title>");
+  const { error } = await outcome([bytesIn("text/html", [...page, 0xfc])]);
+  assertEquals(error?.code, "API_BODY");
+  assertMatch(error?.message ?? "", /it is an HTML page with the title "Log in".*API_BASE_URL/);
+});
+
+Deno.test("an error status stays an error status, whatever the bytes of its body", async () => {
+  const body = latin1.map((byte) => byte === "a".charCodeAt(0) ? "m".charCodeAt(0) : byte);
+  const given: [string, Uint8Array][] = [
+    ["application/json", body],
+    ["application/json; charset=klingon-7", body],
+    ["", Uint8Array.of(0xff, 0xfe, 0xfd)],
+  ];
+  for (const [type, bytes] of given) {
+    const { error } = await outcome([bytesIn(type, bytes, 400)]);
+    assertEquals([error?.code, error?.status], ["API_STATUS", 400]);
+  }
+  const { error } = await outcome([bytesIn("application/json; charset=latin1", latin1, 400)]);
+  assertEquals(error?.body, { a: "ü" });
+});
 
 Deno.test("an ApiError has the body of the response, which its JSON leaves out", async () => {
   const list = { errors: [{ field: "day", message: "bad" }] };
@@ -160,13 +232,58 @@ Deno.test("an ApiError has the body of the response, which its JSON leaves out",
   assertEquals((await outcome([answer(200, "a,b\n1,2")])).error?.body, "a,b\n1,2");
 });
 
-Deno.test("a body that repeats the token is withheld", async () => {
+/** The body of the error where the API repeats what it received. */
+async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
+  let token = "";
   await using world = portless({
-    api: ({ headers }) => Response.json({ seen: headers.get("authorization") }, { status: 422 }),
+    api: (request) => {
+      token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
+      return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
+    },
   });
   await world.session.login();
-  const { body } = await rejection(world.session.fetchJson("/v1/x")) as ApiError;
-  assertEquals(body, "[withheld: it repeats a secret]");
+  const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
+  const { body } = await rejection(call) as ApiError;
+  assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
+  return body;
+}
+
+Deno.test("ApiError.body has the rest of a body that repeats the token", async () => {
+  const json = (value: (token: string) => unknown) => (token: string) =>
+    JSON.stringify(value(token));
+  const escaped = (text: string) =>
+    [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  const bodies: [(token: string) => string, unknown][] = [
+    [
+      json((token) => ({ error: "bad day", seen: `bearer ${token}`, days: [1, null, "2"] })),
+      { error: "bad day", seen: "bearer [secret]", days: [1, null, "2"] },
+    ],
+    [json((token) => ({ [token]: { name: "a" } })), { "[secret]": { name: "a" } }],
+    [json((token) => [`${token} and ${token}`, "b"]), ["[secret] and [secret]", "b"]],
+    [(token) => `{"a":"x\\n","b":"${escaped(token)}"}`, { a: "x\n", b: "[secret]" }],
+    [(token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
+  ];
+  for (const [echo, body] of bodies) assertEquals(await echoed(echo), body);
+  const headers = { "x-api-key": "key-of-the-user" };
+  assertEquals(
+    await echoed(() => "key-of-the-user, sig 1234567890", headers),
+    "[secret], sig [secret]",
+  );
+  assertEquals(await echoed(() => '{"sig":1234567890,"n":-1.5e3}'), { sig: "[secret]", n: -1500 });
+});
+
+Deno.test("ApiError.body withholds text that repeats an encoded token or a part of one", async () => {
+  const withheld = "[withheld: it repeats a secret]";
+  const forms: ((token: string) => string)[] = [
+    (token) => token.slice(5, 40),
+    (token) => `Basic ${btoa(token)}`,
+    (token) => [...token].map((char) => `%${char.charCodeAt(0).toString(16)}`).join(""),
+  ];
+  for (const form of forms) {
+    assertEquals(await echoed((token) => `it was ${form(token)}`), withheld);
+    const json = (token: string) => JSON.stringify({ error: "bad day", seen: [form(token)] });
+    assertEquals(await echoed(json), { error: "bad day", seen: [withheld] });
+  }
 });
 
 for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {

@@ -178,6 +178,27 @@ Deno.test("--json gives status, headers and body, without characters that turn a
   });
 });
 
+Deno.test("fetch prints text in another charset byte for byte, and --json decodes it", () => {
+  const latin1 = Uint8Array.from('{"a":"\xfc"}', (char) => char.charCodeAt(0));
+  const handle = ({ url }: Request) => {
+    const { pathname, searchParams } = new URL(url);
+    const headers = { "content-type": `application/json${pathname.slice(1)}` };
+    return new Response(latin1, { status: Number(searchParams.get("status") ?? 200), headers });
+  };
+  return inFetchWorld(handle, async ({ start, run, origin, given }) => {
+    const { stdout } = await start(["fetch", `${origin}/;charset=latin1`], given).output();
+    assertEquals(stdout, latin1);
+    const declared = await run(["fetch", `${origin}/;charset=latin1`, "--json"], given);
+    assertEquals(JSON.parse(declared.stdout).body, { a: "ü" });
+    const undeclared = await run(["fetch", origin, "--json"], given);
+    assertEquals([undeclared.code, undeclared.stdout], [1, ""]);
+    assertEquals(JSON.parse(undeclared.stderr).error.code, "API_BODY");
+    const failed = await run(["fetch", `${origin}/?status=400`, "--json"], given);
+    assertEquals([failed.code, JSON.parse(failed.stdout).status], [1, 400]);
+    assertEquals(JSON.parse(failed.stderr).error.code, "API_STATUS");
+  });
+});
+
 Deno.test("a response that breaks off is a failure, and leaves the old file as it was", () =>
   inCliWorld(async (world) => {
     const { folder, run } = world;

@@ -37,6 +37,24 @@ Deno.test("a command gives the token: run once for all callers, and again when i
     assertEquals([world.logins(), world.refreshes()], [0, 0]);
   }));
 
+Deno.test("a command whose token ends sooner than wanted is not run at each call", () =>
+  inFolder(async (folder) => {
+    await using world = portless();
+    const { command, print, runs } = counted(folder);
+    const session = world.another({ tokenCommand: command });
+    print(
+      JSON.stringify({ access_token: bare(await world.sandbox.portalToken()), expires_in: 600 }),
+    );
+    const wanted = { minValidSeconds: 1_200 };
+    const first = await session.accessToken(wanted);
+    for (let i = 0; i < 4; i++) assertEquals(await session.accessToken(wanted), first);
+    assertEquals(runs(), 2);
+    // By then whoever prints it may have a newer one.
+    world.clock.advance(31);
+    await session.accessToken(wanted);
+    assertEquals(runs(), 3);
+  }));
+
 Deno.test("expires_in counts from now, whatever the token says of itself", async () => {
   await using world = portless();
   const access_token = jwt({ exp: world.clock.now() / 1_000 + 9_000 });

@@ -1,6 +1,9 @@
 /** Errors: what they say of themselves, and to whom. */
-import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { cpSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import * as mod from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
 import {
   ApiError,
   AuthError,
@@ -49,7 +52,7 @@ for (const [error, name, fields] of ERRORS) {
     const { code, problem, fix } = error;
     assertEquals(error.name, name);
     assertInstanceOf(error, Reflect.get({ ...mod, TypeError }, name));
-    assertEquals(error instanceof mod.AuthError, name !== "TypeError");
+    assert(error instanceof mod.AuthError);
     assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${code})`);
     assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
     assertEquals(error.cause, "cause" in fields ? fields.cause : undefined);
@@ -57,6 +60,81 @@ for (const [error, name, fields] of ERRORS) {
     assertEquals(Deno.inspect(error).split(problem).length, 2, Deno.inspect(error));
   });
 }
+
+/** Another copy of this module, in a folder of its own. */
+async function inCopy(use: (copy: typeof mod) => Promise<void>): Promise<void> {
+  await inFolder(async (folder) => {
+    const root = fileURLToPath(new URL("../../", import.meta.url));
+    cpSync(`${root}mod.ts`, `${folder}/mod.ts`);
+    cpSync(`${root}src`, `${folder}/src`, { recursive: true });
+    const copy: typeof mod = await import(pathToFileURL(`${folder}/mod.ts`).href);
+    assert(copy.AuthError !== mod.AuthError);
+    await use(copy);
+  });
+}
+
+const CLASSES = [
+  "AuthError",
+  "ConfigError",
+  "ProviderError",
+  "ChallengeError",
+  "ApiError",
+  "SessionExpiredError",
+] as const;
+
+Deno.test("instanceof recognizes the errors of every copy of this module, by their class", () =>
+  inCopy(async (copy) => {
+    const copies = [mod, copy];
+    const challenge = await import("../../src/session/challenges/challenge.ts");
+    const step = { name: "SMS_MFA", parameters: {}, asks: [], attempt: 1 };
+    const errors = [
+      ...ERRORS.map(([error]) => error),
+      challenge.challengeError("CODE_REJECTED", "It was wrong", "try again", step),
+    ];
+    for (const error of errors) {
+      for (const copy of copies) {
+        const found = CLASSES.filter((name) => error instanceof copy[name]);
+        const own = CLASSES.filter((name) => name === error.name && name !== "AuthError");
+        assertEquals(found, ["AuthError", ...own], error.code);
+      }
+      assertEquals(error instanceof TypeError, error.code === "API_UNREACHABLE");
+    }
+    for (
+      const other of [new TypeError("other"), new Error(), { code: "NO_SESSION" }, null, 1, "a"]
+    ) {
+      for (const copy of copies) {
+        assertEquals(CLASSES.filter((name) => other instanceof copy[name]), []);
+      }
+    }
+  }));
+
+Deno.test("a class that a program derives from ours has only its own instances", () => {
+  class Mine extends (ConfigError as unknown as typeof Error) {}
+  assertEquals(new ConfigError("FILE", "Cannot save x", "make room") instanceof Mine, false);
+  const mine = Reflect.construct(Mine, ["FILE", "Cannot save x", "make room"]);
+  assertEquals(
+    [mine instanceof Mine, mine instanceof mod.ConfigError, mine instanceof mod.ApiError],
+    [true, true, false],
+  );
+});
+
+Deno.test("an API that cannot be reached is an AuthError and a TypeError, in every copy", () =>
+  inCopy(async (copy) => {
+    for (const from of [mod, copy]) {
+      const session = from.createSession({
+        envFile: false,
+        apiBaseUrl: "https://api.example",
+        fetch: () =>
+          Promise.reject(new TypeError("error sending request for url (https://api.example/)")),
+      });
+      await session.login({ portalToken: "bearer a-token-of-the-portal" });
+      const error = await session.fetchJson("/v1/x").catch((error: unknown) => error);
+      for (const { AuthError } of [mod, copy]) {
+        assert(error instanceof AuthError && error.code === "API_UNREACHABLE", `${error}`);
+        assert(error instanceof TypeError && error.name === "TypeError");
+      }
+    }
+  }));
 
 Deno.test("the body of an ApiError is seen only by programs that ask for it", () => {
   const body = { errors: [{ field: "station", message: "echoed-in-the-body" }] };

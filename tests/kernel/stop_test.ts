@@ -109,7 +109,12 @@ const HANGING: [call: string, at: "token" | "api", cell: string][] = [
   ["authFetch", "api", `await authFetch("/v1/stations")`],
   ["login", "token", "await login({ force: true })"],
   ["refresh", "token", "await refresh()"],
-  ["accessToken", "token", "await accessToken({ minValidSeconds: 86_400 })"],
+  // Shortly before its end a token is refreshed.
+  [
+    "accessToken",
+    "token",
+    "configure({ now: () => Date.now() + 1_750_000 }); await accessToken()",
+  ],
   [
     "login",
     "token",
@@ -127,7 +132,8 @@ async function hangingCall(running: Running): Promise<void> {
     const before = linesOf(`${folder}/.env`);
     await assertStopped(running, call, await stopWhileHanging(running, at, cell), before);
     // A login replaces a refresh whose response is still awaited.
-    const again = `await login({ force: true }); (await authFetch("/v1/stations")).status`;
+    const again =
+      `configure({}); await login({ force: true }); (await authFetch("/v1/stations")).status`;
     const after = await run(kernel, again);
     assertStringIncludes(JSON.stringify(after.outputs), "200");
   }

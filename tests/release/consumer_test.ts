@@ -14,6 +14,24 @@ const WAYS: [string, () => Source | Promise<Source>, string[]][] = [
   ["by URL", fromUrl, ["/mod.js"]],
   ["from a registry", npmPackage, [`/${PACKAGE.name}`, `/${PACKAGE.name}/package.tgz`]],
 ];
+Deno.test("instanceof recognizes the errors of the source and of each copy of the released file", async () => {
+  await using source = fromPath();
+  await asConsumer(source, async ({ run }) => {
+    const released = pathToFileURL(source.specifiers.mod).href;
+    const { stdout, stderr } = await run(`
+      import * as a from ${JSON.stringify(import.meta.resolve("../../mod.ts"))};
+      import * as b from ${JSON.stringify(released)};
+      import * as c from ${JSON.stringify(`${released}?copy`)};
+      for (const { createSession } of [a, b, c]) {
+        const error = await createSession({ envFile: false }).accessToken().catch((error) => error);
+        console.log([a, b, c].map(({ AuthError, SessionExpiredError, ConfigError }) =>
+          [AuthError, SessionExpiredError, ConfigError].map((each) => error instanceof each ? 1 : 0).join("")
+        ).join(" "));
+      }`);
+    assertEquals([stdout, stderr], ["110 110 110\n".repeat(3), ""]);
+  });
+});
+
 const noNpm = await lackOf("npm", "--version");
 
 /** What the first import does: it asks for nothing but the module, and not for its source map later. */

@@ -241,6 +241,36 @@ Deno.test("accessToken() refreshes a token that is not good for as long as wante
   assertEquals(world.refreshes(), 1);
 });
 
+Deno.test("accessToken() asks for no new token on every call if no token lasts as long as wanted", async () => {
+  await using world = lasting(20, { session: { random: () => 0.5 } });
+  await world.session.login();
+  const wanted = { minValidSeconds: 3_600 };
+  for (let second = 0; second < 5; second++) {
+    await world.session.accessToken(wanted);
+    await world.session.accessToken(wanted);
+    world.clock.advance(1);
+  }
+  assertEquals(world.refreshes(), 0);
+  // About a third of the lifetime has passed, so that a new token offers more.
+  world.clock.advance(1);
+  await world.session.accessToken(wanted);
+  await world.session.accessToken(wanted);
+  assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("accessToken() gets a token for most of a lifetime, and refreshes at the usual time", async () => {
+  await using world = lasting(1_800, { session: { random: () => 0.5 } });
+  await world.session.login();
+  world.clock.advance(200);
+  await world.session.accessToken({ minValidSeconds: 1_590 });
+  assertEquals(world.refreshes(), 0);
+  await world.session.accessToken({ minValidSeconds: 1_610 });
+  assertEquals(world.refreshes(), 1);
+  world.clock.advance(1_700);
+  await world.session.accessToken({ minValidSeconds: 1 });
+  assertEquals(world.refreshes(), 2);
+});
+
 Deno.test("accessToken() fails when no token as long as wanted can be had", async () => {
   await using world = portless();
   await world.session.login();

@@ -128,8 +128,18 @@ export function explained(error: unknown): string {
   if (error instanceof SessionExpiredError) return (error.code satisfies SessionExpiredErrorCode);
   if (error instanceof ConfigError) return (error.code satisfies ConfigErrorCode);
   if (!(error instanceof AuthError)) throw error;
+  if (error.code === "API_UNREACHABLE") return error.fix;
   const code: AuthErrorCode = error.code;
   return code === "INTERRUPTED" ? "stopped" : error.message;
+}
+export async function unreachable(): Promise<string> {
+  try {
+    return await fetchJson("/v1/stations");
+  } catch (error) {
+    if (error instanceof AuthError && error.code === "API_UNREACHABLE") return error.problem;
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
 }
 export function stateText({ state, source, accessTokenExpiresAt }: SessionStatus): string {
   switch (state) {

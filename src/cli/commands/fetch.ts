@@ -3,6 +3,7 @@ import { readList } from "../download_list.ts";
 import { readInput, wholeNumber } from "../input.ts";
 import { asJson, FAILED, print, say, UsageError, warn, writeOut } from "../output.ts";
 import { logInUnasked } from "../unasked_login.ts";
+import { strictText } from "../../api/charset.ts";
 import type { DownloadOptions } from "../../api/download.ts";
 import type { DownloadAllOptions, DownloadItem } from "../../api/download_all.ts";
 import { discardUseless, type IfExists } from "../../api/part.ts";
@@ -60,19 +61,26 @@ function misuse(problem: string): UsageError {
 
 /** Prints the response unchanged, except that JSON is indented in a terminal. */
 async function show(target: string, init: RequestInit, json: boolean): Promise<Answer> {
-  const { response, error, brokenOff } = await checkedFetch(target, init);
+  const { response, error, brokenOff, undecodable } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
   try {
     if (json) {
+      const bytes = await response.bytes();
+      const text = strictText(bytes, response.headers);
+      if (text === undefined && error === undefined) throw undecodable(bytes);
       const headers = Object.fromEntries(response.headers);
-      const body = parsed(await response.text());
+      const value = parsed(text);
+      const body = value === undefined ? text : value;
       await print(jsonText({ status: response.status, headers, body }, 2));
     } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-      const body = parsed(await response.text());
-      await print(typeof body === "string" ? body : jsonText(body, 2));
+      const bytes = await response.bytes();
+      const value = parsed(strictText(bytes, response.headers));
+      // Bytes that are not JSON are printed as they are.
+      if (value === undefined) await printBody(new Response(bytes), true);
+      else await print(jsonText(value, 2));
     } else {
       await printBody(response, isTerminal || error !== undefined);
     }
@@ -101,11 +109,13 @@ async function printBody({ body }: Response, endsLine: boolean): Promise<void> {
   }
 }
 
-function parsed(text: string): unknown {
+/** Returns `undefined` for anything but JSON. */
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
 

@@ -4,6 +4,7 @@
  * folder may import.
  */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
+import { brand } from "../../errors/brand.ts";
 import { AuthError } from "../../errors/classes.ts";
 import type { ChallengeErrorCode } from "../../errors/codes.ts";
 import { type Fix, fixText } from "../../errors/advice.ts";
@@ -126,6 +127,10 @@ export function keyText(key: AuthenticatorKey): string {
  * minutes).
  */
 export class ChallengeError extends AuthError {
+  static {
+    brand(this, "ChallengeError");
+  }
+
   /** The cause, for programs: see {@linkcode ChallengeErrorCode}. */
   declare readonly code: ChallengeErrorCode;
   /** The step, and what an answer must contain. */

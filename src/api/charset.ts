@@ -1,0 +1,37 @@
+/** Decodes bodies in the charset that a response declares. */
+
+/** Returns the charset that a response declares; UTF-8 if it declares none. */
+export function charsetOf(headers: Headers): string {
+  const type = headers.get("content-type") ?? "";
+  return /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(type)?.[1] ?? "utf-8";
+}
+
+/** Whether the runtime can decode a charset. */
+export function isKnownCharset(charset: string): boolean {
+  try {
+    new TextDecoder(charset);
+    return true;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return false;
+  }
+}
+
+/** Decodes a body; returns `undefined` if it is not text in the charset of the response. */
+export function strictText(bytes: Uint8Array, headers: Headers): string | undefined {
+  if (bytes.length === 0) return "";
+  const charset = charsetOf(headers);
+  if (!isKnownCharset(charset)) return undefined;
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return undefined;
+  }
+}
+
+/** Decodes a body for a message, and replaces bytes that are not text. */
+export function lenientText(bytes: Uint8Array, headers: Headers): string {
+  const charset = charsetOf(headers);
+  return new TextDecoder(isKnownCharset(charset) ? charset : "utf-8").decode(bytes);
+}

@@ -9,6 +9,7 @@ import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
+  asMisuse,
   AuthError,
   ConfigError,
   missingPermission,
@@ -305,6 +306,6 @@ function explained(
   const { words, fix, isKnown } = networkReason(error);
   // The runtime's own error is kept if it explains a misuse of `fetch`, such as a body that was
   // already read.
-  if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return error;
+  if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return asMisuse(error);
   return networkError(call, url, words, fix, error);
 }

@@ -16,7 +16,7 @@ export async function loadPackage(action: string, specifier: string): Promise<an
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    if (!isUnloadable(error)) throw error;
     throw new ConfigError(
       "PACKAGE_UNAVAILABLE",
       `Cannot ${action}: the package ${specifier} is not in Deno's cache and cannot be fetched`,
@@ -24,4 +24,12 @@ export async function loadPackage(action: string, specifier: string): Promise<an
         `project with a node_modules folder run \`deno add ${specifier}\``,
     );
   }
+}
+
+/**
+ * Whether the runtime could not load a module or one of its packages. An error of the module's own
+ * code has no such code.
+ */
+export function isUnloadable(error: unknown): boolean {
+  return Object(error).code === "ERR_MODULE_NOT_FOUND";
 }

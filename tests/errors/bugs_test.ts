@@ -97,16 +97,20 @@ Deno.test("the command line reports a wrong argument as usage, and throws a bug"
 });
 
 Deno.test("a bug of the sandbox is not a token that it refuses", async () => {
-  let isBroken = false;
-  const sandbox = createSandbox({ now: () => isBroken ? fail() : Date.now() });
-  const token = await sandbox.portalToken();
-  const call = () =>
-    sandbox.handle(
-      new Request(`${sandbox.apiUrl}/v1/whoami`, { headers: { authorization: token } }),
-    );
-  assertEquals((await call()).status, 200);
-  isBroken = true;
-  const answer = await call().catch((error) => error);
-  assert(answer instanceof TypeError || answer.status === 500, `${answer.status}`);
+  let callsLeft = Infinity;
+  const sandbox = createSandbox({ now: () => callsLeft-- === 0 ? fail() : Date.now() });
+  const authorization = await sandbox.portalToken();
+  const outcome = async () => {
+    const request = new Request(`${sandbox.apiUrl}/v1/whoami`, { headers: { authorization } });
+    return await sandbox.handle(request).then(({ status }) => status, () => "a bug");
+  };
+  const outcomes = new Set<unknown>();
+  // Whichever use of the clock fails.
+  for (let calls = 0; calls < 5; calls++) {
+    callsLeft = calls;
+    outcomes.add(await outcome());
+  }
+  assert(outcomes.has(200) && outcomes.size > 1 && !outcomes.has(401), `${[...outcomes]}`);
+  callsLeft = Infinity;
   await sandbox.close();
 });

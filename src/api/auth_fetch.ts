@@ -69,8 +69,8 @@ export type OnSend = (address: string, tokens: Tokens) => void;
 const MAX_REPLACEMENTS = 2;
 
 /**
- * Sends a call with a current token. If the API responds with 401, refreshes the token and sends
- * the call once more.
+ * Sends a call with a current token. If the API responds with 401, replaces the token and sends the
+ * call again, at most twice.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
  */

@@ -110,8 +110,8 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
 /**
  * Calls the API like `fetch`, and adds the header `authorization: bearer <token>`. The token is
  * refreshed before it expires. A relative path is resolved against `API_BASE_URL`. If the API
- * responds with 401, the token is refreshed and the call is repeated once, unless its body cannot
- * be sent twice. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
+ * responds with 401, the call is repeated, unless its body cannot be sent twice: at most twice, with
+ * a token that another process has saved, and with a refreshed one. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  * `REFRESH_WINDOW_OVER`.

@@ -13,11 +13,12 @@ const MATCHES = /^(test|exec)$/;
 
 /** Files that read messages of other systems, which have no code for what these say. */
 const READERS: readonly string[] = [
-  // The identity provider, a Redis server, and the operating system.
+  // The identity provider, a Redis server, the operating system, and the runtime's lock file.
   "provider/refusals.ts",
   "session/redis/connection.ts",
   "platform/replace_file.ts",
   "errors/cause.ts",
+  "platform/packages.ts",
 ];
 
 function isSentence(node: ts.Node | undefined): boolean {

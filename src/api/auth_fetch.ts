@@ -9,6 +9,7 @@ import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
+  asMisuse,
   AuthError,
   ConfigError,
   missingPermission,
@@ -68,8 +69,8 @@ export type OnSend = (address: string, tokens: Tokens) => void;
 const MAX_REPLACEMENTS = 2;
 
 /**
- * Sends a call with a current token. If the API responds with 401, refreshes the token and sends
- * the call once more.
+ * Sends a call with a current token. If the API responds with 401, replaces the token and sends the
+ * call again, at most twice.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
  */
@@ -305,6 +306,6 @@ function explained(
   const { words, fix, isKnown } = networkReason(error);
   // The runtime's own error is kept if it explains a misuse of `fetch`, such as a body that was
   // already read.
-  if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return error;
+  if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return asMisuse(error);
   return networkError(call, url, words, fix, error);
 }

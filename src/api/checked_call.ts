@@ -17,7 +17,7 @@ import { isElsewhere } from "./redirects.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
 import { readUpTo } from "../platform/body.ts";
-import { IdleWatch } from "../platform/idle.ts";
+import { IdleWatch, Stalled } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
 import { redact, Secret, secretCutter } from "../platform/secret.ts";
@@ -264,10 +264,15 @@ export class CheckedCall {
   /**
    * Returns a whole body.
    * @throws {Stalled} If the API stops sending data.
+   * @throws {ApiError} `API_BODY` if the body breaks off.
    */
-  async bytes({ body }: Response): Promise<Uint8Array> {
-    const { bytes } = await readUpTo(body, Infinity, (piece) => this.more(piece));
-    return bytes;
+  async bytes(response: Response): Promise<Uint8Array> {
+    const read = <T>(piece: Promise<T>) =>
+      this.more(piece).catch((cause) => {
+        this.signal?.throwIfAborted();
+        throw cause instanceof Stalled ? cause : this.brokenOff(response, cause);
+      });
+    return (await readUpTo(response.body, Infinity, read)).bytes;
   }
 }
 

@@ -135,14 +135,7 @@ function checkInit(init: FetchJsonInit): void {
 }
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await call.bytes(response);
-  } catch (cause) {
-    call.signal?.throwIfAborted();
-    if (cause instanceof Stalled) throw cause;
-    throw call.brokenOff(response, cause);
-  }
+  const bytes = await call.bytes(response);
   // Trimmed, because JSON does not allow a second byte order mark, and allows only some kinds of
   // blanks.
   const text = strictText(bytes, response.headers)?.trim();

@@ -1,4 +1,5 @@
 /** Explains why a file cannot be saved, and what to do about it. */
+import { throwIfBug } from "../errors/bug.ts";
 import { AuthError, ConfigError, missingPermission } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
@@ -41,8 +42,12 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   ],
 ];
 
-/** Explains a disk error. Returns any other error unchanged. */
+/**
+ * Explains a disk error. Returns any other error unchanged.
+ * @throws The error itself, if only a mistake in a program causes it.
+ */
 export function explained(path: string, error: unknown): unknown {
+  throwIfBug(error);
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";

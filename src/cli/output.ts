@@ -1,5 +1,6 @@
 import type { Answer } from "./command.ts";
-import { ApiError, AuthError, CODES, ConfigError } from "../errors/errors.ts";
+import { throwIfBug } from "../errors/bug.ts";
+import { ApiError, AuthError, CODES, ConfigError, isMisuse } from "../errors/errors.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
@@ -58,6 +59,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return false;
+    throwIfBug(error);
     const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
     const problem = `Cannot write to standard output: ${reason}`;
     throw new ConfigError("FILE", problem, "write the output to another file or program", error);
@@ -76,10 +78,10 @@ export function say(sentence: string): void {
  * @returns The exit status.
  */
 export function report(error: unknown, json: boolean): number {
-  if (!(error instanceof AuthError || error instanceof TypeError)) throw error;
+  // Any other error is a bug, and its stack says where.
+  if (!(error instanceof AuthError || error instanceof UsageError || isMisuse(error))) throw error;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
-  // A `TypeError` without a code is a `UsageError`, or the library's error for a wrong argument.
   if (!("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);

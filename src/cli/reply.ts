@@ -91,12 +91,13 @@ function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
 function withoutJson(text: string): { pairs: Pair[]; rest: string } {
   const start = text.indexOf("{");
   const end = text.lastIndexOf("}") + 1;
+  let value: unknown;
   try {
-    const pairs = jsonPairs(JSON.parse(text.slice(start, end)));
-    return { pairs, rest: `${text.slice(0, start)}\n${text.slice(end)}` };
+    value = JSON.parse(text.slice(start, end));
   } catch {
     return { pairs: [], rest: text };
   }
+  return { pairs: jsonPairs(value), rest: `${text.slice(0, start)}\n${text.slice(end)}` };
 }
 
 /**

@@ -53,11 +53,25 @@ export const SessionExpiredError = classes.SessionExpiredError as unknown as Mad
   [code: SessionExpiredErrorCode, problem: string, fix: Fix]
 >;
 
+/** Errors about an argument. They are marked, because a bug may also throw a `TypeError`. */
+const misuses = new WeakSet<TypeError>();
+
 /** Makes a `TypeError`. In a notebook, its stack lists only the caller's frames. */
 export function typeError(message: string): TypeError {
   const error = new TypeError(printable(message));
   hideOwnFrames(error);
+  return asMisuse(error);
+}
+
+/** Marks an error of the runtime about an argument that the caller passed on. */
+export function asMisuse(error: TypeError): TypeError {
+  misuses.add(error);
   return error;
+}
+
+/** Whether an error says that the caller passed a wrong argument. */
+export function isMisuse(error: unknown): error is TypeError {
+  return error instanceof TypeError && misuses.has(error);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { throwIfBug } from "../errors/bug.ts";
 import { filePath, fileUrl, folderOf } from "./paths.ts";
 
 /**
@@ -36,7 +37,8 @@ function linkTarget(path: string): string | undefined {
     const isAbsolute = /^([\\/]|[A-Za-z]:)/.test(target);
     const folder = isAbsolute ? "" : `${Deno.realPathSync(folderOf(path))}/`;
     return filePath(fileUrl(folder + target));
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { throwIfBug } from "../errors/bug.ts";
 import { environment } from "./environment.ts";
 import { folderOf, foldersUp } from "./paths.ts";
 import { infoAt, realPath } from "./file_info.ts";
@@ -130,7 +131,8 @@ export async function ignoreInGit(path: string): Promise<string[]> {
     const joint = text === "" || text.endsWith("\n") ? "" : "\n";
     Deno.writeTextFileSync(ignoreFile, `${joint}${added.join("\n")}\n`, { append: true });
     return added;
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     return [];
   }
 }
@@ -154,7 +156,8 @@ function secretFiles(path: string): [file: string, temporary: string] {
   let file = path;
   try {
     file = realPath(path);
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     // If the links form a loop, the path itself is used.
   }
   return [file, `${file}.tmp`];

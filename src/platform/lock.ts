@@ -1,3 +1,4 @@
+import { throwIfBug } from "../errors/bug.ts";
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
 
@@ -55,9 +56,10 @@ export async function lockBeside(
     }
     // Closing the only handle releases the lock.
     return { state: "held", release: () => opened.close() };
-  } catch {
+  } catch (error) {
     file?.close();
     signal?.throwIfAborted();
+    throwIfBug(error);
     return notHeld("none");
   }
 }

@@ -2,11 +2,12 @@ import { ConfigError } from "../errors/errors.ts";
 
 /**
  * Loads a package that few users need. The import is not literal, so that programs that check,
- * cache or bundle this module do not fetch the package.
+ * cache or bundle this module do not fetch the package. As with any import, Deno takes the versions
+ * and the integrity from the lock file that it uses, and adds what is missing there.
  *
  * @param action The action that needs the package, such as `draw a plot`.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
- * fetched.
+ * fetched, or if the lock file does not allow it.
  */
 // deno-lint-ignore no-explicit-any
 export async function loadPackage(action: string, specifier: string): Promise<any> {
@@ -16,12 +17,41 @@ export async function loadPackage(action: string, specifier: string): Promise<an
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new ConfigError(
-      "PACKAGE_UNAVAILABLE",
-      `Cannot ${action}: the package ${specifier} is not in Deno's cache and cannot be fetched`,
-      `connect this computer to the network and run \`deno cache ${specifier}\`, then try again; in a ` +
-        `project with a node_modules folder run \`deno add ${specifier}\``,
-    );
+    if (!isUnloadable(error)) throw error;
+    const { problem, fix } = whyUnloadable(error, specifier);
+    throw new ConfigError("PACKAGE_UNAVAILABLE", `Cannot ${action}: ${problem}`, fix);
   }
+}
+
+/**
+ * Whether the runtime could not load a module or one of its packages. An error of the module's own
+ * code has no such code.
+ */
+export function isUnloadable(error: unknown): error is TypeError {
+  return error instanceof TypeError && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+}
+
+/** The runtime's error is not quoted, because the registry's address may contain a password. */
+function whyUnloadable(
+  { message }: TypeError,
+  specifier: string,
+): { problem: string; fix: string } {
+  if (/checksum did not match/i.test(message)) {
+    return {
+      problem: `the package ${specifier}, or one that it needs, is not the one in the lock file`,
+      fix: "compare deno.lock with its last commit; if it is correct, check the registry",
+    };
+  }
+  if (/lockfile is out of date/i.test(message)) {
+    return {
+      problem: `the lock file does not contain the package ${specifier}`,
+      fix: "run the program once with --frozen=false, and commit deno.lock",
+    };
+  }
+  return {
+    problem: `the package ${specifier} is not in Deno's cache and cannot be fetched`,
+    fix:
+      `connect this computer to the network and run \`deno cache ${specifier}\`, then try again; ` +
+      `in a project with a node_modules folder run \`deno add ${specifier}\``,
+  };
 }

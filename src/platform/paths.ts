@@ -45,7 +45,8 @@ export function pathOfUrl(name: string | URL): string | undefined {
   if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;
   try {
     return filePath(url);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
     // The URL contains a % that does not begin an encoded character.
     return undefined;
   }

@@ -12,6 +12,7 @@ import type { ProviderSettings } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
+import { isUnloadable } from "../platform/packages.ts";
 
 /** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {
@@ -109,8 +110,8 @@ async function importChecks(): Promise<Checks | undefined> {
   try {
     return await import("./checks.ts");
   } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
+    if (!isUnloadable(error)) throw error;
+    return undefined;
   }
 }
 

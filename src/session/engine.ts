@@ -501,13 +501,11 @@ export class Engine implements Refreshing {
       return tokens;
     } catch (error) {
       const left = tokensOf(this.current);
-      if (!left || !isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1))) throw error;
+      const isUsable = left && isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1));
+      if (!isUsable || !(error instanceof AuthError)) throw error;
       this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
-      const { problem, fix } = error instanceof AuthError
-        ? error
-        : { problem: "Cannot refresh the session", fix: "" };
-      const text = `the access token is still valid, but: ${problem}`;
-      this.notices.set("EARLY_REFRESH_FAILED", text, fix);
+      const text = `the access token is still valid, but: ${error.problem}`;
+      this.notices.set("EARLY_REFRESH_FAILED", text, error.fix);
       return left;
     }
   }

@@ -69,7 +69,9 @@ export class Seal {
         .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
       const plain = await crypto.subtle.decrypt(paramsOf(iv, place), this.#key, data);
       return new Secret(new TextDecoder().decode(plain));
-    } catch {
+    } catch (error) {
+      // The entry is not base64, or the key does not fit.
+      if (!(error instanceof SyntaxError || error instanceof DOMException)) throw error;
       return undefined;
     }
   }

@@ -150,7 +150,8 @@ function readToken(text: string): { readonly accessToken: Secret } | undefined {
   try {
     const token = parsePortalToken(text);
     return token.length < SHORTEST_TOKEN ? undefined : { accessToken: new Secret(token) };
-  } catch {
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { throwIfBug } from "../errors/bug.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
@@ -72,7 +73,8 @@ export async function lockEnvFile(
   let target: string;
   try {
     target = targetOf(path);
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     return { file: { path }, lock: { state: "none", release() {} } };
   }
   const lock = await lockBeside(target, waitMs, world, signal);
@@ -146,7 +148,8 @@ export function foldersOf(path: string): string[] {
   const folder = folderOf(path);
   try {
     return [...new Set([folder, folderOf(realPath(path))])];
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     return [folder];
   }
 }
@@ -230,6 +233,7 @@ function decode(path: string, bytes: Uint8Array): string {
 
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
+  throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
     const folder = shortPath(folderOf(path));
     // A write also reads the file.

@@ -1,3 +1,4 @@
+import { throwIfBug } from "../errors/bug.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
 import {
@@ -31,7 +32,8 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
   if (name === false || name === "false") return named(undefined);
   try {
     return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
-  } catch {
+  } catch (error) {
+    throwIfBug(error);
     // Only a relative path needs the working folder.
     throw folderRemoved();
   }

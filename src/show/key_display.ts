@@ -1,4 +1,5 @@
 import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { loadPackage } from "../platform/packages.ts";
 import { delayedDisplay } from "./displayable.ts";
 
@@ -40,7 +41,8 @@ async function pictureOf(address: string): Promise<string | undefined> {
     const { renderSVG } = await loadPackage("draw a QR code", QR_PACKAGE);
     // Scanners need this margin, especially on a dark page.
     return renderSVG(address, { border: 4 });
-  } catch {
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
     return undefined;
   }
 }

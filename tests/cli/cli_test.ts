@@ -90,14 +90,18 @@ Deno.test("token prints the token and nothing else, or JSON for a token command,
     const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
     const json = JSON.parse((await run(["token", "--json"])).stdout);
     assertEquals(json, { access_token, expires_at });
+    const expireIn = async (seconds: number) => {
+      const text = await Deno.readTextFile(envFile);
+      const end = new Date(Date.now() + seconds * 1_000).toISOString();
+      const edited = text.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${end}`);
+      assert(edited !== text);
+      await Deno.writeTextFile(envFile, edited);
+    };
+    await expireIn(900);
     assert(await printed("--min-valid", "600") === first);
     assertEquals(sandbox.requests.length, 1);
-    assert(await printed("--min-valid", "1800") !== first);
-    const text = await Deno.readTextFile(envFile);
-    const over = new Date(Date.now() - 60_000).toISOString();
-    const ended = text.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${over}`);
-    assert(ended !== text);
-    await Deno.writeTextFile(envFile, ended);
+    assert(await printed("--min-valid", "1200") !== first);
+    await expireIn(-60);
     await printed();
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200, 200]);
   }));

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import type { ConfigError } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
@@ -45,6 +46,26 @@ for (const [what, line, addressOf, message] of troubles) {
         assertEquals(error.code, "STORE_UNREACHABLE");
         assertMatch(error.message, message);
         assertEquals(Deno.inspect(error).includes("Limited-Word"), false);
+      }),
+  );
+}
+
+for (const [field, value] of [["number", "9e99"], ["number", "nan"], ["given", "inf"]] as const) {
+  testNeeding(
+    NO_REDIS,
+    `an entry whose ${field} another program set to ${value} is told as such, with its key`,
+    () =>
+      inCluster(async ({ server, session }) => {
+        await session().login();
+        const key = (await server.tell("KEYS *")).split("\r\n")[2] ?? "";
+        await server.tell(`HSET ${key} ${field} ${value}`);
+        const error = await rejection(call(session())) as ConfigError;
+        assertEquals(error.code, "STORE_UNREACHABLE");
+        assertMatch(error.problem, /: another program changed the entry of this session$/);
+        assertEquals(error.fix, `delete the key ${key} on the server, then log in again`);
+        await server.tell(`DEL ${key}`);
+        const one = session();
+        assertEquals([(await one.login()).warnings, await call(one)], [[], 200]);
       }),
   );
 }

@@ -2,9 +2,13 @@
  * The documents keep what they promise: commands and examples run, flags are sufficient, links lead
  * somewhere.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fileURLToPath } from "node:url";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { cpSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { errorAnswer, jwt } from "../support/answers.ts";
+import { SETTINGS } from "../support/canned_session.ts";
 import { inFolder } from "../support/child_deno.ts";
+import { rejection } from "../support/portless.ts";
 import { denoConfig, documentText } from "../support/documented_flags.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -63,13 +67,104 @@ Deno.test("the test commands of CONTRIBUTING.md load their tests", async () => {
   }));
 });
 
+/** The code samples, without the indentation of the list in which they are. */
+const SAMPLES = [...PAGE.matchAll(/^( *)```ts\n([^]*?)^\1```$/gm)]
+  .map(([, indent = "", text = ""]) => text.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
+
+function sampleWith(part: string): string {
+  const [sample = "", ...others] = SAMPLES.filter((text) => text.includes(part));
+  assert(sample !== "" && others.length === 0, part);
+  return sample;
+}
+
+const TEST = sampleWith("Deno.test(");
+const COMMAND = sampleWith('"whoami": command({');
+const COMMAND_FILE = sampleWith("export function run()");
+const SETTING = sampleWith("userAgent: {");
+const REFUSAL = sampleWith("InvalidUserPoolConfigurationException");
+
+Deno.test("each code sample of CONTRIBUTING.md is tried here", () => {
+  assertEquals(SAMPLES.toSorted(), [TEST, COMMAND, COMMAND_FILE, SETTING, REFUSAL].toSorted());
+});
+
 Deno.test("the test in CONTRIBUTING.md passes", async () => {
-  const [, example = ""] = /^```ts\n([^]*?)^```$/m.exec(PAGE) ?? [];
   await inFolder(async (folder) => {
     const path = `${folder}/example_test.ts`;
-    await Deno.writeTextFile(path, example.replaceAll('"./', `"${ROOT.href}`));
+    await Deno.writeTextFile(path, TEST.replaceAll('"./', `"${ROOT.href}`));
     const config = fileURLToPath(new URL("deno.json", ROOT));
     const out = await runDeno("test", "-A", "--no-check", LOCK, "--config", config, path);
     assertStringIncludes(out, "ok | 1 passed");
   });
+});
+
+/** Where the samples belong: the text that they come before. */
+const EDITS: [path: string, before: RegExp, sample: string][] = [
+  ["src/cli/commands.ts", /^ {2}"login": command/m, COMMAND],
+  ["src/settings/options.ts", /^ {2}clientId: \{/m, SETTING],
+  ["src/settings/options.ts", /^ {2}clientId\?: /m, "userAgent?: string;\n"],
+  ["src/provider/refusals.ts", /^ {2}\/\/ The firewall demands/m, REFUSAL],
+];
+
+Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile and work", (test) =>
+  inFolder(async (folder) => {
+    const root = fileURLToPath(ROOT);
+    for (const path of ["mod.ts", "src", "deno.json", "tests/imports.json"]) {
+      cpSync(`${root}${path}`, `${folder}/${path}`, { recursive: true });
+    }
+    await Deno.writeTextFile(`${folder}/src/cli/commands/whoami.ts`, COMMAND_FILE);
+    for (const [path, before, sample] of EDITS) {
+      const text = await Deno.readTextFile(`${folder}/${path}`);
+      assert(before.test(text), path);
+      await Deno.writeTextFile(`${folder}/${path}`, text.replace(before, `${sample}$&`));
+    }
+    const envFile = `${folder}/.env`;
+    const token = jwt({ username: "ada", token_use: "access", exp: 4e9 });
+    await Deno.writeTextFile(envFile, `ACCESS_TOKEN=${token}\nAUTH_USER_AGENT=example/1.0\n`);
+    // The compiler says what a sample lacks.
+    await runDeno("check", LOCK, "--config", `${folder}/deno.json`, `${folder}/src/cli.ts`);
+
+    await test.step("the command prints the user name, and has a help", async () => {
+      const cli = ["run", "-A", "--no-check", LOCK, `${folder}/src/cli.ts`];
+      const named = [...cli, "--env-file", envFile, "whoami"];
+      assertEquals(await runDeno(...named), "ada\n");
+      assertEquals(JSON.parse(await runDeno(...named, "--json")), { username: "ada" });
+      const help = await runDeno(...cli, "help", "whoami");
+      assertStringIncludes(help, "Prints the name of the user who is signed in");
+    });
+    await test.step("the setting is read from a .env", async () => {
+      const source = `${pathToFileURL(folder).href}/src/session/configuration.ts`;
+      const { Configuration } = await import(source);
+      const { settings } = new Configuration("createSession()", { envFile }, false);
+      assertEquals(settings.text("userAgent"), "example/1.0");
+    });
+    await test.step("the refusal is reported with its advice", async () => {
+      const refused = errorAnswer("InvalidUserPoolConfigurationException", "No such pool.");
+      const { createSession } = await import(`${pathToFileURL(folder).href}/mod.ts`);
+      const session = createSession({ ...SETTINGS, fetch: () => Promise.resolve(refused) });
+      const { code, message } = await rejection(session.login());
+      assertEquals(code, "REJECTED");
+      assertMatch(message, /user pool is not set up completely.*; ask the support channel/);
+    });
+  }));
+
+Deno.test("docs/architecture.md says where to change what, in files that exist", () => {
+  const [, table = ""] = /## Where to change what\n([^]*?)\n## /.exec(
+    documentText("docs/architecture.md"),
+  ) ?? [];
+  const paths = [...table.matchAll(/`(src\/[\w./]+)`/g)].map(([, path = ""]) => path);
+  assert(paths.length > 10, `${paths}`);
+  for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
+});
+
+Deno.test("the names that CONTRIBUTING.md gives for places in a file are there", () => {
+  const places: [name: string, path: string][] = [
+    ["CODES", "src/errors/codes.ts"],
+    ["SETTING_CHECKS", "src/provider/checks.ts"],
+    ["STEPS", "src/provider/challenges.ts"],
+    ["SessionOptions", "src/settings/options.ts"],
+  ];
+  for (const [name, path] of places) {
+    assert(PAGE.includes(`\`${name}\``) && PAGE.includes(path), name);
+    assertMatch(documentText(path), new RegExp(`^(export )?(const|interface) ${name}\\b`, "m"));
+  }
 });

@@ -1,9 +1,7 @@
 /** Errors: what they say of themselves, and to whom. */
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { cpSync } from "node:fs";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import * as mod from "../../mod.ts";
-import { inFolder } from "../support/child_deno.ts";
+import { inCopy } from "../support/module_copy.ts";
 import {
   ApiError,
   AuthError,
@@ -61,18 +59,6 @@ for (const [error, name, fields] of ERRORS) {
   });
 }
 
-/** Another copy of this module, in a folder of its own. */
-async function inCopy(use: (copy: typeof mod) => Promise<void>): Promise<void> {
-  await inFolder(async (folder) => {
-    const root = fileURLToPath(new URL("../../", import.meta.url));
-    cpSync(`${root}mod.ts`, `${folder}/mod.ts`);
-    cpSync(`${root}src`, `${folder}/src`, { recursive: true });
-    const copy: typeof mod = await import(pathToFileURL(`${folder}/mod.ts`).href);
-    assert(copy.AuthError !== mod.AuthError);
-    await use(copy);
-  });
-}
-
 const CLASSES = [
   "AuthError",
   "ConfigError",
@@ -85,6 +71,7 @@ const CLASSES = [
 Deno.test("instanceof recognizes the errors of every copy of this module, by their class", () =>
   inCopy(async (copy) => {
     const copies = [mod, copy];
+    assert(copy.AuthError !== mod.AuthError);
     const challenge = await import("../../src/session/challenges/challenge.ts");
     const step = { name: "SMS_MFA", parameters: {}, asks: [], attempt: 1 };
     const errors = [

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { startLanguageServer } from "../support/language_server.ts";
@@ -147,3 +147,72 @@ testNeeding(noNpm, "the package in a registry fetches what draws with the first 
     ]);
   });
 });
+
+/** The client of a store, so far as a session needs it to find that nobody is there. */
+const REDIS_CLIENT = `
+  export const createClient = () =>
+    ({ on() {}, connect: async () => {}, eval: async () => "?", destroy() {} });
+  export class ConnectionTimeoutError extends Error {}`;
+
+/** What a lock file does to a package that is loaded on demand. */
+const LOCKS: [string, (lock: string) => string, flags: string[], RegExp][] = [
+  ["lists it", (lock) => lock, ["--frozen"], /^STORE_UNREACHABLE /],
+  [
+    "lists another integrity",
+    (lock) => {
+      const { npm, ...rest } = JSON.parse(lock);
+      npm["@redis/client@5.12.1"].integrity = `sha512-${btoa("x".repeat(64))}`;
+      return JSON.stringify({ ...rest, npm });
+    },
+    [],
+    /^PACKAGE_UNAVAILABLE .* is not the one in the lock file|^error: .*[^]*checksum did not match/,
+  ],
+  [
+    "is frozen without it",
+    (lock) => {
+      const { specifiers, npm, ...rest } = JSON.parse(lock);
+      delete specifiers["npm:@redis/client@5.12.1"];
+      delete npm["@redis/client@5.12.1"];
+      return JSON.stringify({ ...rest, specifiers, npm });
+    },
+    ["--frozen"],
+    /^PACKAGE_UNAVAILABLE .* lock file does not contain the package|lockfile is out of date/,
+  ],
+];
+const SOURCE = { mod: import.meta.resolve("../../mod.ts") };
+for (const way of ["from source", "by path", "by URL", "from a registry"]) {
+  testNeeding(
+    noNpm,
+    `a package that is loaded on demand is the one in the lock file, ${way}`,
+    async () => {
+      await using registry = await fromRegistry({ "@redis/client@5.12.1": REDIS_CLIENT });
+      await using imported = way === "by URL" ? fromUrl() : fromPath();
+      const { mod } = way === "from source"
+        ? SOURCE
+        : way === "from a registry"
+        ? registry.specifiers
+        : imported.specifiers;
+      const script = `
+      import { createSession } from ${JSON.stringify(mod)};
+      const session = createSession({
+        envFile: false, timeoutMs: 500, store: "redis://127.0.0.1:1", storeKey: "",
+      });
+      await session.accessToken().catch(({ code, problem }) => console.log(code, problem));`;
+      const source: Source = { ...imported, env: registry.env };
+      const allowed = ["--allow-net", "--allow-env", "--allow-sys", ...imported.flags];
+      for (const [what, edited, flags, expected] of LOCKS) {
+        await asConsumer(source, async ({ folder, env, deno }) => {
+          await Deno.writeTextFile(`${folder}/deno.json`, "{}");
+          const first = await deno(["run", ...allowed], script);
+          assertMatch(first.stdout, /^STORE_UNREACHABLE /, first.stderr);
+          // The first run wrote the lock file. The next one fetches everything again.
+          const lock = `${folder}/deno.lock`;
+          await Deno.writeTextFile(lock, edited(await Deno.readTextFile(lock)));
+          await Deno.remove(`${env.DENO_DIR}/npm`, { recursive: true });
+          const { stdout, stderr } = await deno(["run", ...allowed, ...flags], script);
+          assertMatch(stdout + stderr, expected, what);
+        });
+      }
+    },
+  );
+}

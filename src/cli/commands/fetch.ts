@@ -66,41 +66,58 @@ async function show(target: string, init: RequestInit, json: boolean): Promise<A
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
-  try {
-    if (json) {
-      const bytes = await response.bytes();
-      const text = strictText(bytes, response.headers);
-      if (text === undefined && error === undefined) throw undecodable(bytes);
-      const headers = Object.fromEntries(response.headers);
-      const value = parsed(text);
-      const body = value === undefined ? text : value;
-      await print(jsonText({ status: response.status, headers, body }, 2));
-    } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-      const bytes = await response.bytes();
-      const value = parsed(strictText(bytes, response.headers));
-      // Bytes that are not JSON are printed as they are.
-      if (value === undefined) await printBody(new Response(bytes), true);
-      else await print(jsonText(value, 2));
-    } else {
-      await printBody(response, isTerminal || error !== undefined);
-    }
-  } catch (cause) {
-    // The runtime's error says only that the body ended.
-    throw cause instanceof TypeError ? brokenOff(cause) : cause;
+  const pieces = piecesOf(response, brokenOff);
+  if (json) {
+    const bytes = await together(pieces);
+    const text = strictText(bytes, response.headers);
+    if (text === undefined && error === undefined) throw undecodable(bytes);
+    const headers = Object.fromEntries(response.headers);
+    const value = parsed(text);
+    const body = value === undefined ? text : value;
+    await print(jsonText({ status: response.status, headers, body }, 2));
+  } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
+    const bytes = await together(pieces);
+    const value = parsed(strictText(bytes, response.headers));
+    // Bytes that are not JSON are printed as they are.
+    if (value === undefined) await printPieces([bytes], true);
+    else await print(jsonText(value, 2));
+  } else {
+    await printPieces(pieces, isTerminal || error !== undefined);
   }
   if (error) throw error;
   return {};
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Reads a body. The runtime's error for one that breaks off says only that the body ended. */
+async function* piecesOf(
+  { body }: Response,
+  brokenOff: (cause: unknown) => Error,
+): AsyncGenerator<Bytes> {
+  try {
+    yield* body ?? [];
+  } catch (cause) {
+    throw cause instanceof TypeError ? brokenOff(cause) : cause;
+  }
+}
+
+async function together(pieces: AsyncIterable<Bytes>): Promise<Bytes> {
+  return await new Blob(await Array.fromAsync(pieces)).bytes();
 }
 
 /**
  * @param endsLine Whether to end with a line break, so that the prompt or an error starts on a new
  * line.
  */
-async function printBody({ body }: Response, endsLine: boolean): Promise<void> {
+async function printPieces(
+  pieces: Iterable<Bytes> | AsyncIterable<Bytes>,
+  endsLine: boolean,
+): Promise<void> {
   const lineBreak = "\n".charCodeAt(0);
   let last: number | undefined = lineBreak;
   try {
-    for await (const piece of body ?? []) {
+    for await (const piece of pieces) {
       if (!await writeOut(piece)) return;
       last = piece.at(-1) ?? last;
     }

@@ -2,7 +2,7 @@
 import type { Answer, Given } from "../command.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { AuthError, ConfigError } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
 import { displayPath, filePath, fileUrl } from "../../platform/paths.ts";
 import type { LoginOptions } from "../../session/login.ts";
@@ -92,8 +92,8 @@ async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
-    // Other errors are ignored, because the status shows whether there is a session.
-    if (error instanceof ConfigError) throw error;
+    // The other errors of a session are ignored, because the status shows whether there is one.
+    if (!(error instanceof AuthError) || error instanceof ConfigError) throw error;
   }
 }
 

@@ -136,6 +136,7 @@ export class TokenIssuer {
       const options = { algorithms: ["RS256"], issuer, currentDate: new Date(now()) };
       claims = (await jwtVerify(token, publicKey, options)).payload;
     } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
       throw new TokenRefused(refusal(error));
     }
     if (claims.token_use !== "access") {
@@ -166,7 +167,7 @@ export class TokenIssuer {
   }
 }
 
-function refusal(error: unknown): string {
+function refusal(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return "The access token expired";
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return "The signature of the access token is not the identity provider's";

@@ -2,6 +2,7 @@
  * Shares a session through a Redis or Valkey server. This folder is loaded only if `AUTH_STORE` is
  * set. It may import its parent folder `session/`, and whatever that folder may import.
  */
+import { throwIfBug } from "../../errors/bug.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";
 import { loadPackage } from "../../platform/packages.ts";
@@ -163,6 +164,7 @@ function unreachable(error: unknown): Unreachable {
   const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (name === undefined) {
     const { isKnown, words, fix } = networkReason(error);
+    if (!isKnown) throwIfBug(error);
     const why = isKnown ? words : "the connection was refused or lost";
     return new Unreachable(why, { cause: error, fix });
   }

@@ -240,7 +240,9 @@ export class RedisStore implements TokenStore {
 
   /** Releases the lock. If the request fails, the lock expires by itself. */
   async #release(owner: Pick<Request, "owner">): Promise<void> {
-    await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch(() => {});
+    await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch((error) => {
+      if (!(error instanceof Unreachable)) throw error;
+    });
   }
 
   /**

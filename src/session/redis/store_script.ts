@@ -95,10 +95,17 @@ export async function exchange(
   const { number: ours, replacesUpTo } = known;
   const words = [ours, known.id, known.data, keepMs, owner, lockMs, replacesUpTo].map(String);
   const reply = await connection.run(SCRIPT, [name, `${name}:lock`], words, limitMs);
-  const [number, id, data, next, held] = Array.isArray(reply) ? reply : [];
-  if (![number, next, held].every((each) => Number.isSafeInteger(Number(each)))) {
+  if (!Array.isArray(reply) || reply.length !== 5) {
     throw new Unreachable("the server at this address is not a Redis server", {
       fix: CHECK_SERVER,
+    });
+  }
+  const [number, id, data, next, held] = reply;
+  // Numbers that this module writes stay far below this limit.
+  if (![number, next].every((each) => Number.isSafeInteger(Number(each)))) {
+    throw new Unreachable("another program changed the entry of this session", {
+      fix: `delete the key ${name} on the server, then log in again`,
+      isPermanent: true,
     });
   }
   return {

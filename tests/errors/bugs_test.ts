@@ -1,0 +1,116 @@
+/** A mistake in a program, of ours or of a user, is reported as such, and never as something else. */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { report, UsageError } from "../../src/cli/output.ts";
+import { ConfigError, typeError } from "../../src/errors/errors.ts";
+import { loadPackage } from "../../src/platform/packages.ts";
+import { Secret } from "../../src/platform/secret.ts";
+import { newStoreKey, Seal } from "../../src/session/sealing.ts";
+import { explained } from "../../src/api/save_errors.ts";
+import { createSandbox } from "../../src/sandbox/mod.ts";
+import { inCopy } from "../support/module_copy.ts";
+import { portless, rejection } from "../support/portless.ts";
+
+const BUG = "x is not a function";
+function fail(): never {
+  throw new TypeError(BUG);
+}
+
+Deno.test("a TypeError of the checks of a login is thrown, and is no missing package", () =>
+  inCopy(async ({ createSession }) => {
+    const session = createSession({
+      envFile: false,
+      authUrl: "https://provider.example",
+      clientId: "example-client",
+      clientSecret: "",
+      userPoolId: "example_Pool",
+      username: "ada",
+      password: "example-password",
+    });
+    const error = await rejection(session.login());
+    assertEquals([error.name, error.message, error.code], ["TypeError", BUG, undefined]);
+  }, { "src/provider/checks.ts": `throw new TypeError(${JSON.stringify(BUG)});` }));
+
+Deno.test("a package that throws is reported with its own error, one that is missing by name", async () => {
+  const broken = "data:text/javascript,throw new TypeError('x is not a function')";
+  await assertRejects(() => loadPackage("draw a plot", broken), TypeError, BUG);
+  const missing = new URL("none.js", import.meta.url).href;
+  const error = await rejection(loadPackage("draw a plot", missing));
+  assertEquals([error.name, error.code], ["ConfigError", "PACKAGE_UNAVAILABLE"]);
+});
+
+Deno.test("a refresh with a bug is not reported as a provider that failed", async () => {
+  let isBroken = false;
+  await using world = portless({ session: { random: () => isBroken ? fail() : 0.5 } });
+  await world.session.login();
+  world.clock.advance(1_780);
+  isBroken = true;
+  const error = await rejection(world.session.accessToken());
+  assertEquals([error.name, error.message], ["TypeError", BUG]);
+  assertEquals(world.session.status().notices, []);
+});
+
+Deno.test("a `sleep` with a bug does not make a session refresh without the lock", async () => {
+  let isBroken = false;
+  const sleep = () => isBroken ? fail() : Promise.resolve();
+  await using world = portless({ file: true, session: { sleep } });
+  await world.session.login();
+  using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
+  lock.lockSync(true);
+  world.clock.advance(3_000);
+  isBroken = true;
+  const error = await rejection(world.session.accessToken());
+  assertEquals([error.name, error.message, world.refreshes()], ["TypeError", BUG, 0]);
+});
+
+Deno.test("a bug while a file is saved is not an error of the disk", () => {
+  assertThrows(() => explained("data.csv", new TypeError(BUG)), TypeError, BUG);
+  // The runtime throws a TypeError for some system calls, too.
+  const refused = Object.assign(new TypeError("Invalid argument (os error 22)"), {
+    code: "EINVAL",
+  });
+  assert(explained("data.csv", refused) instanceof ConfigError);
+});
+
+Deno.test("a bug while an entry of a store is read is not a wrong key", async () => {
+  const seal = await Seal.with(new Secret(newStoreKey()));
+  const entry = { name: "a", number: 1, id: "b" };
+  for (const spoiled of ["", "a", "a.b", "*.*", "{}", "AAAA.AAAA"]) {
+    assertEquals(await seal.open(spoiled, entry), undefined);
+  }
+  const sealed = await seal.close(new Secret("text"), entry);
+  await assertRejects(() => seal.open(sealed, undefined as unknown as typeof entry), TypeError);
+});
+
+Deno.test("the command line reports a wrong argument as usage, and throws a bug", () => {
+  const real = console.error;
+  const printed: string[] = [];
+  console.error = (line) => void printed.push(line);
+  try {
+    const misuses = [typeError("takes a path"), new UsageError("takes a path", "see --help")];
+    assertEquals(misuses.map((misuse) => report(misuse, true)), [2, 2]);
+  } finally {
+    console.error = real;
+  }
+  assertEquals(printed.map((line) => JSON.parse(line).error.name), ["TypeError", "UsageError"]);
+  assertThrows(() => report(new TypeError(BUG), false), TypeError, BUG);
+  assertThrows(() => report(new RangeError(BUG), false), RangeError, BUG);
+});
+
+Deno.test("a bug of the sandbox is not a token that it refuses", async () => {
+  let callsLeft = Infinity;
+  const sandbox = createSandbox({ now: () => callsLeft-- === 0 ? fail() : Date.now() });
+  const authorization = await sandbox.portalToken();
+  const outcome = async () => {
+    const request = new Request(`${sandbox.apiUrl}/v1/whoami`, { headers: { authorization } });
+    return await sandbox.handle(request).then(({ status }) => status, () => "a bug");
+  };
+  const outcomes = new Set<unknown>();
+  // Whichever use of the clock fails.
+  for (let calls = 0; calls < 5; calls++) {
+    callsLeft = calls;
+    outcomes.add(await outcome());
+  }
+  assert(outcomes.has(200) && outcomes.size > 1 && !outcomes.has(401), `${[...outcomes]}`);
+  callsLeft = Infinity;
+  await sandbox.close();
+});

@@ -2,7 +2,10 @@ import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
 import { type PlainHeaders, plainHeaders, showsToken, withToken } from "./headers.ts";
 import { follow, isElsewhere, isRedirect } from "./redirects.ts";
 import { readUpTo } from "../platform/body.ts";
+import { Stalled } from "../platform/idle.ts";
 import { directClient, isSafeTransport, networkReason } from "../platform/transport.ts";
+import { failureOf, type Log } from "../platform/log.ts";
+import type { RequestEvent } from "../platform/log_event.ts";
 import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/endpoint.ts";
 import type { SessionOptions } from "../settings/options.ts";
@@ -59,6 +62,8 @@ interface PreparedCall {
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
+  /** Number of requests sent for this call, redirects aside. */
+  sent: number;
 }
 
 /** Observes each request of a call. Messages must not quote a response that repeats its tokens. */
@@ -72,6 +77,7 @@ const MAX_REPLACEMENTS = 2;
  * the call once more.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
+ * @param earlier Number of times that this call was sent before.
  */
 export async function fetchWithToken(
   given: ApiAccount,
@@ -79,8 +85,9 @@ export async function fetchWithToken(
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
   onSend?: OnSend,
+  earlier = 0,
 ): Promise<Response> {
-  let call = prepare(given, input, init, signal, onSend);
+  let call = prepare(given, input, init, signal, onSend, earlier);
   // If the account changed, only the new account has the tokens for this address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
@@ -114,6 +121,7 @@ function prepare(
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
   onSend: OnSend | undefined,
+  sent: number,
 ): PreparedCall {
   if (init !== undefined && typeof init !== "object") {
     throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
@@ -137,6 +145,7 @@ function prepare(
     headers: headers && plainHeaders(headers),
     isRepeatable: isRepeatable(options?.body ?? null),
     onSend,
+    sent,
   };
 }
 
@@ -210,9 +219,13 @@ function isRepeatable(body: BodyInit | null): boolean {
 
 async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   const { address, input, isRepeatable, onSend } = call;
+  call.sent++;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
     onSend?.(target, tokens);
-    return attempt(call, request, init, target);
+    const { log } = call.account.world;
+    return log
+      ? loggedAttempt(log, call, request, init, target)
+      : attempt(call, request, init, target);
   };
   const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
   const asRequest = input instanceof Request ? input : undefined;
@@ -249,6 +262,44 @@ async function attempt(
       : await fetch(request, init);
   } catch (error) {
     throw explained(error, init, new URL(target), call);
+  }
+}
+
+/** Sends a request, and logs it. */
+async function loggedAttempt(
+  log: Log,
+  call: PreparedCall,
+  request: string | Request,
+  init: RequestInit,
+  target: string,
+): Promise<Response> {
+  const { world } = call.account;
+  const started = world.monotonic();
+  const logResult = (result: Pick<RequestEvent, "status" | "error">) => {
+    const { origin, pathname } = new URL(target);
+    log({
+      event: "request",
+      to: "api",
+      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
+      // The path of a redirect may be secret, because the user did not write it.
+      url: target === call.address ? origin + pathname : `${origin}/…`,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: call.sent,
+    });
+  };
+  try {
+    const response = await attempt(call, request, init, target);
+    logResult({ status: response.status });
+    return response;
+  } catch (error) {
+    const failure = error instanceof Stalled
+      ? "API_TIMEOUT"
+      : error instanceof UnreachableError
+      ? error.code
+      : failureOf(error, init.signal);
+    logResult({ error: failure });
+    throw error;
   }
 }
 

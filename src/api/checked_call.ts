@@ -46,6 +46,8 @@ export class CheckedCall {
   readonly headers: Headers;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
+  /** Number of calls of `send()`. */
+  #sends = 0;
 
   /**
    * @param idleMs From `idleTimeout()`.
@@ -86,7 +88,14 @@ export class CheckedCall {
         this.#tokens.add(tokens);
         watch.begin();
       };
-      const response = fetchWithToken(account, input, init, watch.signal, onSend);
+      const response = fetchWithToken(
+        account,
+        input,
+        init,
+        watch.signal,
+        onSend,
+        this.#sends++,
+      );
       return await unlessAborted(watch.signal, response);
     } finally {
       watch.pause();

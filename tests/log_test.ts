@@ -240,7 +240,7 @@ Deno.test("an unknown AUTH_LOG is a notice, and an empty or a known one is not",
   }
 });
 
-Deno.test("AUTH_LOG writes lines, also before an error that ends the script; a .env cannot set it", () =>
+Deno.test("AUTH_LOG writes lines, also if an error ends the script; a .env cannot set it", () =>
   inFolder(async (cwd) => {
     await using sandbox = await startSandbox();
     await writeEnv(cwd, { ...variablesOf(sandbox.settings), AUTH_LOG: "debug" });
@@ -270,6 +270,14 @@ Deno.test("AUTH_LOG writes lines, also before an error that ends the script; a .
     ]);
     const early = `
       import { authFetch } from ${JSON.stringify(MOD_PATH)};
-      await authFetch("https://elsewhere.example");`;
+      await authFetch("https://elsewhere.example").catch(({ code }) => {
+        console.error("error:", code);
+        Deno.exit(1);
+      });`;
     assertEquals(await run({ AUTH_LOG: "debug" }, early), ["settings"]);
+    const withSignal = early.replace(
+      'example"',
+      'example", { signal: AbortSignal.timeout(60_000) }',
+    );
+    assertEquals(await run({ AUTH_LOG: "debug" }, withSignal), ["settings"]);
   }));

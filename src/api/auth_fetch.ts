@@ -62,12 +62,15 @@ interface PreparedCall {
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
-  /** Number of requests sent for this call, redirects aside. */
-  sent: number;
+  /** Number of requests sent for this call, redirects aside. Counted only for the log. */
+  sent?: number;
 }
 
-/** Observes each request of a call. Messages must not quote a response that repeats its tokens. */
-export type OnSend = (address: string, tokens: Tokens) => void;
+/**
+ * Observes each request of a call. Messages must not quote a response that repeats its tokens.
+ * Returns the number of the request, for the log.
+ */
+export type OnSend = (address: string, tokens: Tokens) => number;
 
 /** The first replacement may come from another process, the second from a refresh. */
 const MAX_REPLACEMENTS = 2;
@@ -77,7 +80,6 @@ const MAX_REPLACEMENTS = 2;
  * the call once more.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
- * @param earlier Number of times that this call was sent before.
  */
 export async function fetchWithToken(
   given: ApiAccount,
@@ -85,9 +87,8 @@ export async function fetchWithToken(
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
   onSend?: OnSend,
-  earlier = 0,
 ): Promise<Response> {
-  let call = prepare(given, input, init, signal, onSend, earlier);
+  let call = prepare(given, input, init, signal, onSend);
   // If the account changed, only the new account has the tokens for this address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
@@ -121,7 +122,6 @@ function prepare(
   init: RequestInit | null | undefined,
   signal: AbortSignal | undefined,
   onSend: OnSend | undefined,
-  sent: number,
 ): PreparedCall {
   if (init !== undefined && typeof init !== "object") {
     throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
@@ -145,7 +145,6 @@ function prepare(
     headers: headers && plainHeaders(headers),
     isRepeatable: isRepeatable(options?.body ?? null),
     onSend,
-    sent,
   };
 }
 
@@ -219,12 +218,11 @@ function isRepeatable(body: BodyInit | null): boolean {
 
 async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   const { address, input, isRepeatable, onSend } = call;
-  call.sent++;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
-    onSend?.(target, tokens);
+    const count = onSend?.(target, tokens);
     const { log } = call.account.world;
     return log
-      ? loggedAttempt(log, call, request, init, target)
+      ? loggedAttempt(log, call, request, init, target, count)
       : attempt(call, request, init, target);
   };
   const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
@@ -272,8 +270,11 @@ async function loggedAttempt(
   request: string | Request,
   init: RequestInit,
   target: string,
+  count: number | undefined,
 ): Promise<Response> {
   const { world } = call.account;
+  if (target === call.address) call.sent = (call.sent ?? 0) + 1;
+  const attemptNumber = count ?? call.sent ?? 1;
   const started = world.monotonic();
   const logResult = (result: Pick<RequestEvent, "status" | "error">) => {
     const { origin, pathname } = new URL(target);
@@ -285,7 +286,7 @@ async function loggedAttempt(
       url: target === call.address ? origin + pathname : `${origin}/…`,
       ...result,
       milliseconds: Math.round(world.monotonic() - started),
-      attempt: call.sent,
+      attempt: attemptNumber,
     });
   };
   try {

@@ -46,8 +46,8 @@ export class CheckedCall {
   readonly headers: Headers;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
-  /** Number of calls of `send()`. */
-  #sends = 0;
+  /** Number of requests so far, redirects aside. */
+  #requests = 0;
 
   /**
    * @param idleMs From `idleTimeout()`.
@@ -87,15 +87,10 @@ export class CheckedCall {
         this.sentTo = address;
         this.#tokens.add(tokens);
         watch.begin();
+        if (address === this.address) this.#requests++;
+        return this.#requests;
       };
-      const response = fetchWithToken(
-        account,
-        input,
-        init,
-        watch.signal,
-        onSend,
-        this.#sends++,
-      );
+      const response = fetchWithToken(account, input, init, watch.signal, onSend);
       return await unlessAborted(watch.signal, response);
     } finally {
       watch.pause();

@@ -11,6 +11,7 @@
 import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
+import { linesWritten } from "./platform/log.ts";
 
 /** The advice for `login --portal` in a process that cannot prompt. */
 const PIPED =
@@ -48,6 +49,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return await printAnswer(await answerTo(args, import.meta.url), json);
   } catch (error) {
     return report(error, json);
+  } finally {
+    await linesWritten();
   }
 }
 

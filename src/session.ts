@@ -13,6 +13,7 @@ import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/advice.ts";
+import { afterLines } from "./platform/log.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
@@ -235,7 +236,10 @@ export function makeSession(
           await loginByCommand(account, plain, force === true, signal);
           return show();
         }
-        if (plain && force !== true && await isUsable(account, signal)) return show();
+        if (plain && force !== true && await isUsable(account, signal)) {
+          account.world.log?.({ event: "login", outcome: "kept" });
+          return show();
+        }
         // Loaded on demand, because only a login needs this module.
         const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
         checkLoginOptions(given);
@@ -251,6 +255,8 @@ export function makeSession(
           if (account.isWanted(order)) {
             account.notices.learnClock(clockOffsetMs);
             account.notices.replace(notices);
+            const outcome = tokens.source === "portal" ? "portal" : "password";
+            account.world.log?.({ event: "login", outcome });
           }
           return show();
         };
@@ -276,7 +282,9 @@ export function makeSession(
     authFetch(input, init) {
       const signal = requestSignal(input, init);
       // A fast path, because each extra promise is visible in the benchmark of a single call.
-      if (signal === undefined && !inKernel()) return fetchWithToken(engine, input, init);
+      if (signal === undefined && !inKernel()) {
+        return afterLines(fetchWithToken(engine, input, init));
+      }
       return cancellableResponse(
         "authFetch()",
         signal,
@@ -362,7 +370,9 @@ export function makeSession(
           throw typeError("logout() takes either everywhere: true or revoke: false");
         }
         const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
-        const ended = await engine.logout(remote, signal, onApplied);
+        const account = engine;
+        const ended = await account.logout(remote, signal, onApplied);
+        account.world.log?.({ event: "logout", outcome: ended });
         return Object.assign(show(), { ended });
       }),
 

@@ -6,6 +6,7 @@ import { type Canned, cannedFetch } from "./support/canned_fetch.ts";
 import { brokenConnection, errorAnswer, jsonAnswer, refusedConnection } from "./support/answers.ts";
 import { Clock } from "./support/clock.ts";
 import { inFolder } from "./support/child_deno.ts";
+import { withLog } from "./support/kept_log.ts";
 import { printing } from "./support/token_command.ts";
 
 const { AuthError, createSession } = module;
@@ -232,11 +233,14 @@ for (const [at, [code, run]] of scenarios.entries()) {
         return createSession({ ...SETTINGS, ...options, fetch, prompt: () => null });
       };
       let found: unknown;
-      try {
-        await run(session, folder);
-      } catch (error) {
-        found = error;
-      }
+      const lines = await withLog(async () => {
+        try {
+          await run(session, folder);
+        } catch (error) {
+          found = error;
+        }
+      });
+      await assertHides(lines, `the log of ${code}`);
       assert(found instanceof AuthError, `${found}`);
       assertEquals((found as module.AuthError).code, code);
       await assertHides(found, code);

@@ -1,15 +1,25 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as module from "../mod.ts";
 import { createSandbox } from "../src/sandbox/mod.ts";
 import { assertHides, canaries, issued, SETTINGS, tokenLines } from "./support/canaries.ts";
 import { cannedFetch } from "./support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "./support/answers.ts";
+import { withLog } from "./support/kept_log.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 import "./support/sandbox_key.ts";
 
 const { createSession } = module;
 
-Deno.test("no export shows a secret while a session is there, nor what its methods give", async () => {
+/** A test with the log on, whose lines must show no secret. */
+function test(name: string, work: () => Promise<void>): void {
+  Deno.test(name, async () => {
+    const lines = await withLog(work);
+    assert(lines.some((line) => line.includes(" request ")), "nothing was logged");
+    await assertHides(lines, "the log");
+  });
+}
+
+test("no export shows a secret while a session is there, nor what its methods give", async () => {
   const sandbox = createSandbox();
   const { fetch } = cannedFetch(issued());
   const { apiUrl, settings: { envFile } } = sandbox;
@@ -36,7 +46,7 @@ Deno.test("no export shows a secret while a session is there, nor what its metho
   }
 });
 
-Deno.test("a login with further steps shows none of its secrets", async () => {
+test("a login with further steps shows none of its secrets", async () => {
   const { authenticatorKey, code, newPassword, stepSession } = canaries;
   const step = (ChallengeName: string) => jsonAnswer({ ChallengeName, Session: stepSession });
   const { asked, fetch } = cannedFetch(
@@ -59,7 +69,7 @@ Deno.test("a login with further steps shows none of its secrets", async () => {
   for (const each of [status, session, challenges, ...challenges]) await assertHides(each, "it");
 });
 
-Deno.test("no device and no sign-out shows a secret, whatever the provider repeats of it", async () => {
+test("no device and no sign-out shows a secret, whatever the provider repeats of it", async () => {
   const { accessToken, refreshToken, deviceKey, devicePassword } = canaries;
   const device = { DeviceKey: deviceKey, DeviceGroupKey: "a-group" };
   const { asked, fetch } = cannedFetch((each) =>
@@ -128,8 +138,10 @@ Deno.test("a process prints no secret, whatever it prints of the session, and fa
     ];
     for (const [end, said] of ends) {
       const flags = ["--allow-read=.", "--allow-env"];
-      const { code, stdout, stderr } = await runScript(script(end), { cwd, flags });
+      const logged = { AUTH_LOG: "debug" };
+      const { code, stdout, stderr } = await runScript(script(end), { cwd, flags, env: logged });
       assertEquals(code, 1, end);
+      assertMatch(stderr, /^platform-auth: settings /m);
       assert(said.test(stderr), stderr);
       assert(stdout.includes("Signed in"), stdout);
       await assertHides(stdout + stderr, end);

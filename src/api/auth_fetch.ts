@@ -2,7 +2,10 @@ import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
 import { type PlainHeaders, plainHeaders, showsToken, withToken } from "./headers.ts";
 import { follow, isElsewhere, isRedirect } from "./redirects.ts";
 import { readUpTo } from "../platform/body.ts";
+import { Stalled } from "../platform/idle.ts";
 import { directClient, isSafeTransport, networkReason } from "../platform/transport.ts";
+import { failureOf, type Log } from "../platform/log.ts";
+import type { RequestEvent } from "../platform/log_event.ts";
 import type { World } from "../platform/world.ts";
 import { endpointText } from "../provider/endpoint.ts";
 import type { SessionOptions } from "../settings/options.ts";
@@ -60,10 +63,15 @@ interface PreparedCall {
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
+  /** Number of requests sent for this call, redirects aside. Counted only for the log. */
+  sent?: number;
 }
 
-/** Observes each request of a call. Messages must not quote a response that repeats its tokens. */
-export type OnSend = (address: string, tokens: Tokens) => void;
+/**
+ * Observes each request of a call. Messages must not quote a response that repeats its tokens.
+ * Returns the number of the request, for the log.
+ */
+export type OnSend = (address: string, tokens: Tokens) => number;
 
 /** The first replacement may come from another process, the second from a refresh. */
 const MAX_REPLACEMENTS = 2;
@@ -212,8 +220,11 @@ function isRepeatable(body: BodyInit | null): boolean {
 async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   const { address, input, isRepeatable, onSend } = call;
   const sendTo = (target: string, request: string | Request, init: RequestInit) => {
-    onSend?.(target, tokens);
-    return attempt(call, request, init, target);
+    const count = onSend?.(target, tokens);
+    const { log } = call.account.world;
+    return log
+      ? loggedAttempt(log, call, request, init, target, count)
+      : attempt(call, request, init, target);
   };
   const given: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
   const asRequest = input instanceof Request ? input : undefined;
@@ -250,6 +261,47 @@ async function attempt(
       : await fetch(request, init);
   } catch (error) {
     throw explained(error, init, new URL(target), call);
+  }
+}
+
+/** Sends a request, and logs it. */
+async function loggedAttempt(
+  log: Log,
+  call: PreparedCall,
+  request: string | Request,
+  init: RequestInit,
+  target: string,
+  count: number | undefined,
+): Promise<Response> {
+  const { world } = call.account;
+  if (target === call.address) call.sent = (call.sent ?? 0) + 1;
+  const attemptNumber = count ?? call.sent ?? 1;
+  const started = world.monotonic();
+  const logResult = (result: Pick<RequestEvent, "status" | "error">) => {
+    const { origin, pathname } = new URL(target);
+    log({
+      event: "request",
+      to: "api",
+      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
+      // The path of a redirect may be secret, because the user did not write it.
+      url: target === call.address ? origin + pathname : `${origin}/…`,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: attemptNumber,
+    });
+  };
+  try {
+    const response = await attempt(call, request, init, target);
+    logResult({ status: response.status });
+    return response;
+  } catch (error) {
+    const failure = error instanceof Stalled
+      ? "API_TIMEOUT"
+      : error instanceof UnreachableError
+      ? error.code
+      : failureOf(error, init.signal);
+    logResult({ error: failure });
+    throw error;
   }
 }
 

@@ -49,6 +49,8 @@ export class CheckedCall {
   readonly headers: Headers;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
+  /** Number of requests so far, redirects aside. */
+  #requests = 0;
 
   /**
    * @param idleMs From `idleTimeout()`.
@@ -88,6 +90,8 @@ export class CheckedCall {
         this.sentTo = address;
         this.#tokens.add(tokens);
         watch.begin();
+        if (address === this.address) this.#requests++;
+        return this.#requests;
       };
       const response = fetchWithToken(account, input, init, watch.signal, onSend);
       return await unlessAborted(watch.signal, response);

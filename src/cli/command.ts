@@ -81,6 +81,9 @@ export const GLOBAL = {
   json: { help: "print JSON, if the command has a result" },
   help: { short: "h", help: "print this text" },
   version: { short: "V", help: "print the version, and where it runs from" },
+  verbose: {
+    help: "also print to standard error what the command does:\nsettings, refreshes, requests",
+  },
 } as const satisfies Options;
 
 type Text<It extends Option> = It extends { choices: readonly (infer Choice)[] } ? Choice : string;

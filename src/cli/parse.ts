@@ -12,10 +12,11 @@ export function splitAtName(args: readonly string[]): [name: string | undefined,
   return [args[at ?? args.length], args.filter((_, each) => each !== at)];
 }
 
-/** The arguments of a command, including `--help` and `--version`. */
+/** The arguments of a command, including those that `run.ts` handles. */
 export interface Parsed extends Given {
   readonly help: boolean;
   readonly version: boolean;
+  readonly verbose: boolean;
 }
 
 /**
@@ -36,7 +37,7 @@ export function parse(
     const problem = token.kind === "option" && problemOf(token, options);
     if (problem) throw misuse(problem);
   }
-  const { json, help, version, "env-file": envFile, ...others } = values;
+  const { json, help, version, verbose, "env-file": envFile, ...others } = values;
   const [first, ...further] = positionals;
   const given = {
     options: others,
@@ -44,6 +45,7 @@ export function parse(
     json: json === true,
     help: help === true,
     version: version === true,
+    verbose: verbose === true,
     envFile: typeof envFile === "string" ? envFile : undefined,
   };
   if (help || version) return given;

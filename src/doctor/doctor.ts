@@ -110,9 +110,9 @@ async function gather(
     : statusOf({ configuration, current: stateOf(tokens), notices: new Notices(), store });
   const endpoint = isByCommand ? null : URL.parse(endpointText(options, settings) ?? "");
   const fault = isByCommand ? undefined : await settingsFault(options, settings);
-  const provider = endpoint ? await probe(configuration, endpoint, signal) : undefined;
+  const provider = endpoint ? await probe(configuration, "provider", endpoint, signal) : undefined;
   const base = apiAddress(settings);
-  const api = base instanceof URL ? await probe(configuration, base, signal) : undefined;
+  const api = base instanceof URL ? await probe(configuration, "api", base, signal) : undefined;
   const apiWithToken = await probeWithToken(configuration, api, tokens, signal);
   return {
     configuration,

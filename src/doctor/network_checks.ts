@@ -4,6 +4,8 @@ import { AuthError } from "../errors/errors.ts";
 import { printable } from "../errors/escape.ts";
 import { shortened } from "../errors/lines.ts";
 import { environment } from "../platform/environment.ts";
+import { failureOf } from "../platform/log.ts";
+import type { RequestEvent } from "../platform/log_event.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
@@ -93,11 +95,23 @@ const TRY_PATH = "try a path of the API";
 /** Sends one GET. */
 export async function probe(
   { world }: Configuration,
+  to: "provider" | "api",
   url: URL,
   signal: AbortSignal | undefined,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Probe> {
   const limit = world.timeout(REACH_MS);
+  const started = world.monotonic();
+  const logResult = (result: Pick<RequestEvent, "status" | "error">) =>
+    world.log?.({
+      event: "request",
+      to,
+      method: "GET",
+      url: url.origin + url.pathname,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: 1,
+    });
   const client = world.fetch === undefined ? directClient(url) : undefined;
   try {
     const response = await (world.fetch ?? fetch)(url, {
@@ -108,8 +122,10 @@ export async function probe(
       signal: signal ? AbortSignal.any([limit, signal]) : limit,
     });
     await response.body?.cancel();
+    logResult({ status: response.status });
     return { url, response };
   } catch (error) {
+    logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
     signal?.throwIfAborted();
     return { url, failure: unreached(error, url, limit.aborted) };
   } finally {
@@ -168,7 +184,7 @@ export async function probeWithToken(
 ): Promise<Probe | undefined> {
   if (!api?.response || !tokens || !isGoodFor(tokens, configuration.world, 0)) return undefined;
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
-  return await probe(configuration, api.url, signal, headers);
+  return await probe(configuration, "api", api.url, signal, headers);
 }
 
 /** Maximum age of a new token. Another login would not return a better one. */

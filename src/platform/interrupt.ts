@@ -1,6 +1,7 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
+import { linesWritten } from "./log.ts";
 import { inKernel } from "../errors/advice.ts";
 
 /** A second press of Stop within this time is meant for the same call, not for the kernel. */
@@ -40,6 +41,8 @@ export async function cancellable<T>(
     throw error;
   } finally {
     unlisten?.();
+    const lines = linesWritten();
+    if (lines) await lines;
   }
 }
 

@@ -18,7 +18,7 @@ const FIRST_POLL_MS = 4;
 const LONGEST_POLL_MS = 16;
 
 /** The parts of the world that a lock needs. */
-export type LockWorld = Pick<World, "monotonic" | "sleep"> & Partial<Pick<World, "random">>;
+export type LockWorld = Pick<World, "monotonic" | "sleep"> & Partial<Pick<World, "random" | "log">>;
 
 /**
  * Takes the operating system's lock on a file next to the target. All processes that change the
@@ -34,8 +34,10 @@ export async function lockBeside(
   world: LockWorld,
   signal?: AbortSignal,
 ): Promise<FileLock> {
-  const { monotonic, random = Math.random } = world;
+  const { log, monotonic, random = Math.random } = world;
   const started = monotonic();
+  const logWait = (isHeld: boolean) =>
+    log?.({ event: "lock", waitedMs: Math.round(monotonic() - started), isHeld });
   let file: Deno.FsFile | undefined;
   try {
     const opened = file = Deno.openSync(`${target}.lock`, {
@@ -46,14 +48,17 @@ export async function lockBeside(
     });
     // The lock is polled, because a pending `lock()` cannot be canceled. The calls are synchronous,
     // because that is faster.
-    for (let attempt = 1; !opened.tryLockSync(true); attempt++) {
+    let attempt = 1;
+    for (; !opened.tryLockSync(true); attempt++) {
       if (monotonic() - started >= waitMs) {
         opened.close();
+        logWait(false);
         return notHeld("busy");
       }
       await world.sleep(backoffMs(attempt, FIRST_POLL_MS, random, LONGEST_POLL_MS), signal);
       signal?.throwIfAborted();
     }
+    if (attempt > 1) logWait(true);
     // Closing the only handle releases the lock.
     return { state: "held", release: () => opened.close() };
   } catch (error) {

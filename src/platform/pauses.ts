@@ -34,6 +34,7 @@ export class Pauses {
    * @param why The reason, such as "the API answered 503".
    */
   async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
+    this.#world.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });
     const now = this.#world.monotonic();
     this.#since ??= now;
     if (now - this.#since + ms < UNSEEN_MS) return await this.#world.sleep(ms, signal);

@@ -1,4 +1,5 @@
 import { onAbort } from "./abort.ts";
+import type { Log } from "./log.ts";
 
 /** The two clocks of a machine. */
 export interface Clocks {
@@ -29,6 +30,8 @@ export interface World extends Clocks {
   timeout(ms: number): AbortSignal;
   /** `undefined` means the prompt of the front end. */
   readonly ask: Ask | undefined;
+  /** Receives what the session does; `undefined`: the log is off, and no event is made. */
+  readonly log?: Log | undefined;
 }
 
 /** The parts that options can replace. */

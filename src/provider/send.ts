@@ -129,10 +129,25 @@ export async function send(
     const sentAt = world.now();
     const sentAtMonotonic = world.monotonic();
     const response = await sendOnce(request, world, Math.min(attemptMs, leftMs()), signal);
-    signal?.throwIfAborted();
     const [outcome, headers] = "kind" in response
       ? [response, undefined]
       : [readResponse(request, response), response.headers];
+    world.log?.({
+      event: "request",
+      to: "provider",
+      flow: request.flow,
+      method: "POST",
+      url: request.url.origin + request.url.pathname,
+      ...("kind" in response ? {} : { status: response.status }),
+      ...(signal?.aborted
+        ? { error: "canceled" }
+        : outcome.kind === "refused"
+        ? { error: outcome.code }
+        : {}),
+      milliseconds: Math.round(world.monotonic() - sentAtMonotonic),
+      attempt: attempts,
+    });
+    signal?.throwIfAborted();
     const serverDate = Date.parse(headers?.get("date") ?? "");
     const waitMs = retryAfterMs(headers, world.now());
     last = {

@@ -6,11 +6,18 @@
  *
  * This file contains the options and resolved settings of a session.
  */
+import { type Log, logTo } from "../platform/log.ts";
 import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
-import { OPTION_TYPES, type SessionOptions, SETTING_NAMES, SETTINGS } from "../settings/options.ts";
-import { resolveSettings, type Settings } from "../settings/settings.ts";
+import {
+  OPTION_TYPES,
+  type SessionOptions,
+  SETTING_NAMES,
+  SETTINGS,
+  VARIABLES,
+} from "../settings/options.ts";
+import { resolveSettings, type SettingOrigin, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
@@ -18,7 +25,8 @@ import { ConfigError } from "../errors/errors.ts";
  */
 export class Configuration {
   readonly options: SessionOptions;
-  readonly world: World;
+  /** Its log is known once the settings are read, because `AUTH_LOG` is read with them. */
+  readonly world: World & { log?: Log | undefined };
   /**
    * Whether this is the default session of the process, which uses a `.env` and copies tokens to
    * the environment.
@@ -51,6 +59,7 @@ export class Configuration {
     }
     this.options = options;
     this.world = { ...worldOf(options), ...replaced };
+    this.world.log = settings && logTo(options.log);
     this.isDefault = isDefault;
     this.#settings = settings;
   }
@@ -60,7 +69,12 @@ export class Configuration {
    * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used.
    */
   get settings(): Settings {
-    return this.#settings ??= resolveSettings(this.options, this.isDefault);
+    if (this.#settings === undefined) {
+      this.#settings = resolveSettings(this.options, this.isDefault);
+      this.world.log = logTo(this.options.log);
+      this.#logSettings(this.#settings);
+    }
+    return this.#settings;
   }
 
   /** Whether the settings were read. */
@@ -92,7 +106,28 @@ export class Configuration {
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
-    return new Configuration("configure()", this.options, this.isDefault, settings, this.world);
+    const next = new Configuration(
+      "configure()",
+      this.options,
+      this.isDefault,
+      settings,
+      this.world,
+    );
+    next.#logSettings(settings, this.world.log && this.#settings);
+    return next;
+  }
+
+  /** Logs where the settings came from, unless nothing has changed since `earlier`. */
+  #logSettings(settings: Settings, earlier?: Settings): void {
+    const { log } = this.world;
+    if (log === undefined) return;
+    const origins = originsOf(settings);
+    const { envFile, file: { exists } } = settings;
+    const isSame = earlier?.file.exists === exists &&
+      JSON.stringify(originsOf(earlier)) === JSON.stringify(origins);
+    if (!isSame) {
+      log({ event: "settings", ...(envFile !== undefined && { file: envFile }), exists, origins });
+    }
   }
 
   /**
@@ -111,6 +146,16 @@ export class Configuration {
   isSameAccount(other: Configuration): boolean {
     return identityOf(this) === identityOf(other);
   }
+}
+
+/** Where each setting came from, by the name of its variable. */
+export function originsOf(settings: Settings): Readonly<Record<string, SettingOrigin>> {
+  const origins: Record<string, SettingOrigin> = {};
+  for (const name of SETTING_NAMES) {
+    const origin = settings.origin(name);
+    if (origin !== undefined) origins[VARIABLES[name]] = origin;
+  }
+  return origins;
 }
 
 function identityOf({ settings, options }: Configuration): string {

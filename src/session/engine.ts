@@ -1,6 +1,7 @@
 import { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { onAbort } from "../platform/abort.ts";
+import { failureOf, type Log } from "../platform/log.ts";
 import type { World } from "../platform/world.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { TokenResult } from "../provider/token_request.ts";
@@ -482,12 +483,29 @@ export class Engine implements Refreshing {
     };
     refresh.join(signal, leave);
     if (!isNew) return refresh.result;
+    const { log } = this.world;
+    if (log) this.#logRefresh(refresh, log);
     refresh.settle(
       this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
     refresh.result.then(leave, leave);
     return refresh.result;
+  }
+
+  /** Logs a refresh when it ends, before its callers continue. */
+  #logRefresh(refresh: Refresh, log: Log): void {
+    const { reason, abort: { signal } } = refresh;
+    const { world } = this;
+    const started = world.monotonic();
+    const logEnd = (outcome: "refreshed" | "served" | ReturnType<typeof failureOf>) => {
+      const milliseconds = Math.round(world.monotonic() - started);
+      log({ event: "refresh", reason, outcome, milliseconds });
+    };
+    refresh.result.then(
+      () => logEnd(refresh.isOwn ? "refreshed" : "served"),
+      (error) => logEnd(failureOf(error, signal)),
+    );
   }
 
   async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
@@ -518,6 +536,7 @@ export class Engine implements Refreshing {
     try {
       const { tokensByCommand } = await import("./token_command.ts");
       const tokens = await tokensByCommand(this, limitMs, signal);
+      refresh.isOwn = true;
       signal.throwIfAborted();
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);

@@ -33,6 +33,8 @@ export class Refresh {
    * it.
    */
   response: Promise<TokenResult> | undefined;
+  /** Whether this refresh obtained the tokens. If not, another process or a login did. */
+  isOwn = false;
   readonly #result = Promise.withResolvers<Tokens>();
   readonly #callers: (AbortSignal | undefined)[] = [];
 
@@ -202,6 +204,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     const event = { kind: "refreshed", held, fresh, isAlone } as const;
     if (tokensOf(next(keeper.current, event)) !== fresh) return undefined;
     const saved = () => {
+      refresh.isOwn = true;
       noteReplacement();
       session.saved(event);
     };

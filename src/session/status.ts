@@ -1,11 +1,10 @@
 import { endpointText } from "../provider/endpoint.ts";
-import type { Configuration } from "./configuration.ts";
+import { type Configuration, originsOf } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { TokenStore } from "./store.ts";
-import { INSTEAD_OF_FILE, SETTING_NAMES, VARIABLES } from "../settings/options.ts";
-import type { Settings } from "../settings/settings.ts";
+import { INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
@@ -167,15 +166,6 @@ function stateOf(configuration: Configuration, state: SessionState): SessionStat
 function endpointOrigin({ options, settings }: Configuration): string | undefined {
   const url = URL.parse(endpointText(options, settings) ?? "");
   return url === null ? undefined : url.origin;
-}
-
-function originsOf(settings: Settings): SessionStatus["settings"] {
-  const origins: Record<string, SessionStatus["settings"][string]> = {};
-  for (const name of SETTING_NAMES) {
-    const origin = settings.origin(name);
-    if (origin !== undefined) origins[VARIABLES[name]] = origin;
-  }
-  return origins;
 }
 
 function noticesOf(

@@ -1,3 +1,4 @@
+import type { LogEvent } from "../platform/log_event.ts";
 import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
 
@@ -105,6 +106,12 @@ export interface SessionOptions {
    * (`AUTH_STORE_KEY`, environment only).
    */
   storeKey?: string;
+  /**
+   * Receives what the session does: the settings that it read, why it refreshed tokens, where it
+   * sent requests. An event contains no secret. `AUTH_LOG=info` or `debug` (environment only) writes
+   * the events as lines to standard error. An error of this function is ignored.
+   */
+  log?: (event: LogEvent) => void;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
   /** Replaces the wall clock for tests. Returns milliseconds since 1970. */
@@ -330,6 +337,7 @@ const OTHER_OPTIONS: {
 } = {
   envFile: ["string", "URL", "false"],
   exportEnv: ["string"],
+  log: ["function"],
   fetch: ["function"],
   now: ["function"],
   monotonic: ["function"],

@@ -21,6 +21,7 @@ import {
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
+import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
 
@@ -59,7 +60,7 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    return [...foreignFiles(this.location), ...unusedLines(this.file)];
+    return [...foreignFiles(this.location), ...unusedLines(this.file), ...unknownLogLevel()];
   }
 
   /** Returns the value as text; `undefined` if it is not set. */
@@ -204,6 +205,12 @@ function unusedLines(file: EnvSnapshot): Advice[] {
       problem: `${variable} in the .env is not used, because a copied project must not set it`,
       fix: "set it in the environment or as an option, and remove the line",
     }));
+}
+
+function unknownLogLevel(): Advice[] {
+  if (!isUnknownLevel()) return [];
+  const problem = `${LOG_VARIABLE} has an unknown value, so there is no log`;
+  return [{ problem, fix: `set ${LOG_VARIABLE} to info or debug` }];
 }
 
 type Read = (variable: string) => string | undefined;

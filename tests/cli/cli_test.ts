@@ -121,6 +121,45 @@ Deno.test("store-key prints a key that a store takes, another one each time", ()
     assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
   }));
 
+/** The names of the events in lines of the log. */
+function eventsIn(lines: string): string[] {
+  return [...lines.matchAll(/^platform-auth: (\w+) +\S.*\n/gm)].map(([, name = ""]) => name);
+}
+
+Deno.test("--verbose, before or after the command, changes nothing on standard output", () =>
+  inCliWorld(async (world) => {
+    const { envFile, flagsOf, run, signIn } = world;
+    await signIn();
+    const signedIn = await Deno.readTextFile(envFile);
+    const over = new Date(Date.now() - 60_000).toISOString();
+    const ended = signedIn.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${over}`);
+    const calls: [args: string[], env: string, events: string[]][] = [
+      [["fetch", "/v1/stations"], ended, ["settings", "request", "refresh", "request"]],
+      [["token", "--json"], signedIn, ["settings"]],
+      [["fetch", "/v1/nowhere", "--json"], signedIn, ["settings", "request"]],
+      [["explain", "404"], signedIn, []],
+    ];
+    for (const [args, env, events] of calls) {
+      const flags = flagsOf(args[0] ?? "");
+      const runWith = async (...given: string[]) => {
+        await Deno.writeTextFile(envFile, env);
+        const result = await run(given, { flags });
+        const stdout = result.stdout.replace(/"date": ".*"/, "");
+        return { ...result, stdout };
+      };
+      const plain = await runWith(...args);
+      assertEquals(eventsIn(plain.stderr), [], args.join(" "));
+      for (const given of [["--verbose", ...args], [...args, "--verbose"]]) {
+        const { code, stdout, stderr } = await runWith(...given);
+        assert(code === plain.code && stdout === plain.stdout, given.join(" "));
+        assertEquals(eventsIn(stderr), events);
+        // After the lines of the log, the error is the same.
+        assert(stderr.endsWith(plain.stderr));
+        assertHides({ code, stdout: "", stderr }, world);
+      }
+    }
+  }));
+
 Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>
   inCliWorld(async ({ run, flagsOf, signIn }) => {
     await signIn();

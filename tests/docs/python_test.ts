@@ -28,6 +28,7 @@ async function pythonWith(name: string): Promise<string | undefined> {
 }
 
 interface Place {
+  readonly folder: string;
   readonly sandbox: Sandbox;
   /** Runs a program in the folder of a user, with `platform-auth` on the path. */
   run(
@@ -48,6 +49,7 @@ async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
     const PATH = `${cwd}${PATH_SEPARATOR}${Deno.env.get("PATH")}`;
     const env = childEnvironment({ PATH, NO_COLOR: "1", NO_PROXY: "127.0.0.1" });
     await work({
+      folder: cwd,
       sandbox,
       async run(program, ...args) {
         const command = new Deno.Command(program, { args, cwd, env, clearEnv: true });
@@ -62,9 +64,28 @@ async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
 }
 
 /** The code of a section with the address of the sandbox's API. */
-function codeFor({ apiUrl }: Sandbox, section: string, more = ""): string {
+function codeFor({ apiUrl }: Pick<Sandbox, "apiUrl">, section: string, more = ""): string {
   return (CODE.get(section) ?? "").replaceAll("https://api.example.com", apiUrl) + more;
 }
+
+/**
+ * Stands in for pandas where it is not installed: as pandas does, it opens an address with urllib and
+ * `storage_options` as the headers.
+ */
+const PANDAS = `
+import urllib.request
+DataFrame = list
+def read_csv(source, storage_options=None, **others):
+    if isinstance(source, str):
+        request = urllib.request.Request(source, headers=storage_options or {})
+        source = urllib.request.urlopen(request)
+    return source.read().splitlines()[1:]
+`;
+
+/** How pandas would send the header itself. */
+const WITH_STORAGE_OPTIONS = `
+hours = pd.read_csv(f"{API}/v1/stations/gull-harbor/observations.csv", storage_options=auth.headers())
+print(len(hours))`;
 
 // Calls until the third token, and never with an expired one.
 const THREE_TOKENS = `
@@ -116,6 +137,46 @@ subject(NO_SHELL, "the Python page", (test) => {
         const [login, ...later] = sandbox.requests.map(({ authFlow }) => authFlow);
         assertEquals([login, ...new Set(later)], ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
         assert(sandbox.apiRequests.every(({ status }) => status === 200));
+      }),
+  });
+
+  test({
+    ...needing(
+      noRequests,
+      "where the API redirects to another origin, pandas sends no token there",
+    ),
+    fn: () =>
+      inPlace(async ({ folder, run }) => {
+        await run("platform-auth", "login");
+        const received: boolean[] = [];
+        const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+        await using files = Deno.serve(options, ({ headers }) => {
+          received.push(headers.has("authorization"));
+          return new Response("time,value\n2025-01-01,1\n");
+        });
+        const sentTo: boolean[] = [];
+        await using api = Deno.serve(options, ({ headers, url }) => {
+          sentTo.push(headers.has("authorization"));
+          const { pathname } = new URL(url);
+          return pathname.endsWith(".csv")
+            ? Response.redirect(`http://127.0.0.1:${files.addr.port}/data`)
+            : Response.json([{ id: "gull-harbor" }]);
+        });
+        const apiUrl = `http://127.0.0.1:${api.addr.port}`;
+        const interpreter = pythons.pandas ?? requests ?? "";
+        if (pythons.pandas === undefined) await Deno.writeTextFile(`${folder}/pandas.py`, PANDAS);
+        const code = codeFor({ apiUrl }, "pandas");
+        const { stdout, stderr } = await run(interpreter, "-c", code);
+        assertEquals([stdout, stderr], ["1 1\n", ""]);
+        assertEquals([sentTo, received], [[true, true], [false]]);
+        // This is why the page warns of `storage_options`.
+        const old = await run(
+          interpreter,
+          "-c",
+          `${code}\nauth = session.auth${WITH_STORAGE_OPTIONS}`,
+        );
+        assertEquals([old.stdout, old.stderr], ["1 1\n1\n", ""]);
+        assertEquals(received, [false, false, true]);
       }),
   });
 

@@ -6,6 +6,7 @@ import {
   SETTINGS,
   VARIABLES,
 } from "../../src/settings/options.ts";
+import { LOG_VARIABLE } from "../../src/platform/log.ts";
 import { documentText } from "../support/documented_flags.ts";
 
 /** The words in a text that stand between backticks. */
@@ -37,7 +38,11 @@ Deno.test("the table of docs/settings.md has every setting with its variable, an
     options.map((option, index) => `${option} ${variables[index] ?? "without a variable"}`)
   );
   const wanted = SETTING_NAMES.map((name) => `${name} ${VARIABLES[name]}`);
-  const others = [`envFile ${ENV_FILE_VARIABLE}`, "exportEnv without a variable"];
+  const others = [
+    `envFile ${ENV_FILE_VARIABLE}`,
+    "exportEnv without a variable",
+    `log ${LOG_VARIABLE}`,
+  ];
   assertSame(listed, [...wanted, ...others], "the table of docs/settings.md");
 });
 
@@ -45,7 +50,7 @@ Deno.test("the table of docs/settings.md says which settings are never read from
   const remarked = settingRows().filter(({ remark }) => /^(never in|environment only)/.test(remark))
     .flatMap(({ options }) => options);
   const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name));
-  assertSame(remarked, ["envFile", ...wanted], "what the table remarks so");
+  assertSame(remarked, ["envFile", ...wanted, "log"], "what the table remarks so");
 });
 
 Deno.test(".env.example has a line for every setting that may stand in a .env, and for no other", () => {
@@ -58,7 +63,9 @@ Deno.test(".env.example names every variable that may not stand in a .env", () =
   const words = documentText(".env.example").split(/\W+/);
   const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name))
     .map((name) => VARIABLES[name]);
-  for (const variable of [ENV_FILE_VARIABLE, ...wanted]) assert(words.includes(variable), variable);
+  for (const variable of [ENV_FILE_VARIABLE, LOG_VARIABLE, ...wanted]) {
+    assert(words.includes(variable), variable);
+  }
 });
 
 /** What `deno doc` says of the options of a session, by name. */

@@ -212,6 +212,8 @@ export class RedisStore implements TokenStore {
     const leftMs = () => waitMs - (world.monotonic() - started);
     const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
     const ask = (limitMs: number) => this.#ask(owner, limitMs);
+    const logWait = (isHeld: boolean) =>
+      world.log?.({ event: "lock", waitedMs: Math.round(world.monotonic() - started), isHeld });
     for (let attempt = 1;; attempt++) {
       // Even the last request gets enough time for its response. Otherwise, a busy lock would look
       // like an unreachable store. The signal does not end a request, because the store might still
@@ -225,8 +227,12 @@ export class RedisStore implements TokenStore {
         return { isHeld: false, problem: answer, number: 0, endsAt: 0 };
       }
       const { isHolder, number } = answer;
-      if (isHolder) return { isHeld: true, number, endsAt: world.monotonic() + owner.lockMs };
+      if (isHolder) {
+        if (attempt > 1) logWait(true);
+        return { isHeld: true, number, endsAt: world.monotonic() + owner.lockMs };
+      }
       if (leftMs() <= 0 || isServed?.()) {
+        logWait(false);
         return { isHeld: false, problem: lockBusy("store"), number, endsAt: 0 };
       }
       await world.sleep(Math.min(this.#pauseMs(attempt), leftMs()), signal);

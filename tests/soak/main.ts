@@ -8,13 +8,11 @@ const TESTS = [
   "tests/soak",
   "tests/bench",
   "tests/browser/nbconvert_test.ts",
-  "tests/cluster/store_trouble_test.ts",
   "tests/cluster/store_workers_test.ts",
   "tests/cluster/workers_test.ts",
   "tests/settings/env_parser_test.ts",
   "tests/settings/env_text_property_test.ts",
   "tests/faults/random_answers_test.ts",
-  "tests/processes/download_all_test.ts",
   "tests/processes/download_test.ts",
   "tests/session/model_test.ts",
 ];

@@ -20,6 +20,7 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
+import { mayBelongTo } from "./provider/tokens.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
@@ -250,6 +251,7 @@ export function makeSession(
           onApplied: () => void,
         ) => {
           signal?.throwIfAborted();
+          if (engine === account && withCurrentSettings() !== account) throw accountChanged();
           // A response that arrives after a logout or a later login is discarded.
           await account.login(tokens, order, signal, onApplied);
           if (account.isWanted(order)) {
@@ -389,6 +391,15 @@ export function makeSession(
   return Object.freeze(session);
 }
 
+/** Makes the error for a login during which the `.env` was edited. Its tokens are discarded. */
+function accountChanged(): ConfigError {
+  return new ConfigError(
+    "INVALID_SETTING",
+    "Cannot keep this login: the settings changed in the meantime, and now name another account",
+    ["run ", { call: "login" }, " again"],
+  );
+}
+
 /**
  * Carries out `login()` for a session whose tokens come from a command.
  * @throws {ConfigError} `INVALID_SETTING` if the options ask for another kind of login.
@@ -411,11 +422,14 @@ async function loginByCommand(
 }
 
 /**
- * Whether the session can be used without a login: either the access token is valid and the API has
- * not rejected it, or a refresh succeeds.
+ * Whether the session can be used without a login: it belongs to the user in the settings, and
+ * either the access token is valid and the API has not rejected it, or a refresh succeeds.
  */
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
+    const user = engine.settings.text("username");
+    const known = tokensOf(engine.current);
+    if (known && user !== undefined && !mayBelongTo(known, user)) return false;
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {

@@ -87,6 +87,14 @@ function unresolved({ base, settings }: ApiAccess): Error {
     return typeError("authFetch() takes a path or a URL; this address cannot be parsed");
   }
   if (settings.file.problem) return settings.file.problem;
+  const { withheld } = settings;
+  if (withheld?.names.includes("apiBaseUrl")) {
+    return new ConfigError(
+      "UNTRUSTED_ORIGIN",
+      `Cannot call the API: ${withheld.problem}`,
+      withheld.fix,
+    );
+  }
   const unread = mayUseVariable("API_BASE_URL")
     ? ""
     : "; the environment could not be read without --allow-env";
@@ -118,7 +126,7 @@ function refusal(url: URL, access: ApiAccess): ConfigError {
   return new ConfigError("UNTRUSTED_ORIGIN", `Cannot send the token to ${where}${why}`, fix);
 }
 
-function whyRefused(url: URL, { base }: ApiAccess): [why: string, fix: string] {
+function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix: string] {
   if (url.username !== "" || url.password !== "") {
     return [
       " because the user name or password in the URL would replace the token",
@@ -131,6 +139,10 @@ function whyRefused(url: URL, { base }: ApiAccess): [why: string, fix: string] {
       " because the token is sent over https: only (http: only on this machine's loopback)",
       `use https:, ${otherwise}`,
     ];
+  }
+  const { withheld } = settings;
+  if (withheld?.names.some((name) => name === "apiBaseUrl" || name === "allowedOrigins")) {
+    return [`: ${withheld.problem}`, withheld.fix];
   }
   const first = base === undefined
     ? `set API_BASE_URL (apiBaseUrl) to ${url.origin} or add it`

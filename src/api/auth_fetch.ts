@@ -20,6 +20,7 @@ import {
   typeError,
   UnreachableError,
 } from "../errors/errors.ts";
+import type { Advice } from "../errors/advice.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /** The account of a call: its settings and its tokens. */
@@ -45,8 +46,12 @@ export interface ApiAccount {
    * available.
    */
   replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined>;
-  /** Records that the API rejected these tokens with a 401. */
-  noteRejection(rejected: Tokens): void;
+  /** Whether the API's latest response to the access token was a 401. */
+  readonly isRejected: boolean;
+  /** Why the refresh after that 401 failed, if it did. */
+  readonly refreshFailure: Advice | undefined;
+  /** Records that the API's latest response to these tokens was a 401, or a success. */
+  noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void;
   /** Records that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void;
 }
@@ -99,7 +104,7 @@ export async function fetchWithToken(
   for (let tries = 1; response.status === 401; tries++) {
     if (isElsewhere(response, call.address)) return response;
     if (!call.isRepeatable || tries > MAX_REPLACEMENTS) {
-      account.noteRejection(tokens);
+      account.noteResponse("rejected", tokens);
       return response;
     }
     const renewed = await shownToCaller(account.replaceRejected(tokens, aborts)).catch(
@@ -113,6 +118,10 @@ export async function fetchWithToken(
     tokens = renewed;
     response = await send(call, tokens);
     if (response.status !== 401) account.replacementHelped();
+  }
+  // The API's latest response decides, because a 401 may concern only one path.
+  if (response.ok && account.isRejected && !isElsewhere(response, call.address)) {
+    account.noteResponse("accepted", tokens);
   }
   return response;
 }

@@ -241,7 +241,10 @@ export class CheckedCall {
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
     const what =
       `Cannot ${this.method} ${this.url} because ${who} answered ${status}${quoted}${tried}`;
-    return this.error("API_STATUS", what, this.#fixOf(response, isFromStore), { response, text });
+    const failure = status === 401 && !isFromStore ? this.account.refreshFailure : undefined;
+    const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
+    const fix = failure?.fix ?? this.#fixOf(response, isFromStore);
+    return this.error("API_STATUS", problem, fix, { response, text });
   }
 
   #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {

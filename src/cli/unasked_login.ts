@@ -1,14 +1,14 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { logsInUnasked } from "../session/status.ts";
-import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { logsInUnasked, savesUnasked } from "../session/status.ts";
+import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 
 /**
  * Logs in without a prompt if there is no valid session and the settings suffice, as in CI, cron
- * and containers. The tokens are saved in the file that contains the password or in the file that
- * the user named. If there is no such file, they stay in memory, so that a command does not create
- * an unexpected file.
+ * and containers. The tokens are saved in the file that the user named or that contains settings.
+ * If there is no such file, they stay in memory, so that a command does not create an unexpected
+ * file.
  *
  * @param envFile The file named on the command line.
  */
@@ -16,8 +16,7 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
   if (!logsInUnasked(found) || !await isOver()) return;
   const isNamed = Boolean(envFile ?? environment(ENV_FILE_VARIABLE));
-  const inFile = found.settings[VARIABLES.password] === "file";
-  if (!isNamed && !inFile) configure({ envFile: false });
+  if (!savesUnasked(found, isNamed)) configure({ envFile: false });
   await login({ strategy: "environment" });
 }
 

@@ -22,7 +22,13 @@ import {
 import { type Sandbox, startSandbox } from "../sandbox/mod.ts";
 import { CheckFailed, responseText, Transcript } from "./transcript.ts";
 
-const TOKEN_KEYS = ["ACCESS_TOKEN", "REFRESH_TOKEN", "ACCESS_TOKEN_EXPIRES_AT", "AUTHENTICATED_AT"];
+const TOKEN_KEYS = [
+  "ACCESS_TOKEN",
+  "REFRESH_TOKEN",
+  "ACCESS_TOKEN_EXPIRES_AT",
+  "AUTHENTICATED_AT",
+  "AUTH_SESSION",
+];
 
 /** Starts the servers, configures the default session as a notebook does, and runs the steps. */
 async function start(demo: Transcript): Promise<void> {

@@ -1,4 +1,6 @@
-import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
+import { ENDPOINT_NAMES, SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
+import { apiHosts } from "../settings/trust.ts";
 import type { Checks } from "./facts.ts";
 import { fail, ok, warn, warnOf } from "./finding.ts";
 
@@ -28,11 +30,32 @@ export const SETTINGS_CHECKS: Checks = {
   // Suggests settings that were probably meant, unless the check above already suggests them.
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsOn } = await import("../settings/suggestions.ts");
-    const missing = fault?.code === "MISSING_SETTINGS" ? fault.settings : undefined;
+    const isMissing = fault?.code === "MISSING_SETTINGS" || fault?.code === "UNTRUSTED_ORIGIN";
+    const missing = isMissing ? fault.settings : undefined;
     const untold = suggestionsOn(settings).filter(({ about }) =>
       missing === undefined || (about !== undefined && !missing.includes(about))
     );
-    return warnOf([...settings.notes, ...untold]);
+    const notes = settings.notes.filter((note) => note !== settings.withheld);
+    return warnOf([...notes, ...untold]);
+  },
+
+  // Says which hosts receive the secrets, and where each host is named.
+  "receivers": ({ configuration: { issuer, settings }, fault }) => {
+    const { withheld } = settings;
+    // The check of the settings already reports a missing endpoint.
+    if (withheld && fault?.code === "UNTRUSTED_ORIGIN") return undefined;
+    if (withheld) return warn(withheld.problem, withheld.fix);
+    const provider = URL.parse(issuer.provider ?? "")?.host;
+    const hosts = apiHosts((name) => settings.text(name));
+    const receivers = [
+      ...(provider === undefined
+        ? []
+        : [`password and refresh token: ${provider} (${namedIn(settings, ENDPOINT_NAMES)})`]),
+      ...(hosts.length === 0
+        ? []
+        : [`access token: ${hosts.join(", ")} (${namedIn(settings, API_NAMES)})`]),
+    ];
+    return receivers.length === 0 ? undefined : ok(receivers.join("; "));
   },
 
   // A forgotten environment variable overrides the .env.
@@ -48,6 +71,15 @@ export const SETTINGS_CHECKS: Checks = {
     );
   },
 };
+
+const API_NAMES = ["apiBaseUrl", "allowedOrigins"] as const;
+
+/** Says where the first of these settings is set. */
+function namedIn(settings: Settings, names: readonly SettingName[]): string {
+  const origin = names.map((name) => settings.origin(name)).find((it) => it !== undefined);
+  if (origin !== "file") return origin === "option" ? "set as an option" : "set in the environment";
+  return settings.location.isNamed ? "set in the .env that you named" : "set in the .env";
+}
 
 function variablesOf(isMeant: (name: SettingName) => boolean): string[] {
   return SETTING_NAMES.filter(isMeant).map((name) => VARIABLES[name]);

@@ -34,6 +34,15 @@ export interface ProviderRequest {
   readonly secrets: readonly Secret[];
 }
 
+/** The purpose of a request, for messages. */
+export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
+  login: "log in",
+  challenge: "log in",
+  refresh: "refresh the session",
+  device: "confirm the device",
+  "sign-out": "sign out at the provider",
+};
+
 /** A response of the provider, read to its end. */
 export interface ProviderResponse {
   readonly status: number;

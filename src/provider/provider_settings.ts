@@ -1,6 +1,7 @@
 import { ConfigError } from "../errors/errors.ts";
 import { type Advice, fixText } from "../errors/advice.ts";
 import {
+  ENDPOINT_NAMES,
   type SessionOptions,
   SETTING_NAMES,
   type SettingName,
@@ -8,7 +9,7 @@ import {
   VARIABLES,
 } from "../settings/options.ts";
 import { dialectOf, endpointText } from "./endpoint.ts";
-import type { ProviderSettings } from "./protocol.ts";
+import { DOING, type ProviderRequest, type ProviderSettings } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
@@ -16,7 +17,11 @@ import { isUnloadable } from "../platform/packages.ts";
 
 /** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {
-  readonly code: "MISSING_SETTINGS" | "INVALID_SETTING" | "PACKAGE_UNAVAILABLE";
+  readonly code:
+    | "MISSING_SETTINGS"
+    | "UNTRUSTED_ORIGIN"
+    | "INVALID_SETTING"
+    | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
   /** The settings that are missing or wrong. */
   readonly settings: readonly SettingName[];
@@ -25,20 +30,23 @@ export interface SettingsFault extends Advice {
 /**
  * Checks the settings for requests to the provider.
  *
- * @param action The action in the message, such as "log in".
+ * @param flow The purpose of the requests.
  * @param needsCredentials Whether user name and password must be set, too.
- * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `INVALID_SETTING`,
- * which lists all invalid settings; or `PACKAGE_UNAVAILABLE`.
+ * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `UNTRUSTED_ORIGIN`,
+ * if a found `.env` names the endpoint for a secret from the environment, except for a login;
+ * `INVALID_SETTING`, which lists all invalid settings; or `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
-  action: string,
+  flow: ProviderRequest["flow"],
   options: SessionOptions,
   settings: Settings,
   needsCredentials = false,
 ): Promise<ProviderSettings> {
   const resolved = await resolve(options, settings, needsCredentials);
-  if ("code" in resolved) throw errorOf(action, resolved);
-  return resolved;
+  if (!("code" in resolved)) return resolved;
+  // A login has no token yet that an address could be refused.
+  const isMissing = flow === "login" && resolved.code === "UNTRUSTED_ORIGIN";
+  throw errorOf(DOING[flow], isMissing ? { ...resolved, code: "MISSING_SETTINGS" } : resolved);
 }
 
 /**
@@ -149,6 +157,13 @@ async function missingSettings(
   );
   const problems = [`missing ${names.join(", ")}`];
   const steps: string[] = [];
+  const { withheld } = settings;
+  const isWithheld = missing.includes("authUrl") &&
+    ENDPOINT_NAMES.some((name) => withheld?.names.includes(name));
+  if (withheld && isWithheld) {
+    problems.push(withheld.problem);
+    steps.push(withheld.fix);
+  }
   if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
     steps.push("the environment could not be read without --allow-env");
   }
@@ -159,16 +174,20 @@ async function missingSettings(
     if (fix) steps.push(fixText(fix));
   }
   // The support channel provides all settings except user name and password.
-  const bySupport = missing.some((name) => name !== "username" && name !== "password");
+  const bySupport = missing.some((name) =>
+    name !== "username" && name !== "password" && !(isWithheld && name === "authUrl")
+  );
   const byInit = bySupport ? " (platform-auth init does)" : "";
   const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
   const ticket = bySupport
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
-  steps.push(`set the missing values ${place}in the environment or as an option${ticket}`);
+  if (!isWithheld || missing.length > 1) {
+    steps.push(`set the missing values ${place}in the environment or as an option${ticket}`);
+  }
   return {
-    code: "MISSING_SETTINGS",
+    code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",
     settings: missing,
     problem: problems.join("; "),
     fix: steps.join("; "),

@@ -1,4 +1,5 @@
-import { DOING, type SendResult } from "./send.ts";
+import { DOING } from "./protocol.ts";
+import type { SendResult } from "./send.ts";
 import { type AuthError, ProviderError, SessionExpiredError } from "../errors/errors.ts";
 import type { ProviderRequest, RefusalCode, Refused } from "./protocol.ts";
 import { MEANINGS } from "./refusals.ts";

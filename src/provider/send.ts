@@ -1,7 +1,13 @@
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { readUpTo } from "../platform/body.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
-import type { Outcome, ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
+import {
+  DOING,
+  type Outcome,
+  type ProviderRequest,
+  type ProviderResponse,
+  type Refused,
+} from "./protocol.ts";
 import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider_settings.ts";
 import { mayReach } from "../settings/permissions.ts";
@@ -36,15 +42,6 @@ export interface SendOptions {
    */
   readonly isBestEffort?: boolean;
 }
-
-/** The purpose of a request, for messages. */
-export const DOING: Readonly<Record<ProviderRequest["flow"], string>> = {
-  login: "log in",
-  challenge: "log in",
-  refresh: "refresh the session",
-  device: "confirm the device",
-  "sign-out": "sign out at the provider",
-};
 
 /** Whether the provider could count a repeated request as another wrong password or code. */
 function mustNotRepeat({ flow }: ProviderRequest): boolean {

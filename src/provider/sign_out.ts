@@ -61,7 +61,7 @@ export async function endAtProvider(
     return { ended: "here", text: `nothing to revoke at the provider: ${ACCESS_TOKEN_STAYS}` };
   }
   try {
-    const provider = await resolveProvider("tell the provider", options, settings);
+    const provider = await resolveProvider("sign-out", options, settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
     const bestEffort = { signal, isBestEffort: true } as const;

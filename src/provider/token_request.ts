@@ -1,7 +1,6 @@
 import {
   claimedLifetimeMs,
   makeTokens,
-  readClaims,
   type RefreshVariant,
   type RenewableTokens,
   type TokenParts,
@@ -12,6 +11,7 @@ import { ConfigError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
 import type { Outcome, ProviderSettings } from "./protocol.ts";
+import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
@@ -56,7 +56,8 @@ export async function loginTokens(
   signal: AbortSignal | undefined,
 ): Promise<TokenResult> {
   const { outcome, sentAt: authenticatedAt } = result;
-  const login = withTokens(result, { source: "password", authenticatedAt }, world);
+  const learned = { provider: provider.url.origin };
+  const login = withTokens(result, { source: "password", authenticatedAt, learned }, world);
   const { tokens } = login;
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
@@ -68,7 +69,7 @@ export async function loginTokens(
       confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
     () => "a file of this module could not be loaded",
   );
-  const withDevice: Tokens = { ...tokens, learned: { deviceKey: device.key } };
+  const withDevice: Tokens = { ...tokens, learned: { ...learned, deviceKey: device.key } };
   if (failure === undefined) return { ...login, tokens: withDevice };
   const warning: Advice = {
     problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
@@ -106,7 +107,8 @@ export async function requestRefresh(
     const result = await send(request, world, end - world.monotonic(), options);
     attempts += result.attempts;
     const { authenticatedAt, refreshToken } = held;
-    const parts = { source: "refresh", authenticatedAt, refreshToken } as const;
+    const learned = { ...held.learned, provider: provider.url.origin };
+    const parts = { source: "refresh", authenticatedAt, refreshToken, learned } as const;
     return { ...withTokens(result, parts, world), attempts, variant };
   };
   const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
@@ -168,7 +170,7 @@ function variantsFor(
  */
 function withTokens(
   result: SendResult,
-  parts: Pick<TokenParts, "source" | "authenticatedAt" | "refreshToken">,
+  parts: Pick<TokenParts, "source" | "authenticatedAt" | "refreshToken" | "learned">,
   world: World,
 ): TokenResult {
   const { outcome, sentAt, sentAtMonotonic } = result;

@@ -1,3 +1,4 @@
+import { type Claims, readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks, World } from "../platform/world.ts";
 
@@ -25,6 +26,8 @@ export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
  * tokens.
  */
 export interface Learned {
+  /** Origin of the provider that issued the tokens. No other provider may receive them. */
+  readonly provider?: string | undefined;
   /** The name that the user logged in with, which may be an alias of the token's `username`. */
   readonly loginName?: string | undefined;
   /** The refresh request that the provider accepted. */
@@ -120,70 +123,23 @@ export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
   return remaining === undefined || remaining > ms;
 }
 
-/** The account named in the token, if any. */
-export function accountOf(claims: Claims): string | undefined {
-  return claims.username ?? claims.sub;
-}
-
 /** Whether two records have the same access token. */
 export function sameAccess(a: Tokens, b: Tokens): boolean {
   return a.accessToken.reveal() === b.accessToken.reveal();
 }
 
+/**
+ * Whether these may be the tokens of this user, by the name of the login or the names in the token.
+ * If the token's `username` is its `sub`, the user has another name, which is unknown.
+ */
+export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: string): boolean {
+  const { sub, username = sub } = claims;
+  const isUnknown = loginName === undefined && username === sub;
+  const isSame = (name: string | undefined) => name?.toLowerCase() === user.toLowerCase();
+  return isUnknown || [loginName, username, sub].some(isSame);
+}
+
 /** Whether a record has a refresh token. */
 export function isRenewable(tokens: Tokens): tokens is RenewableTokens {
   return tokens.refreshToken !== undefined;
-}
-
-/**
- * The claims of an access token. Its signature is not checked, so the claims may be used for
- * planning but must not be trusted.
- */
-export interface Claims {
-  /** Issued at, seconds since 1970 by the provider's clock. */
-  readonly iat?: number;
-  /** Expires at, seconds since 1970 by the provider's clock. */
-  readonly exp?: number;
-  readonly sub?: string;
-  readonly username?: string;
-  readonly clientId?: string;
-  readonly tokenUse?: string;
-  /** Scopes, separated by spaces. */
-  readonly scope?: string;
-}
-
-/** Reads the claims of a JWT. An opaque or invalid token has no claims, which is not an error. */
-export function readClaims(token: string): Claims {
-  const parts = token.split(".");
-  if (parts.length !== 3) return {};
-  let claims: unknown;
-  try {
-    const bytes = Uint8Array.fromBase64(parts[1] ?? "", { alphabet: "base64url" });
-    claims = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return {};
-  }
-  if (typeof claims !== "object" || claims === null) return {};
-  const found = claims as Record<string, unknown>;
-  return {
-    ...number("iat", found.iat),
-    ...number("exp", found.exp),
-    ...text("sub", found.sub),
-    ...text("username", found.username),
-    ...text("clientId", found.client_id),
-    ...text("tokenUse", found.token_use),
-    ...text("scope", found.scope),
-  };
-}
-
-/** The end of the year 9999, after which times have no ordinary ISO text. */
-const LATEST_SECONDS = 253_402_300_799;
-
-function number(name: string, value: unknown): Record<string, number> {
-  const usable = typeof value === "number" && value >= 0 && value <= LATEST_SECONDS;
-  return usable ? { [name]: value } : {};
-}
-
-function text(name: string, value: unknown): Record<string, string> {
-  return typeof value === "string" && value !== "" ? { [name]: value } : {};
 }

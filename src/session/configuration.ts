@@ -19,6 +19,7 @@ import {
 } from "../settings/options.ts";
 import { resolveSettings, type SettingOrigin, type Settings } from "../settings/settings.ts";
 import { ConfigError } from "../errors/errors.ts";
+import type { Issuer } from "./stored_tokens.ts";
 
 /**
  * The options of a session and the settings resolved from them. A change replaces the whole object.
@@ -93,6 +94,13 @@ export class Configuration {
   /** The tokens that are copied to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
+  }
+
+  /** The app client and the provider of this account. */
+  get issuer(): Issuer {
+    const { options, settings } = this;
+    const provider = URL.parse(endpointText(options, settings) ?? "")?.origin;
+    return { clientId: settings.text("clientId"), provider };
   }
 
   /** Whether a command provides the tokens. If so, the session is in memory only. */

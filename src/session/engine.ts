@@ -10,7 +10,7 @@ import type { Configuration } from "./configuration.ts";
 import { Keeper, type PlannedWrite } from "./keeper.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import { type RemoteLogout, signOutAtProvider } from "./logout.ts";
-import type { Notices } from "./notices.ts";
+import type { Notice, Notices } from "./notices.ts";
 import {
   afterEarlyFailure,
   afterHelp,
@@ -126,10 +126,15 @@ export class Engine implements Refreshing {
     return this.keeper.current;
   }
 
-  /** Whether the API rejected the access token with a 401. */
+  /** Whether the API's latest response to the access token was a 401. */
   get isRejected(): boolean {
     const now = this.current;
     return now.kind !== "none" && now.rejected;
+  }
+
+  /** Why the refresh after that 401 failed, if it did. */
+  get refreshFailure(): Notice | undefined {
+    return this.notices.get("REFRESH_FAILED");
   }
 
   /** The complete state, so that tests can compare the results of two orders of events. */
@@ -186,14 +191,15 @@ export class Engine implements Refreshing {
     return await this.#share("forced", signal);
   }
 
-  /** Records that the API rejected these tokens with a 401. */
-  noteRejection(tokens: Tokens): void {
-    this.keeper.apply({ kind: "rejected", tokens });
+  /** Records that the API's latest response to these tokens was a 401, or a success. */
+  noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void {
+    this.keeper.apply({ kind, tokens });
+    if (kind === "accepted") this.notices.clear("REFRESH_FAILED");
   }
 
   /**
    * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens can be
-   * obtained now.
+   * obtained now; if a refresh failed, the notice `REFRESH_FAILED` says why.
    *
    * @throws {AuthError} If the session is over, because the refresh token was refused for good or
    * another process ended the session.
@@ -201,13 +207,13 @@ export class Engine implements Refreshing {
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     await this.#look(signal);
     this.#readStore();
-    this.noteRejection(rejected);
+    this.noteResponse("rejected", rejected);
     if (!this.#refresh) {
       const now = this.current;
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
-      if (now.kind === "none") throw this.keeper.whyNot();
+      if (isOver(now)) throw this.keeper.whyNot();
       if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
@@ -217,7 +223,8 @@ export class Engine implements Refreshing {
       // A token command may print the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
-      if (error instanceof AuthError && this.current.kind === "none") throw error;
+      if (!(error instanceof AuthError) || isOver(this.current)) throw error;
+      this.notices.set("REFRESH_FAILED", error.problem, error.fix);
       return undefined;
     }
   }
@@ -405,6 +412,7 @@ export class Engine implements Refreshing {
     this.#cooldowns = NO_COOLDOWNS;
     this.notices.clear(
       "EARLY_REFRESH_FAILED",
+      "REFRESH_FAILED",
       "LOCK_BUSY",
       "STORED_IGNORED",
       "ENVIRONMENT_IGNORED",
@@ -540,7 +548,7 @@ export class Engine implements Refreshing {
       signal.throwIfAborted();
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);
-      this.notices.clear("EARLY_REFRESH_FAILED");
+      this.notices.clear("EARLY_REFRESH_FAILED", "REFRESH_FAILED");
       // If the token is the same, the state is kept, because the state records whether the API
       // rejected that token.
       if (held && sameAccess(held, tokens)) return held;
@@ -557,6 +565,11 @@ const NOT_APPLIED: AppliedChange = {
   hadSession: false,
   tellProvider: () => Promise.resolve({ ended: "here" }),
 };
+
+/** Whether there is no session, or only an access token whose refresh token was refused. */
+function isOver(state: SessionState): boolean {
+  return state.kind === "none" || (state.kind === "access-only" && state.because !== undefined);
+}
 
 function isLogout({ tokens }: Change): boolean {
   return tokens === undefined;

@@ -2,8 +2,10 @@ import {
   type EnvFile,
   type EnvSnapshot,
   grantsOthers,
+  isBeingWritten,
   lockEnvFile,
   readEnvFile,
+  readSettledEnvFile,
   updateEnvFile,
 } from "../settings/env_file.ts";
 import { ConfigError } from "../errors/errors.ts";
@@ -54,7 +56,7 @@ export class EnvStore implements TokenStore {
     let isSaved = false;
     try {
       for (let round = 1;; round++) {
-        const before = readEnvFile(this.path);
+        const before = await readSettledEnvFile(this.path);
         const now = this.#take(before);
         const write = await decide(now, lockOf(lock.state));
         if (write === undefined) return { stored: now };
@@ -113,12 +115,14 @@ export class EnvStore implements TokenStore {
   }
 
   /**
-   * Reads the session in a snapshot. If the file is missing or unreadable, the session in memory
-   * continues.
+   * Reads the session in a snapshot. If the file is missing, unreadable or being written, the
+   * session in memory continues.
    */
-  #take({ exists, problem, values }: EnvSnapshot): Stored {
+  #take(now: EnvSnapshot): Stored {
+    const { exists, problem, values } = now;
     this.#overtakeSettings();
-    if (this.#last !== undefined && (!exists || problem)) return this.#last;
+    const isUnknown = !exists || problem !== undefined || isBeingWritten(now);
+    if (this.#last !== undefined && isUnknown) return this.#last;
     if (problem) this.session.notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
     return this.#storedIn(values);
   }
@@ -138,7 +142,7 @@ export class EnvStore implements TokenStore {
   }
 
   #tokensIn(values: ReadonlyMap<string, string>): Tokens | undefined {
-    const { settings, world } = this.session.configuration;
+    const { issuer, settings, world } = this.session.configuration;
     if (isOtherPrograms(values, settings)) {
       this.session.notices.set(
         "STORED_IGNORED",
@@ -147,11 +151,7 @@ export class EnvStore implements TokenStore {
       );
       return undefined;
     }
-    const { parts, note } = readStored(
-      (key) => values.get(key),
-      "file",
-      settings.text("clientId"),
-    );
+    const { parts, note } = readStored((key) => values.get(key), "file", issuer);
     this.session.notices.replace({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
   }

@@ -1,7 +1,8 @@
 import { environment, mayUseVariable } from "../platform/environment.ts";
-import type { Secret } from "../platform/secret.ts";
 import { readStored, type StoredTokens } from "./stored_tokens.ts";
-import { accountOf, makeTokens, type Tokens } from "../provider/tokens.ts";
+import { isOfAnother } from "../platform/claims.ts";
+import { makeTokens, type Tokens } from "../provider/tokens.ts";
+import { TOKEN_FILE_VARIABLE } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -19,9 +20,11 @@ export class EnvironmentMirror {
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
     const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
     if (!isOurs && tokensInEnvironment(configuration, tokens).note !== undefined) return;
+    const { envFile, usesHostsOfFile } = configuration.settings;
     const { accessToken, refreshToken } = tokens;
-    this.#put("ACCESS_TOKEN", accessToken);
-    if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken);
+    this.#put("ACCESS_TOKEN", accessToken.reveal());
+    if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
+    if (envFile !== undefined && usesHostsOfFile) this.#put(TOKEN_FILE_VARIABLE, envFile);
   }
 
   /** Removes the values that this session set. */
@@ -45,8 +48,7 @@ export class EnvironmentMirror {
     set("REFRESH_TOKEN", "");
   }
 
-  #put(variable: string, value: Secret | undefined): void {
-    const text = value?.reveal() ?? "";
+  #put(variable: string, text: string): void {
     // An equal value either existed before this session or is already recorded.
     if (environment(variable) === text) return;
     set(variable, text);
@@ -67,6 +69,7 @@ export function firstTokens(
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
   notices.replace({ ENVIRONMENT_IGNORED: note });
+  if (!configuration.settings.mayUseTokensOfEnvironment) return kept;
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;
   if (own.refreshToken) return own;
@@ -82,17 +85,15 @@ export function firstTokens(
  * @returns The tokens, or a `note` that says why they are ignored.
  */
 function tokensInEnvironment(
-  { settings, world }: Configuration,
+  { issuer, world }: Configuration,
   kept: Tokens | undefined,
 ): { own?: Tokens; note?: StoredTokens["note"] } {
-  const clientId = settings.text("clientId") ?? kept?.claims.clientId;
-  const { parts, note } = readStored(environment, "environment", clientId);
+  const clientId = issuer.clientId ?? kept?.claims.clientId;
+  const { parts, note } = readStored(environment, "environment", { ...issuer, clientId });
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
-  const isOther = (clientId !== undefined && own.claims.clientId !== clientId) ||
-    (kept !== undefined && accountOf(kept.claims) !== accountOf(own.claims));
-  if (!isOther) return { own };
+  if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
     note: {
       problem: "the tokens in the environment do not name the app client and the account of this " +

@@ -1,4 +1,5 @@
-import { makeTokens, readClaims } from "../provider/tokens.ts";
+import { readClaims } from "../platform/claims.ts";
+import { makeTokens } from "../provider/tokens.ts";
 import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
@@ -11,7 +12,9 @@ import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
+import { ENDPOINT_NAMES, type SettingName } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
+import { apiHosts } from "../settings/trust.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
 // Not loaded on demand, because the module must be available before anything is sent.
@@ -100,7 +103,7 @@ export async function obtainTokens(
   const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
   if (portalToken !== undefined) return fromPortal(portalToken);
-  const notes = portalUrl === undefined ? [] : [`Portal: ${portalUrl}`];
+  const notes = portalNotes(configuration.settings);
   const hidden = { secret: true, signal, notes };
   if (strategy === "portal") {
     const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
@@ -136,6 +139,19 @@ export async function obtainTokens(
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 
+/** Lines to show with a prompt for the portal string: where it comes from, and where it goes. */
+function portalNotes(settings: Settings): string[] {
+  const { portalUrl } = settings;
+  const hosts = apiHosts((name) => settings.text(name));
+  const named = namedBy(settings, ["apiBaseUrl", "allowedOrigins"]);
+  return [
+    ...(portalUrl === undefined ? [] : [`Portal: ${portalUrl}`]),
+    ...(hosts.length === 0
+      ? []
+      : [`Receives the token: ${[hosts.join(", "), ...named].join(" ")}`]),
+  ].map(printable);
+}
+
 /**
  * Returns the text if it looks like a portal string. Any other text may be a user name or a
  * password, which must not be saved as a token.
@@ -164,14 +180,14 @@ async function loginByPassword(
 ): Promise<LoginResult> {
   const { options, world } = configuration;
   const { questions, asksPerson } = answerers;
-  const provider = await resolveProvider("log in", options, settings, !asksPerson);
+  const provider = await resolveProvider("login", options, settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const refusal = support?.refusal(username);
   if (refusal) throw refusal;
   const login = { provider, world, settings, username, support };
   const host = `Password of ${username} for ${provider.url.host}`;
-  const question = `${[host, ...namedBy(settings)].map(printable).join("\n")}:`;
+  const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
   for (let first = true;; first = false) {
     const message = first ? question : `That password was rejected.\n${question}`;
@@ -204,15 +220,11 @@ function originsOf(settings: Settings): string {
 }
 
 /**
- * Names the source of the host that receives the password, because a copied `.env` may contain a
+ * Names the source of the hosts that receive a secret, because a copied `.env` may contain a
  * stranger's address.
  */
-function namedBy(settings: Settings): string[] {
-  const parts = settings.origin("authUrl") === undefined
-    ? ["region", "providerHost", "providerDomain"] as const
-    : ["authUrl"] as const;
-  const origins = parts.map((name) => settings.origin(name));
-  // One part from the file is enough to change the host.
+function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
+  const origins = names.map((name) => settings.origin(name));
   if (origins.includes("file")) return [`(host set in ${displayPath(settings.envFile)})`];
   return origins.includes("environment") ? ["(host set in the environment)"] : [];
 }

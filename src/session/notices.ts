@@ -26,6 +26,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   an unused line.
  * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
  *   failed; the next call tries again.
+ * - `REFRESH_FAILED`: The API rejected the access token, and refreshing it failed, so the call
+ *   returned the API's 401.
  * - `CLOCK`: This computer's clock differs from the provider's by more than a minute.
  * - `DEVICE_NOT_CONFIRMED`: The provider did not register this device, so the session may not be
  *   refreshable.
@@ -51,6 +53,7 @@ export type NoticeCode =
   | "ENVIRONMENT_UNREADABLE"
   | "SETTING"
   | "EARLY_REFRESH_FAILED"
+  | "REFRESH_FAILED"
   | "CLOCK"
   | "DEVICE_NOT_CONFIRMED"
   | "OLD_PASSWORD"
@@ -81,6 +84,8 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
     "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
   EARLY_REFRESH_FAILED:
     "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
+  REFRESH_FAILED:
+    "The API rejected the access token, and refreshing it failed, so the call returned the API's 401.",
   CLOCK: "This computer's clock differs from the provider's by more than a minute.",
   DEVICE_NOT_CONFIRMED:
     "The provider did not register this device, so the session may not be refreshable.",
@@ -146,6 +151,10 @@ export class Notices {
   text(...codes: readonly NoticeCode[]): string | undefined {
     const notice = codes.map((code) => this.#notices.get(code)).find((it) => it !== undefined);
     return notice && sentenceOf(notice);
+  }
+
+  get(code: NoticeCode): Notice | undefined {
+    return this.#notices.get(code);
   }
 
   has(code: NoticeCode): boolean {

@@ -1,5 +1,4 @@
 import type { ProviderSettings } from "../provider/protocol.ts";
-import type { SendResult } from "../provider/send.ts";
 import type { TokenResult } from "../provider/token_request.ts";
 import type { AuthError } from "../errors/errors.ts";
 import { onAbort } from "../platform/abort.ts";
@@ -111,7 +110,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
-  const provider = await resolveProvider("refresh the session", options, settings);
+  const provider = await resolveProvider("refresh", options, settings);
   const started = world.monotonic();
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
@@ -162,7 +161,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
       }
       noteReplacement();
       const error = refusalError("refresh", response, held);
-      if (!endsSession(response, reason)) throw error;
+      // The provider's other refusals may pass.
+      if (response.outcome.kind !== "refused" || !response.outcome.isFinal) throw error;
       refusal = error;
       return ended(error, lock);
     }
@@ -189,8 +189,8 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     const response = requestRefresh(provider, sent, username, world, leftMs(lock), waiters)
       .then(({ variant, ...result }) => {
         const { tokens } = result;
-        const learned = learnedFrom(variant, sent, provider);
-        return { ...result, tokens: tokens && { ...tokens, learned } };
+        const learned = tokens && learnedFrom(variant, tokens, provider);
+        return { ...result, tokens: tokens && learned && { ...tokens, learned } };
       });
     // A rejection is handled here, because a logout may take over the response and stop waiting for
     // it.
@@ -200,7 +200,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
 
   /** Refreshed tokens are saved before anyone uses them. */
   function kept(fresh: Tokens, { isHeld: isAlone }: Lock): PlannedWrite | undefined {
-    notices.clear("EARLY_REFRESH_FAILED");
+    notices.clear("EARLY_REFRESH_FAILED", "REFRESH_FAILED");
     const event = { kind: "refreshed", held, fresh, isAlone } as const;
     if (tokensOf(next(keeper.current, event)) !== fresh) return undefined;
     const saved = () => {
@@ -253,19 +253,10 @@ function renewable({ keeper }: Refreshing): RenewableTokens {
 /** Records which form of the request the provider accepted, and keeps what was learned before. */
 function learnedFrom(
   variant: RefreshVariant,
-  { learned }: RenewableTokens,
+  { learned }: Tokens,
   { clientSecret }: ProviderSettings,
 ): Tokens["learned"] {
   // A client without a secret never sends a hash, so nothing was learned.
   const isPlain = variant === "omit" && clientSecret === undefined;
   return { ...learned, refreshVariant: isPlain ? undefined : variant };
-}
-
-/**
- * Whether a refusal ends the session. If the API also rejected the access token, any rejection of
- * the refresh token ends it.
- */
-function endsSession({ outcome }: SendResult, reason: Reason): boolean {
-  return outcome.kind === "refused" &&
-    (outcome.isFinal || (reason === "rejected" && outcome.code === "REFRESH_REJECTED"));
 }

@@ -22,7 +22,7 @@ export type SessionState =
   | {
     readonly kind: "access-only";
     readonly tokens: Tokens;
-    /** Whether the API rejected the access token with a 401. */
+    /** Whether the API's latest response to the access token was a 401. */
     readonly rejected: boolean;
     readonly because?: Ending;
   }
@@ -53,8 +53,8 @@ export type SessionEvent =
     /** Whether the access token is still valid. */
     readonly isValid: boolean;
   }
-  /** The API responded with 401. */
-  | { readonly kind: "rejected"; readonly tokens: Tokens };
+  /** The API's latest response to these tokens: a 401, or a success. */
+  | { readonly kind: "rejected" | "accepted"; readonly tokens: Tokens };
 
 const SIGNED_OUT: SessionState = { kind: "none" };
 
@@ -82,14 +82,17 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
     case "refused": {
       const { held, because, isValid } = event;
       if (now.kind !== "renewable" || !sameRefresh(now.tokens, held)) return now;
-      if (now.rejected || !isValid) return { kind: "none", because };
+      if (!isValid) return { kind: "none", because };
+      // Only the refresh token was refused, so the access token is kept until it expires.
       const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
-      return { kind: "access-only", tokens, rejected: false, because };
+      return { kind: "access-only", tokens, rejected: now.rejected, because };
     }
     case "rejected":
-      return now.kind === "none" || !sameAccess(now.tokens, event.tokens)
-        ? now
-        : { ...now, rejected: true };
+    case "accepted": {
+      if (now.kind === "none" || !sameAccess(now.tokens, event.tokens)) return now;
+      const rejected = event.kind === "rejected";
+      return now.rejected === rejected ? now : { ...now, rejected };
+    }
   }
 }
 

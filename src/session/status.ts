@@ -1,4 +1,3 @@
-import { endpointText } from "../provider/endpoint.ts";
 import { type Configuration, originsOf } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
@@ -6,7 +5,8 @@ import { type SessionState, tokensOf } from "./state.ts";
 import type { TokenStore } from "./store.ts";
 import { INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import { accountOf, REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
+import { accountOf } from "../platform/claims.ts";
+import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
 /** The status of a session. It contains no token. A notebook shows it as a card. */
@@ -97,8 +97,7 @@ export function statusOf(
   const { settings, world } = configuration;
   const tokens = tokensOf(state);
   const username = usernameOf(configuration, tokens);
-  const provider = endpointOrigin(configuration);
-  const clientId = settings.text("clientId");
+  const { clientId, provider } = configuration.issuer;
   const { portalUrl } = settings;
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const isSaved = !notices.has("NOT_SAVED");
@@ -124,15 +123,19 @@ export function statusOf(
   };
 }
 
-/**
- * Whether the command line can log in with these settings without prompting. A password from the
- * environment must not be sent to an address from a `.env`, which may be part of a copied project.
- */
+/** Whether the command line can log in with these settings without prompting. */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
   const isElsewhere = INSTEAD_OF_FILE.some((name) => settings[VARIABLES[name]] !== undefined);
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
-  if (isElsewhere || needed.some((name) => settings[name] === undefined)) return false;
-  return settings[VARIABLES.password] === "file" || !Object.values(settings).includes("file");
+  return !isElsewhere && needed.every((name) => settings[name] !== undefined);
+}
+
+/**
+ * Whether a login of the command line without a prompt is saved: in the file that the user named,
+ * or in one that contains settings of this session. Any other file would be unexpected.
+ */
+export function savesUnasked({ settings }: SessionStatus, isNamed: boolean): boolean {
+  return isNamed || Object.values(settings).includes("file");
 }
 
 /**
@@ -161,11 +164,6 @@ function stateOf(configuration: Configuration, state: SessionState): SessionStat
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
   return state.kind === "renewable" || isByCommand ? "refreshable" : "expired";
-}
-
-function endpointOrigin({ options, settings }: Configuration): string | undefined {
-  const url = URL.parse(endpointText(options, settings) ?? "");
-  return url === null ? undefined : url.origin;
 }
 
 function noticesOf(

@@ -3,13 +3,8 @@ import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
-import {
-  type Learned,
-  readClaims,
-  type RefreshVariant,
-  type TokenParts,
-  type Tokens,
-} from "../provider/tokens.ts";
+import { readClaims } from "../platform/claims.ts";
+import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
 /** The keys of a `.env` that belong to this module (section 5.5). A logout removes all of them. */
 export const TOKEN_KEYS = [
@@ -32,6 +27,13 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
   ]);
 }
 
+/** The app client and the provider that issue a session's tokens, as far as they are known. */
+export interface Issuer {
+  readonly clientId: string | undefined;
+  /** Origin of the provider. */
+  readonly provider: string | undefined;
+}
+
 /** Tokens read from text. */
 export interface StoredTokens {
   readonly parts: TokenParts | undefined;
@@ -43,12 +45,13 @@ export interface StoredTokens {
  * Reads stored tokens.
  *
  * @param read Returns the value of a key in the store.
- * @param clientId The configured client. A refresh token of another client is useless.
+ * @param issuer The configured client and provider. A refresh token of another client is useless,
+ * and tokens of another provider must not be sent to this one.
  */
 export function readStored(
   read: (key: string) => string | undefined,
   source: "file" | "environment" | "store",
-  clientId: string | undefined,
+  { clientId, provider }: Issuer,
 ): StoredTokens {
   const place = source === "file" ? "the .env" : `the ${source}`;
   const ignored = (problem: string): StoredTokens => ({
@@ -72,6 +75,10 @@ export function readStored(
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return ignored(`the session in ${place} belongs to an app client other than APP_CLIENT_ID`);
   }
+  const learned = learnedIn(read("AUTH_SESSION"));
+  if (provider && learned.provider && learned.provider !== provider) {
+    return ignored(`the session in ${place} was issued by ${learned.provider}, not by AUTH_URL,`);
+  }
   // A missing access token is treated as expired.
   const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;
   return {
@@ -81,7 +88,7 @@ export function readStored(
       expiresAt: accessText ? instant(read("ACCESS_TOKEN_EXPIRES_AT")) ?? claimed : 0,
       authenticatedAt: instant(read("AUTHENTICATED_AT")),
       source,
-      learned: learnedIn(read("AUTH_SESSION")),
+      learned,
       claims,
     },
   };
@@ -104,8 +111,9 @@ export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: S
 
 /** Returns what a session learned, as the value of one line; `undefined` if it learned nothing. */
 function learnedText(tokens: Tokens): string | undefined {
-  const { claims, expiresAt, learned: { deviceKey, loginName, refreshVariant } } = tokens;
+  const { claims, expiresAt, learned: { deviceKey, loginName, provider, refreshVariant } } = tokens;
   const facts = [
+    ["provider", provider],
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
@@ -126,7 +134,9 @@ function learnedIn(line: string | undefined): Learned {
   const variant = VARIANTS.find((known) => known === facts.get("refresh"));
   const name = facts.get("name");
   const device = facts.get("device");
+  const provider = URL.parse(facts.get("provider") ?? "")?.origin;
   return {
+    ...(provider && { provider }),
     ...(variant && { refreshVariant: variant }),
     ...(name && { loginName: name }),
     ...(device && { deviceKey: new Secret(device) }),

@@ -19,6 +19,14 @@ export interface EnvSnapshot {
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
+/**
+ * Whether the file is empty because an editor is writing it. What was read before then stays valid.
+ * A save by this module never leaves an empty file.
+ */
+export function isBeingWritten({ exists, text }: EnvSnapshot): boolean {
+  return exists && text === "";
+}
+
 /** Maximum number of attempts at an edit while an editor saves the file at the same time. */
 const MAX_ROUNDS = 5;
 
@@ -41,6 +49,20 @@ export interface EnvFile {
   readonly path: string;
   /** The file that the path finally links to; `undefined` if it is not known yet. */
   readonly target?: string;
+}
+
+/** Time for which an empty file may be one that an editor is writing. */
+const EDITOR_MS = 200;
+const EDITOR_STEP_MS = 20;
+
+/** Reads a `.env` before an edit. Gives an editor that is writing it a moment to finish. */
+export async function readSettledEnvFile(path: string): Promise<EnvSnapshot> {
+  let now = readEnvFile(path);
+  for (let ms = 0; isBeingWritten(now) && ms < EDITOR_MS; ms += EDITOR_STEP_MS) {
+    await new Promise((resolve) => setTimeout(resolve, EDITOR_STEP_MS));
+    now = readEnvFile(path);
+  }
+  return now;
 }
 
 /**
@@ -118,6 +140,8 @@ export async function updateEnvFile(
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
+      // Readers would take an empty file for one that an editor is writing.
+      const next = edited === "" ? "\n" : edited;
       if (edited === text) {
         if (grantsOthers(mode)) Deno.chmodSync(real, 0o600);
         return mode;
@@ -125,7 +149,9 @@ export async function updateEnvFile(
       // An editor does not take the lock. Text that it saved in the meantime is edited again, not
       // overwritten.
       const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real)).text === text;
-      if (await replaceFile(real, edited, locked, isWanted)) return mode;
+      if (await replaceFile(real, next, locked, isWanted)) return mode;
+      if (isBeingWritten(now)) now = await readSettledEnvFile(real);
+      if (now.problem) throw now.problem;
       if (now.exists && accept?.(now.values) === false) return now.mode;
     }
   } catch (error) {

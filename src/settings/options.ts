@@ -315,6 +315,14 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
+/** The settings that name the token endpoint, as a whole or in parts. */
+export const ENDPOINT_NAMES = [
+  "authUrl",
+  "region",
+  "providerHost",
+  "providerDomain",
+] as const satisfies readonly SettingName[];
+
 /** The settings that keep or provide the tokens instead of the `.env`. */
 export const INSTEAD_OF_FILE = ["tokenCommand", "store"] as const satisfies readonly SettingName[];
 

@@ -4,11 +4,12 @@ import {
   namedEnvFile,
   nearestEnvFile,
 } from "./env_location.ts";
-import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
+import { type EnvSnapshot, isBeingWritten, readEnvFile } from "./env_file.ts";
 import type { Advice } from "../errors/advice.ts";
 import { ConfigError } from "../errors/errors.ts";
 import {
   DEFAULT_TIMEOUT_MS,
+  ENDPOINT_NAMES,
   ENV_FILE_VARIABLE,
   INSTEAD_OF_FILE,
   parseTimeout,
@@ -24,6 +25,7 @@ import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
+import { RECEIVERS, usesFoundHosts, type Withheld, withheldHosts } from "./trust.ts";
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
@@ -45,22 +47,47 @@ export class Settings {
   /** The content of the `.env`. */
   readonly file: EnvSnapshot;
   readonly location: EnvLocation;
+  /** The hosts in a found `.env` that are not used, because they must not receive a secret. */
+  readonly withheld: Withheld | undefined;
   readonly #found: ReadonlyMap<SettingName, FoundSetting>;
 
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
     found: ReadonlyMap<SettingName, FoundSetting>,
+    withheld: Withheld | undefined,
   ) {
     this.envFile = location.path;
     this.file = file;
     this.location = location;
+    this.withheld = withheld;
     this.#found = found;
   }
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    return [...foreignFiles(this.location), ...unusedLines(this.file), ...unknownLogLevel()];
+    const { file, location, withheld } = this;
+    return [
+      ...foreignFiles(location),
+      ...unusedLines(file),
+      ...unknownLogLevel(),
+      ...(withheld ? [withheld] : []),
+    ];
+  }
+
+  /**
+   * Whether a session may use the tokens in the environment. It may not if it uses the hosts of a
+   * `.env` that was merely found.
+   */
+  get mayUseTokensOfEnvironment(): boolean {
+    return !usesFoundHosts(this.location, (name) => readable(this.#found.get(name)));
+  }
+
+  /** Whether every host that the `.env` names is in use, and not overridden or withheld. */
+  get usesHostsOfFile(): boolean {
+    return RECEIVERS.every((name) =>
+      !this.file.values.get(VARIABLES[name]) || this.origin(name) === "file"
+    );
   }
 
   /** Returns the value as text; `undefined` if it is not set. */
@@ -141,7 +168,8 @@ export function resolveSettings(
   earlier?: Settings,
 ): Settings {
   const location = earlier ? earlier.location : locate(options, isDefault);
-  const file = location.path === undefined ? NO_FILE : readEnvFile(location.path);
+  const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
+  const file = earlier && isBeingWritten(now) ? earlier.file : now;
   const found = new Map<SettingName, FoundSetting>();
   const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
     if (value === undefined || found.has(name)) return;
@@ -151,13 +179,28 @@ export function resolveSettings(
   for (const name of SETTING_NAMES) put(name, optionText(options, name), "option");
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
+    // The endpoint comes as a whole from the strongest source that names any part of it.
+    const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
     for (const name of SETTING_NAMES) {
       if (!mayStandIn(origin, name, isDefault)) continue;
+      if (hasEndpoint && isEndpointName(name)) continue;
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
   }
-  return new Settings(location, file, found);
+  const usesTokens = isDefault && options.exportEnv !== "none";
+  const withheld = withheldHosts(location, file, (name) => readable(found.get(name)), usesTokens);
+  for (const name of withheld?.names ?? []) found.delete(name);
+  return new Settings(location, file, found, withheld);
+}
+
+function isEndpointName(name: SettingName): boolean {
+  const names: readonly SettingName[] = ENDPOINT_NAMES;
+  return names.includes(name);
+}
+
+function readable(setting: FoundSetting | undefined) {
+  return setting && { text: setting.text.reveal(), origin: setting.origin };
 }
 
 /**

@@ -1,8 +1,7 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
-import { logsInUnasked, type SessionStatus } from "../session/status.ts";
-import { VARIABLES } from "../settings/options.ts";
+import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
 import type { Row, Tone, View } from "./view.ts";
 
 /** Returns the view of a status. */
@@ -71,11 +70,11 @@ function headline({ state, username, provider }: SessionStatus): string {
 
 /** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
-  const { state, canRefresh, envFile, store, settings } = status;
+  const { state, canRefresh, envFile, store } = status;
   const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
   if (state !== "none" || canRefresh) return `kept in ${place}`;
   // The command line creates no file for a login with a password from the environment.
-  if (logsInUnasked(status) && settings[VARIABLES.password] === "environment") {
+  if (logsInUnasked(status) && !savesUnasked(status, false)) {
     const unless = envFile === undefined ? "" : " unless a file is named";
     return fixText([
       { inProgram: `login() keeps it in ${place}`, inTerminal: `no session is saved${unless}` },

@@ -2,8 +2,14 @@
  * What `authFetch` does to a call: the token it adds, where it may go, redirects, a 401 and failures
  * on the way. The API is the sandbox, mostly without a port.
  */
-import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { linesOf, portless, type PortlessOptions, rejection } from "../support/portless.ts";
 
 const TEXT = "grüße, déjà vu\n".repeat(50);
 const BYTES = new TextEncoder().encode(TEXT);
@@ -315,4 +321,84 @@ Deno.test("a header that cannot be sent is told without its value", async () => 
   const text = await rejection(world.session.authFetch("/v1/x", { headers }));
   assert(!text.message.includes("hidden"), text.message);
   assertEquals(world.called, []);
+});
+
+/** An API that rejects the token on one path only. */
+const oneForbiddenPath = (request: Request) =>
+  new Response("{}", { status: new URL(request.url).pathname === "/v1/closed" ? 401 : 200 });
+
+Deno.test("after a 401 on one path, a success elsewhere makes the token good again", async () => {
+  await using world = await loggedIn({ api: oneForbiddenPath });
+  world.sandbox.failures.push({ at: "token", status: 503, times: 9 });
+  assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
+  assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+  assertEquals(world.session.status().notices, []);
+  const sent = world.logins();
+  await world.session.login();
+  assertEquals(world.logins(), sent, "login() keeps the session, and sends no password");
+});
+
+Deno.test("a refused refresh after a 401 on one path leaves the access token in use", async () => {
+  const refusals = {
+    vague: ["Not now", "401", "refreshable"],
+    final: ["Refresh Token has been revoked", "REFRESH_REJECTED", "not refreshable"],
+  } as const;
+  for (const [message, outcome, left] of Object.values(refusals)) {
+    await using world = await loggedIn({ api: oneForbiddenPath, file: true });
+    const body = JSON.stringify({ __type: "NotAuthorizedException", message });
+    world.sandbox.failures.push({ at: "token", status: 400, body });
+    const call = world.session.authFetch("/v1/closed");
+    assertEquals(await call.then(({ status }) => `${status}`, ({ code }) => code), outcome);
+    assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+    const { state, canRefresh } = world.session.status();
+    assertEquals([state, canRefresh], ["valid", left === "refreshable"]);
+    const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
+    assertEquals([ACCESS_TOKEN, REFRESH_TOKEN].map(Boolean), [true, left === "refreshable"]);
+  }
+});
+
+Deno.test("if the refresh after a 401 fails, the status and fetchJson() say why", async () => {
+  const causes: [string, PortlessOptions, string][] = [
+    ["a missing setting", { session: { userPoolId: "" } }, "missing USER_POOL_ID"],
+    ["a wrong address", { session: { authUrl: "http://elsewhere.example" } }, "AUTH_URL"],
+    [
+      "a SECRET_HASH",
+      { session: { clientSecret: "another-client-secret-1", refreshSecretHash: "send" } },
+      "SECRET_HASH",
+    ],
+  ];
+  for (const [cause, { session }, words] of causes) {
+    await using world = await loggedIn({
+      file: true,
+      api: () => new Response("", { status: 401 }),
+    });
+    const lines = Deno.readTextFileSync(world.envFile).replace(/^AUTH_SESSION=.*\n/m, "");
+    Deno.writeTextFileSync(world.envFile, lines);
+    const other = world.another(session);
+    assertEquals((await other.authFetch("/v1/whoami")).status, 401, cause);
+    const notice = other.status().notices.find(({ code }) => code === "REFRESH_FAILED");
+    assertStringIncludes(notice?.problem ?? "", words);
+    const error = await rejection(other.fetchJson("/v1/whoami"));
+    assertEquals(error.code, "API_STATUS");
+    assertStringIncludes(error.message, notice?.problem ?? "no notice");
+    assertStringIncludes(error.message, notice?.fix ?? "no fix");
+  }
+});
+
+Deno.test("an error of a program's own clock during a refresh after a 401 is thrown", async () => {
+  await using world = await loggedIn({ api: () => new Response("", { status: 401 }), file: true });
+  let isBroken = false;
+  const now = () => {
+    if (isBroken) throw new TypeError("a mistake");
+    return world.clock.now();
+  };
+  const session = world.another({ now });
+  assertEquals(session.status().state, "valid");
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const response = await (world.options.fetch ?? globalThis.fetch)(input, init);
+    isBroken = response.status === 401;
+    return response;
+  };
+  const failing = world.another({ now, fetch });
+  assertEquals((await rejection(failing.authFetch("/v1/whoami"))).message, "a mistake");
 });

@@ -225,12 +225,13 @@ Deno.test("--env-file names the file, and false keeps the session in memory", ()
   }));
 
 Deno.test("a session that cannot be saved is a failure: no other command finds it", () =>
-  inCliWorld(async ({ run, variables }) => {
+  inCliWorld(async ({ run, envFile, variables }) => {
     const store = `redis://127.0.0.1:${freePort()}`;
     const cases = [
       { args: ["--env-file", "missing/.env"], env: variables, seen: /kept in memory only: Cannot/ },
       {
-        args: ["--force"],
+        // The hosts of a file that is only found do not get what is in the store.
+        args: ["--force", "--env-file", envFile],
         env: { AUTH_STORE: store, AUTH_TIMEOUT_MS: "2000" },
         seen: /tokens in memory/,
       },

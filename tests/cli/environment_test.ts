@@ -69,19 +69,6 @@ Deno.test("without a password in the settings fetch logs in by itself no more th
     assertEquals(sandbox.requests.length, 0);
   }));
 
-Deno.test("a password of the environment goes to no address of a .env unasked", () =>
-  inCliWorld(async ({ run, variables, folder, sandbox }) => {
-    const { AUTH_URL = "", API_BASE_URL = "", ...env } = variables;
-    for (const named of [{ AUTH_URL }, { API_BASE_URL }]) {
-      await writeEnv(folder, named);
-      const { code } = await run(["fetch", "/v1/whoami"], {
-        env: { AUTH_URL, API_BASE_URL, ...env, [Object.keys(named)[0] ?? ""]: "" },
-      });
-      assertEquals(code, 3, Object.keys(named).join());
-    }
-    assertEquals(sandbox.requests.length, 0);
-  }));
-
 Deno.test("status says what fetch and token do without a session", () =>
   inBareFolder(async ({ run, env, folder, variables }) => {
     const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });

@@ -65,7 +65,9 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
 }
 
 deskTest("fetch indents JSON in a terminal, and ends with a line break there", async (desk) => {
-  await desk.run(["login"], { env: { USERNAME: "ada", PASSWORD: desk.password } });
+  await desk.run(["login", "--env-file", desk.envFile], {
+    env: { USERNAME: "ada", PASSWORD: desk.password },
+  });
   const { screen } = await desk.type(["fetch", "/v1/whoami"], []);
   assertMatch(screen, /^\{\r\n {2}"username": "ada",[^]*\r\n\}\r\n$/);
   const piped = await desk.run(["fetch", "/v1/whoami"]);

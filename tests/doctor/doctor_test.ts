@@ -43,6 +43,7 @@ Deno.test("a world in order has only good checks, each with its own name, and no
     assertEquals(diagnosis.checks.map(({ name, level }) => `${name} ${level}`), [
       "runtime ok",
       "settings ok",
+      "receivers ok",
       ".env ok",
       "provider ok",
       "clock ok",

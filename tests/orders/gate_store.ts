@@ -189,6 +189,9 @@ function textOf(tokens: Tokens | undefined): string {
 
 function tokensIn(text: string, world: World): Tokens | undefined {
   const lines: Record<string, string> = JSON.parse(text || "{}");
-  const { parts } = readStored((key) => lines[key], "store", "c");
+  const { parts } = readStored((key) => lines[key], "store", {
+    clientId: "c",
+    provider: undefined,
+  });
   return parts && makeTokens(parts, world);
 }

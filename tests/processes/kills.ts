@@ -19,7 +19,7 @@ export interface Kills {
 
 const WINDOWS = Deno.build.os === "windows";
 
-const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED_AT)=/;
+const OURS = /^(ACCESS_TOKEN|REFRESH_TOKEN|ACCESS_TOKEN_EXPIRES_AT|AUTHENTICATED_AT|AUTH_SESSION)=/;
 
 /** Kills a process that often, at random moments, and holds what must be true after each. */
 export async function assertKillsHarmless(times: number): Promise<Kills> {

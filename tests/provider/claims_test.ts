@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { readClaims } from "../../src/provider/tokens.ts";
+import { readClaims } from "../../src/platform/claims.ts";
 import { jwt } from "../support/answers.ts";
 
 Deno.test("readClaims() reads what a session plans with", () => {

@@ -76,7 +76,7 @@ Deno.test("which refresh the provider accepts is known to the next process", asy
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test("a session of which nothing special was learned keeps its four lines", async () => {
+Deno.test("a session of which nothing special was learned keeps five lines, with its provider", async () => {
   for (const session of [{}, { clientSecret: "", refreshSecretHash: "omit" }] as const) {
     await using world = portless({
       file: true,
@@ -91,7 +91,10 @@ Deno.test("a session of which nothing special was learned keeps its four lines",
     await world.session.refresh();
     assertEquals(Object.keys(linesOf(world.envFile)), [
       ...["ACCESS_TOKEN", "REFRESH_TOKEN", "ACCESS_TOKEN_EXPIRES_AT", "AUTHENTICATED_AT"],
+      "AUTH_SESSION",
     ]);
+    const provider = encodeURIComponent(world.sandbox.authUrl);
+    assertEquals(linesOf(world.envFile).AUTH_SESSION, `provider:${provider}`);
   }
 });
 
@@ -148,7 +151,7 @@ Deno.test("a portal token that the API rejected is known as such, and login() do
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("a 401 whose refresh is refused for good ends the session, here and in the store", async () => {
+Deno.test("a refusal for good after a 401 removes the refresh token, here and in the store", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   world.sandbox.expireAccessTokens();
@@ -158,12 +161,14 @@ Deno.test("a 401 whose refresh is refused for good ends the session, here and in
     assertEquals(error.code, "REFRESH_REJECTED");
   }
   const status = world.session.status();
-  assertEquals([status.state, status.canRefresh, status.source], ["expired", false, "none"]);
-  assertMatch(Deno.inspect(status), /Session ended at .*none any more\n.*run login\(\)/s);
+  assertEquals([status.state, status.canRefresh], ["rejected", false]);
+  assertMatch(Deno.inspect(status), /The API rejected this token.*run login\(\)/s);
   assertMatch(cardHtml(statusView(status)), /border-left:4px solid #d64545/, "the card is red");
-  assertEquals(linesOf(world.envFile), {});
+  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
+  assertEquals([ACCESS_TOKEN !== undefined, REFRESH_TOKEN], [true, undefined]);
+  // The next process learns from the API that the token is of no use, and then logs in.
   const next = world.another();
-  assertEquals(next.status().state, "none");
+  assertEquals((await next.authFetch("/v1/whoami")).status, 401);
   world.clock.advance(1);
   assertEquals((await next.login()).source, "password");
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
@@ -232,3 +237,63 @@ Deno.test("a portal string that tells nothing of itself is still there for the n
     await session.login({ portalToken: "bearer opaque-portal-string" });
     assertEquals(await createSession({ envFile }).accessToken(), "opaque-portal-string");
   }));
+
+Deno.test("tokens go only to the provider that issued them", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const sent = world.sent.length;
+  const other = world.another({ authUrl: "https://another-provider.example" });
+  const { state, notices } = other.status();
+  assertEquals([state, notices.map(({ code }) => code)], ["none", ["STORED_IGNORED"]]);
+  assertEquals((await rejection(other.refresh())).code, "NO_SESSION");
+  assertEquals((await rejection(other.authFetch("/v1/whoami"))).code, "NO_SESSION");
+  assertEquals((await other.logout()).ended, "here");
+  assertEquals([world.sent.length, world.called.length], [sent, 0]);
+});
+
+Deno.test("a refresh records the provider of a session that was saved without it", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const text = Deno.readTextFileSync(world.envFile);
+  Deno.writeTextFileSync(world.envFile, text.replace(/^AUTH_SESSION=.*\n/m, ""));
+  await world.another().refresh();
+  const provider = encodeURIComponent(world.sandbox.authUrl);
+  assertEquals(linesOf(world.envFile).AUTH_SESSION, `provider:${provider}`);
+});
+
+Deno.test("a login is not saved if the .env names another account by then", async () => {
+  await using world = portless({ file: true });
+  const { clientId = "", ...options } = world.options;
+  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
+  const session = createSession(options);
+  const held = world.hold();
+  const login = rejection(session.login());
+  await held.arrived;
+  Deno.writeTextFileSync(world.envFile, "APP_CLIENT_ID=another\n");
+  held.release();
+  assertEquals((await login as { code?: string }).code, "INVALID_SETTING");
+  assertEquals(Deno.readTextFileSync(world.envFile), "APP_CLIENT_ID=another\n");
+  assertEquals(session.status().state, "none");
+});
+
+Deno.test("login() signs in the user in the settings, and keeps only that user's session", async () => {
+  await using world = portless({ file: true });
+  const { username = "", password = "" } = world.options;
+  world.sandbox.addUser({ username: "ada", password });
+  await world.session.login();
+  const other = world.another({ username: "ada", password });
+  assertEquals(other.status().username, username);
+  assertEquals((await other.login()).username, "ada");
+  assertEquals((await other.login()).username, "ada");
+  assertEquals(world.logins(), 2);
+});
+
+Deno.test("login() keeps a session whose user has another name at the provider", async () => {
+  await using world = portless({ file: true, sandbox: { aliasSignIn: true } });
+  const { username = "", password = "" } = world.options;
+  const alias = world.sandbox.settings.username;
+  await world.session.login({ username: alias, password });
+  const next = world.another({ username: alias });
+  await next.login();
+  assertEquals(world.logins(), 1, username);
+});

@@ -57,17 +57,24 @@ Deno.test("the prompt for a password names the host that gets it, and the file t
   );
 });
 
-Deno.test("a host that is put together from parts is named by the file if one part stands there", async () => {
+Deno.test("the parts of a host all come from the strongest source that has one", async () => {
   await using world = portless({ file: true });
   const { authUrl: _, password: __, ...rest } = world.options;
   const parts = { provider: "vendor", providerHost: "idp", region: "north-1" } as const;
   Deno.writeTextFileSync(world.envFile, "AUTH_PROVIDER_DOMAIN=stranger.example\n");
   const { prompt, asked } = answering("");
   const session = createSession({ ...rest, ...parts, prompt });
-  await rejection(session.login({ strategy: "password" }));
+  assertEquals((await rejection(session.login({ strategy: "password" }))).code, "MISSING_SETTINGS");
+  assertEquals(asked, []);
+  Deno.writeTextFileSync(
+    world.envFile,
+    "AUTH_PROVIDER_HOST=idp\nAUTH_REGION=north-1\nAUTH_PROVIDER_DOMAIN=own.example\n",
+  );
+  const own = createSession({ ...rest, prompt });
+  await rejection(own.login({ strategy: "password" }));
   assertMatch(
     asked[0]?.message ?? "",
-    /^Password of student for idp\.north-1\.stranger\.example\n\(host set in .*\.env\):$/,
+    /^Password of student for idp\.north-1\.own\.example\n\(host set in .*\.env\):$/,
   );
 });
 
@@ -259,4 +266,20 @@ Deno.test("without any front end to ask, login() lists what is missing", async (
   const text = new TextDecoder().decode((await child.output()).stdout);
   Deno.removeSync(cwd, { recursive: true });
   assertMatch(text, /^MISSING_SETTINGS .*AUTH_URL.*APP_CLIENT_ID.*USERNAME, PASSWORD/);
+});
+
+Deno.test("the prompt for a portal string names the hosts that get the token, and the file that named them", async () => {
+  await using world = portless({ file: true });
+  const { apiBaseUrl: _, ...rest } = world.options;
+  const lines = "API_BASE_URL=https://api.example\nAPI_ALLOWED_ORIGINS=https://files.example\n";
+  Deno.writeTextFileSync(world.envFile, lines);
+  for (const strategy of ["auto", "portal"] as const) {
+    const { prompt, asked } = answering(null);
+    const { username: __, password: ___, allowedOrigins: ____, ...options } = rest;
+    await rejection(createSession({ ...options, prompt }).login({ strategy }));
+    assertMatch(
+      asked[0]?.message ?? "",
+      /^Receives the token: api\.example, files\.example \(host set in .*\.env\)\nPaste the portal's/,
+    );
+  }
 });

@@ -21,6 +21,7 @@ Deno.test("login() with user name and password gives a status and keeps the toke
     "ACCESS_TOKEN",
     "ACCESS_TOKEN_EXPIRES_AT",
     "AUTHENTICATED_AT",
+    "AUTH_SESSION",
     "REFRESH_TOKEN",
   ]);
   assertEquals(lines.ACCESS_TOKEN, await world.session.accessToken());

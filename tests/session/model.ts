@@ -118,7 +118,8 @@ export class SessionModel {
     if (!this.dead.has(used?.access ?? "")) return "200";
     if (this.#replaceRejected(memory, used)) return "200";
     // A session that is over is told as such, a passing failure as the API's own answer.
-    return memory.held === undefined ? memory.ended ?? "NO_SESSION" : "401";
+    if (memory.held === undefined) return memory.ended ?? "NO_SESSION";
+    return memory.held.refresh === undefined ? memory.ended ?? "401" : "401";
   }
 
   stateOf(session: number): string {
@@ -183,8 +184,7 @@ export class SessionModel {
     // Where refresh tokens rotate, the new one went with the answer that was lost.
     if (!isLive || (trouble === "lost" && this.#rotating)) {
       memory.ended = "REFRESH_REJECTED";
-      const rejected = memory.rejected === held.access;
-      memory.held = this.#left(held) > 0 && !rejected ? { ...held, refresh: undefined } : undefined;
+      memory.held = this.#left(held) > 0 ? { ...held, refresh: undefined } : undefined;
       this.file = memory.seen = memory.held;
       return memory.ended;
     }

@@ -160,8 +160,12 @@ class Story {
     const states = this.sessions.map((each) => each.status().state);
     assertEquals(states, this.sessions.map((_, at) => model.stateOf(at)));
     for (const each of this.sessions) {
-      const unexpected = each.status().warnings.filter((it) => !it.startsWith("a portal token "));
-      assertEquals(unexpected, []);
+      const codes = each.status().notices.filter(({ level }) => level === "warning")
+        .map(({ code }) => code);
+      assertEquals(
+        codes.filter((code) => code !== "PORTAL_TOKEN" && code !== "REFRESH_FAILED"),
+        [],
+      );
     }
   }
 

@@ -62,7 +62,17 @@ Deno.test("each event leads to the state that it should, or leaves the state as 
     ["a 401 to older tokens", renewable, { kind: "rejected", tokens: refreshed }, renewable],
     ["a 401 without a session", signedOut, { kind: "rejected", tokens: held }, signedOut],
     ["a refusal of an expired token", renewable, refused(false), ended],
-    ["a refusal after a 401", rejected, refused(true), ended],
+    ["a success after a 401", rejected, { kind: "accepted", tokens: held }, {
+      ...held401,
+      rejected: false,
+    }],
+    ["a success of older tokens", rejected, { kind: "accepted", tokens: refreshed }, rejected],
+    ["a refusal after a 401", rejected, refused(true), {
+      kind: "access-only",
+      tokens: { ...held, refreshToken: undefined, authenticatedAt: undefined },
+      rejected: true,
+      because: BECAUSE,
+    }],
     ["a refusal of an older refresh token", newer, refused(true), newer],
     ["a refusal without a session", signedOut, refused(true), signedOut],
   ];

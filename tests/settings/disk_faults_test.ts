@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Session } from "../../mod.ts";
+import { createSession, type Session } from "../../mod.ts";
 import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
@@ -260,4 +260,36 @@ Deno.test("logout() takes away the tokens that a crash left beside the file", as
   await world.session.logout();
   assertEquals(namesIn(folderOf(world.envFile)).filter((name) => name !== ".env.lock"), [".env"]);
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+});
+
+Deno.test("a .env that is empty while an editor saves it changes nothing", async () => {
+  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
+  await world.session.login();
+  const text = MINE + Deno.readTextFileSync(world.envFile);
+  Deno.writeTextFileSync(world.envFile, text);
+  assertEquals(world.session.status().state, "valid");
+  Deno.writeTextFileSync(world.envFile, "");
+  assertEquals(world.session.status().state, "valid");
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  // The editor saves the rest while a refresh waits for it.
+  const held = world.hold();
+  const refresh = world.session.refresh();
+  setTimeout(() => Deno.writeTextFileSync(world.envFile, text), 30);
+  await held.arrived;
+  held.release();
+  await refresh;
+  const saved = Deno.readTextFileSync(world.envFile);
+  assertEquals(saved.startsWith(MINE), true, "the user's lines");
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
+});
+
+Deno.test("settings in a .env that is being written are those that were read before", async () => {
+  await using world = portless({ file: true });
+  const { clientId = "", ...options } = world.options;
+  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
+  const session = createSession(options);
+  await session.login();
+  Deno.writeTextFileSync(world.envFile, "");
+  assertEquals(session.status().clientId, clientId);
+  assertEquals((await session.refresh()).state, "valid");
 });

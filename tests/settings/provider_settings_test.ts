@@ -48,7 +48,7 @@ Deno.test("an error tells what a fault tells, and what was tried", async () => {
     const settings = resolveSettings(options, false);
     const fault = await settingsFault(options, settings);
     const error = await assertRejects(
-      () => resolveProvider("log in", options, settings),
+      () => resolveProvider("login", options, settings),
       ConfigError,
     );
     assertEquals(error.code, fault?.code);

@@ -270,3 +270,27 @@ Deno.test("an API_BASE_URL that cannot be used is shown with its place, without 
     );
   });
 });
+
+Deno.test("the endpoint comes as a whole from the strongest source that names a part of it", async () => {
+  await using world = portless({ file: true });
+  const parts = {
+    AUTH_REGION: "north-1",
+    AUTH_PROVIDER_HOST: "idp",
+    AUTH_PROVIDER_DOMAIN: "x.example",
+  };
+  const cases: [Record<string, string>, Record<string, string>, string | undefined][] = [
+    [{ AUTH_URL: "https://env.example" }, parts, "https://env.example"],
+    [parts, { AUTH_URL: "https://file.example" }, "https://idp.north-1.x.example"],
+    [{}, { AUTH_URL: "https://file.example" }, "https://file.example"],
+    // A part of an address is not completed, or replaced, by a weaker source.
+    [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }, undefined],
+  ];
+  for (const [environment, file, provider] of cases) {
+    writeLines(world.envFile, file);
+    const found = await withEnvironment(
+      { ...UNSET, ...environment },
+      () => createSession({ envFile: world.envFile }).status().provider,
+    );
+    assertEquals(found, provider);
+  }
+});

@@ -10,8 +10,9 @@ import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { endpointText } from "../../provider/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
-import { VARIABLES } from "../../settings/options.ts";
+import { type SettingName, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
+import { apiHosts } from "../../settings/trust.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel\n" +
   "and end it with an empty line. It is not shown. Or press\n" +
@@ -77,7 +78,8 @@ async function writeSettings(
   const missing: string[] = [];
   for (const setting of missingIn(new Map([...found.values, ...changes]))) {
     const { name } = setting;
-    const value = prompts ? await promptFor(setting, rejected.get(name)) : undefined;
+    const [host] = receivers(new Map([...found.values, ...changes])).password;
+    const value = prompts ? await promptFor(setting, rejected.get(name), host) : undefined;
     if (value === undefined) {
       missing.push(name);
       continue;
@@ -110,13 +112,9 @@ async function writeSettings(
 
 /** Returns the hosts to which a client with these settings sends the password and the token. */
 function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
-  const endpoint = endpointText({}, {
-    text: (name) => lines.get(VARIABLES[name])?.trim() || undefined,
-  });
-  const origins = ["API_BASE_URL", "API_ALLOWED_ORIGINS"]
-    .flatMap((name) => lines.get(name)?.split(",") ?? []);
-  const hostOf = (address: string) => URL.parse(address.trim())?.host || [];
-  return { password: [endpoint ?? ""].flatMap(hostOf), token: origins.flatMap(hostOf) };
+  const text = (name: SettingName) => lines.get(VARIABLES[name])?.trim() || undefined;
+  const host = URL.parse(endpointText({}, { text }) ?? "")?.host;
+  return { password: host ? [host] : [], token: apiHosts(text) };
 }
 
 type Outcome = Awaited<ReturnType<typeof writeSettings>>;
@@ -162,15 +160,18 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
  * because the value may not be known yet.
  *
  * @param problem The reason why the value in the reply cannot be used.
+ * @param host The provider's host, which receives the app client secret.
  */
 async function promptFor(
   { name, question }: AccountSetting,
   problem: string | undefined,
+  host: string | undefined,
 ): Promise<string | undefined> {
   const isSecret = name === "APP_CLIENT_SECRET";
+  const receiver = isSecret && host !== undefined ? `For ${host}:\n` : "";
   for (let wrong = problem;;) {
     const text = wrong === undefined ? question : `This cannot be used: ${wrong}. ${question}`;
-    const value = (isSecret ? await readMasked(text) : prompt(text))?.trim() ?? "";
+    const value = (isSecret ? await readMasked(receiver + text) : prompt(text))?.trim() ?? "";
     if (value === "") return undefined;
     if (isSecret && value.toLowerCase() === "none") return "";
     wrong = problemOf(name, value);

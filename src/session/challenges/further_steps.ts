@@ -81,7 +81,8 @@ async function answersTo(
   const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
   try {
     const noted = isDisplayed || attempt > 1 ? undefined : key;
-    const answers = await askPerson(questions, step, noted, signal);
+    const host = login.provider.url.host;
+    const answers = await askPerson(questions, step, host, noted, signal);
     if (answers) return answers;
     throw openStep(login, step, answers === null);
   } finally {
@@ -91,17 +92,20 @@ async function answersTo(
 
 /**
  * Prompts for each part of an answer.
+ *
+ * @param host The host that receives the answer.
  * @returns `null` if the user gave no answer, `undefined` if no prompt is possible.
  */
 async function askPerson(
   questions: Questions,
   step: Step,
+  host: string,
   key: AuthenticatorKey | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Answers | null | undefined> {
   const { asks, refused } = step.challenge;
   const answers: Record<string, string> = {};
-  const notes = key === undefined ? [] : [keyText(key)];
+  const keyNotes = key === undefined ? [] : [keyText(key)];
   let lead: string[] = [];
   if (refused !== undefined) {
     const problem = problemOf(step);
@@ -112,6 +116,7 @@ async function askPerson(
     for (let tries = 1; answers[each.name] === undefined; tries++) {
       const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
       const line = [...lead, `${each.prompt}${options}`].map(printable).join("\n");
+      const notes = each.secret ? [...keyNotes, `For ${host}:`] : keyNotes;
       const answer = await questions.ask(line, { secret: each.secret, signal, notes });
       if (answer === null) return undefined;
       if (answer.trim() === "" || tries > MAX_TRIES) return null;
@@ -122,6 +127,7 @@ async function askPerson(
         const second = await questions.ask("The same new password again:", {
           secret: true,
           signal,
+          notes,
         });
         if (!second) return null;
         lead = second === answer ? [] : ["The two passwords differ."];

@@ -2,7 +2,8 @@ import { ConfigError } from "../../errors/errors.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
-import { accountOf, makeTokens, REFRESH_DAYS, type Tokens } from "../../provider/tokens.ts";
+import { accountOf } from "../../platform/claims.ts";
+import { makeTokens, REFRESH_DAYS, type Tokens } from "../../provider/tokens.ts";
 import { Seal } from "../sealing.ts";
 import {
   type Decide,
@@ -345,7 +346,7 @@ export class RedisStore implements TokenStore {
   async #opened({ number, id, data }: Kept): Promise<Tokens | undefined> {
     this.session.notices.clear("STORED_IGNORED");
     if (data === "") return undefined;
-    const { settings, world } = this.session.configuration;
+    const { issuer, world } = this.session.configuration;
     const place = { name: this.address.name, number, id };
     const text = this.seal ? await this.seal.open(data, place) : new Secret(data);
     const lines = linesIn(text?.reveal() ?? "");
@@ -362,8 +363,7 @@ export class RedisStore implements TokenStore {
       );
       return undefined;
     }
-    const clientId = settings.text("clientId");
-    const { parts, note } = readStored((key) => lines[key], "store", clientId);
+    const { parts, note } = readStored((key) => lines[key], "store", issuer);
     if (note) this.session.notices.set("STORED_IGNORED", note.problem, note.fix);
     return parts && makeTokens(parts, world);
   }

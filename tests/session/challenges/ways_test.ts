@@ -35,11 +35,16 @@ function answering({ sandbox }: World, turns: readonly Turn[]) {
   };
 }
 
+/** The line before each prompt for a secret: the host that receives the answer. */
+const RECEIVER = "For identity-provider.sandbox.example:\n";
+
 /** Types the answers in turn, and checks what is read. */
 function typing({ sandbox }: World, turns: readonly Turn[]) {
   const left = [...turns];
   let typed: string[] = [];
-  const prompt: Ask = async (message) => {
+  const prompt: Ask = async (asked, { secret }) => {
+    assertEquals(asked.includes(RECEIVER), secret);
+    const message = asked.replace(RECEIVER, "");
     if (typed.length === 0) {
       const turn = left.shift();
       if (!turn) throw new Error(`asked once too often: ${message}`);
@@ -106,7 +111,7 @@ Deno.test("a new password is typed twice, a choice that is none is asked again, 
     await using world = worldOf(user);
     const asked: string[] = [];
     const prompt: Ask = (message) => {
-      asked.push(message);
+      asked.push(message.replace(RECEIVER, ""));
       return answers[asked.length - 1] ?? null;
     };
     const login = world.another({ prompt }).login();

@@ -1,0 +1,72 @@
+/**
+ * The claims of an access token. Its signature is not checked, so the claims may be used for
+ * planning but must not be trusted.
+ */
+export interface Claims {
+  /** Issued at, seconds since 1970 by the provider's clock. */
+  readonly iat?: number;
+  /** Expires at, seconds since 1970 by the provider's clock. */
+  readonly exp?: number;
+  readonly sub?: string;
+  readonly username?: string;
+  readonly clientId?: string;
+  readonly tokenUse?: string;
+  /** Scopes, separated by spaces. */
+  readonly scope?: string;
+}
+
+/** Reads the claims of a JWT. An opaque or invalid token has no claims, which is not an error. */
+export function readClaims(token: string): Claims {
+  const parts = token.split(".");
+  if (parts.length !== 3) return {};
+  let claims: unknown;
+  try {
+    const bytes = Uint8Array.fromBase64(parts[1] ?? "", { alphabet: "base64url" });
+    claims = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return {};
+  }
+  if (typeof claims !== "object" || claims === null) return {};
+  const found = claims as Record<string, unknown>;
+  return {
+    ...number("iat", found.iat),
+    ...number("exp", found.exp),
+    ...text("sub", found.sub),
+    ...text("username", found.username),
+    ...text("clientId", found.client_id),
+    ...text("tokenUse", found.token_use),
+    ...text("scope", found.scope),
+  };
+}
+
+/** The end of the year 9999, after which times have no ordinary ISO text. */
+const LATEST_SECONDS = 253_402_300_799;
+
+function number(name: string, value: unknown): Record<string, number> {
+  const usable = typeof value === "number" && value >= 0 && value <= LATEST_SECONDS;
+  return usable ? { [name]: value } : {};
+}
+
+function text(name: string, value: unknown): Record<string, string> {
+  return typeof value === "string" && value !== "" ? { [name]: value } : {};
+}
+
+/** The account named in the token, if any. */
+export function accountOf(claims: Claims): string | undefined {
+  return claims.username ?? claims.sub;
+}
+
+/**
+ * Whether a token in the environment belongs to another app client or account. If a client is
+ * known, the token must name it, because other programs use ACCESS_TOKEN, too.
+ *
+ * @param kept The claims of the stored token, if there is one.
+ */
+export function isOfAnother(
+  claims: Claims,
+  clientId: string | undefined,
+  kept: Claims | undefined,
+): boolean {
+  return (clientId !== undefined && claims.clientId !== clientId) ||
+    (kept !== undefined && accountOf(kept) !== accountOf(claims));
+}

@@ -1,3 +1,4 @@
+import { ConfigError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -65,7 +66,8 @@ export function readStored(
   try {
     // A refresh token without an access token is also a session.
     accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
-  } catch {
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
     return ignored(`ACCESS_TOKEN in ${place} is not a token`);
   }
   if (refreshText && !VISIBLE_ASCII.test(refreshText)) {

@@ -81,3 +81,10 @@ Deno.test("after a logout another process goes on with its access token until it
   world.clock.advance(1_700);
   assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");
 });
+
+Deno.test("each test that the threat model names exists", async () => {
+  const text = await Deno.readTextFile(new URL("../../docs/security.md", import.meta.url));
+  const names = [...text.matchAll(/`(tests\/[\w/]+\.ts)`/g)].map(([, name = ""]) => name);
+  assertEquals(names.length > 8, true);
+  for (const name of names) await Deno.stat(new URL(`../../${name}`, import.meta.url));
+});

@@ -144,7 +144,9 @@ async function saysHowToLeaveAPrompt({ kernel, ...desk }: Running): Promise<void
   });
   const open = "A prompt is open below the cell (VS Code: top of window).\n" +
     "Stop, then Enter, cancels.";
-  assertEquals(seen, [`Portal: https://portal.example/\n${open}`, open, open]);
+  const { host } = new URL(desk.sandbox.apiUrl);
+  const receiver = `Receives the token: ${host} (host set in the environment)`;
+  assertEquals(seen, [`Portal: https://portal.example/\n${receiver}\n${open}`, open, open]);
   const [line, card] = result.outputs;
   assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
     "text/plain": "",

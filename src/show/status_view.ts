@@ -107,10 +107,10 @@ function atPortal(portalUrl: string | undefined): string {
 
 /** Returns what happens next, or what the user has to do. */
 export function nextStep(status: SessionStatus): Fix {
-  const { state, canRefresh, refreshableUntil, source, portalUrl } = status;
+  const { state, canRefresh, provider, refreshableUntil, source, portalUrl } = status;
   if (state === "none" && canRefresh) return "the next call runs the token command";
   // Only the command line logs in by itself.
-  const loginStep: Fix = logsInUnasked(status)
+  const loginStep: Fix = logsInUnasked(status) && provider !== undefined
     ? [{ inProgram: "run login()", inTerminal: "fetch and token log in by themselves" }]
     : ["run ", { call: "login" }];
   if (state === "none") return loginStep;

@@ -85,9 +85,17 @@ Deno.test("status says what fetch and token do without a session", () =>
     const own = await run(["status"]);
     assertMatch(own.stdout, /next: fetch and token log in by themselves\n.* keeps it in \.env/);
     assertEquals([bare.code, own.code], [3, 3]);
-    const { PASSWORD: _, ...others } = variables;
+    const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
+    // The file names hosts that the password in the environment must not reach.
+    const planted = await run(["status"], {
+      env: { PASSWORD: PASSWORD ?? "", USERNAME: USERNAME ?? "" },
+    });
+    assertMatch(
+      planted.stdout,
+      /next: run platform-auth login\n[^]*AUTH_URL.* must not receive PASSWORD/,
+    );
   }));
 
 Deno.test("the help shows a call with nothing but a token", () =>

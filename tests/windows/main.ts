@@ -94,7 +94,7 @@ const ELSEWHERE = [
   ...["layers_test.ts", "sentences_test.ts", "docs/english_test.ts", "session/model_test.ts"],
   // A process takes longer to be suspended than its requests may take.
   "cluster/holder_test.ts",
-  ...["account", "away", "errors", "refuses", "secrets", "settings", "trouble", "writer"]
+  ...["account", "away", "errors", "refuses", "secrets", "settings", "writer"]
     .map((name) => `cluster/store_${name}_test.ts`),
 ];
 const quick = Deno.args[0] === "--quick";

@@ -1,5 +1,6 @@
 /** What a session reports of its work: as events, and as lines on standard error. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
 import { createSession, type LogEvent } from "../mod.ts";
 import { startSandbox } from "../src/sandbox/mod.ts";
 import { lockEnvFile } from "../src/settings/env_file.ts";
@@ -143,7 +144,7 @@ Deno.test("the log shows where settings came from, again only if that changed, a
   withEnvironment({ AUTH_TIMEOUT_MS: "2000" }, () =>
     inFolder(async (folder) => {
       const events: LogEvent[] = [];
-      const envFile = `${folder}/.env`;
+      const envFile = join(folder, ".env");
       const options = { apiBaseUrl: "https://api.example", envFile };
       const session = createSession({ ...options, log: (event) => void events.push(event) });
       const origins = { API_BASE_URL: "option", AUTH_TIMEOUT_MS: "environment" } as const;

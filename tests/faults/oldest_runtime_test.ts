@@ -11,13 +11,17 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
 /** What a program prints, if it can be run and succeeds. */
 async function printedBy(program: string, args: string[], cwd?: string): Promise<string> {
   const options = { args, env: { NO_COLOR: "1" }, stderr: "null", ...(cwd && { cwd }) } as const;
-  const { success, stdout } = await new Deno.Command(program, options).output()
-    .catch(() => ({ success: false, stdout: new Uint8Array() }));
-  return success ? new TextDecoder().decode(stdout) : "";
+  try {
+    const { success, stdout } = await new Deno.Command(program, options).output();
+    return success ? new TextDecoder().decode(stdout) : "";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
 }
 
 /** The runtime's path in npm's cache; nothing is downloaded by a test. */
-const oldest = (await printedBy("npx", [
+const oldest = (await printedBy(Deno.build.os === "windows" ? "npx.cmd" : "npx", [
   ...["--yes", "--offline", `deno@${OLDEST}`, "eval", "console.log(Deno.execPath())"],
 ])).trim();
 const reason = `npx --yes deno@${OLDEST} --version was not run here before`;

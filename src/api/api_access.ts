@@ -87,7 +87,7 @@ function unresolved({ base, settings }: ApiAccess): Error {
     return typeError("authFetch() takes a path or a URL; this address cannot be parsed");
   }
   if (settings.file.problem) return settings.file.problem;
-  const { withheld } = settings;
+  const { withheld } = settings.trust;
   if (withheld?.names.includes("apiBaseUrl")) {
     return new ConfigError(
       "UNTRUSTED_ORIGIN",
@@ -140,7 +140,7 @@ function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix:
       `use https:, ${otherwise}`,
     ];
   }
-  const { withheld } = settings;
+  const { withheld } = settings.trust;
   if (withheld?.names.some((name) => name === "apiBaseUrl" || name === "allowedOrigins")) {
     return [`: ${withheld.problem}`, withheld.fix];
   }

@@ -35,13 +35,13 @@ export const SETTINGS_CHECKS: Checks = {
     const untold = suggestionsOn(settings).filter(({ about }) =>
       missing === undefined || (about !== undefined && !missing.includes(about))
     );
-    const notes = settings.notes.filter((note) => note !== settings.withheld);
+    const notes = settings.notes.filter((note) => note !== settings.trust.withheld);
     return warnOf([...notes, ...untold]);
   },
 
   // Says which hosts receive the secrets, and where each host is named.
   "receivers": ({ configuration: { issuer, settings }, fault }) => {
-    const { withheld } = settings;
+    const { withheld } = settings.trust;
     // The check of the settings already reports a missing endpoint.
     if (withheld && fault?.code === "UNTRUSTED_ORIGIN") return undefined;
     if (withheld) return warn(withheld.problem, withheld.fix);

@@ -6,6 +6,29 @@ export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }
 
+/** The variables that this process has set, with their values. */
+const own = new Map<string, string>();
+
+/**
+ * Sets a variable, or removes it if the text is empty. Does nothing if that would need a permission
+ * prompt.
+ */
+export function setVariable(name: string, text: string): void {
+  if (!mayUseVariable(name)) return;
+  if (text === "") {
+    own.delete(name);
+    return Deno.env.delete(name);
+  }
+  own.set(name, text);
+  Deno.env.set(name, text);
+}
+
+/** Reads a variable unless its value is the one that this process has set. */
+export function foreignVariable(name: string): string | undefined {
+  const text = environment(name);
+  return text === own.get(name) ? undefined : text;
+}
+
 /** Lists all variables by name, or none if reading them would need a permission prompt. */
 export function allVariables(): string[] {
   const { state } = Deno.permissions.querySync({ name: "env" });

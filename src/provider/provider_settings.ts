@@ -157,7 +157,7 @@ async function missingSettings(
   );
   const problems = [`missing ${names.join(", ")}`];
   const steps: string[] = [];
-  const { withheld } = settings;
+  const { withheld } = settings.trust;
   const isWithheld = missing.includes("authUrl") &&
     ENDPOINT_NAMES.some((name) => withheld?.names.includes(name));
   if (withheld && isWithheld) {

@@ -174,5 +174,7 @@ function identityOf({ settings, options }: Configuration): string {
     return isPart ? settings.text(name) : undefined;
   });
   const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
-  return JSON.stringify([settings.envFile, endpoint, texts]);
+  const { envFile, trust: { isFound, withheld } } = settings;
+  // What one state of trust allows to receive a token, another may not.
+  return JSON.stringify([envFile, endpoint, texts, isFound, withheld !== undefined]);
 }

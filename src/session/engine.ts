@@ -194,7 +194,6 @@ export class Engine implements Refreshing {
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void {
     this.keeper.apply({ kind, tokens });
-    if (kind === "accepted") this.notices.clear("REFRESH_FAILED");
   }
 
   /**
@@ -223,8 +222,9 @@ export class Engine implements Refreshing {
       // A token command may print the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
-      if (!(error instanceof AuthError) || isOver(this.current)) throw error;
+      if (!(error instanceof AuthError)) throw error;
       this.notices.set("REFRESH_FAILED", error.problem, error.fix);
+      if (isOver(this.current)) throw error;
       return undefined;
     }
   }
@@ -548,7 +548,7 @@ export class Engine implements Refreshing {
       signal.throwIfAborted();
       const held = tokensOf(this.current);
       if (held) this.noteReplacement(refresh, held);
-      this.notices.clear("EARLY_REFRESH_FAILED", "REFRESH_FAILED");
+      this.notices.clear("EARLY_REFRESH_FAILED");
       // If the token is the same, the state is kept, because the state records whether the API
       // rejected that token.
       if (held && sameAccess(held, tokens)) return held;

@@ -1,8 +1,8 @@
-import { environment, mayUseVariable } from "../platform/environment.ts";
+import { environment, setVariable } from "../platform/environment.ts";
 import { readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "../platform/claims.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
-import { TOKEN_FILE_VARIABLE } from "../settings/trust.ts";
+import { TOKEN_FILE_VARIABLE, type Trust } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -19,18 +19,21 @@ export class EnvironmentMirror {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
     const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
-    if (!isOurs && tokensInEnvironment(configuration, tokens).note !== undefined) return;
-    const { envFile, usesHostsOfFile } = configuration.settings;
+    const { trust } = configuration.settings;
+    // Tokens that the user brought, and that the session does not use, stay.
+    if (!isOurs && (isApart(trust) || tokensInEnvironment(configuration, tokens).note)) return;
     const { accessToken, refreshToken } = tokens;
     this.#put("ACCESS_TOKEN", accessToken.reveal());
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-    if (envFile !== undefined && usesHostsOfFile) this.#put(TOKEN_FILE_VARIABLE, envFile);
+    // Only a token that this session has put there is meant for the hosts in its file.
+    const isPut = this.#mirrored.has("ACCESS_TOKEN");
+    if (isPut && trust.tokenFile !== undefined) this.#put(TOKEN_FILE_VARIABLE, trust.tokenFile);
   }
 
   /** Removes the values that this session set. */
   withdraw(): void {
     for (const [variable, text] of this.#mirrored) {
-      if (environment(variable) === text) set(variable, "");
+      if (environment(variable) === text) setVariable(variable, "");
     }
     this.#mirrored.clear();
   }
@@ -40,18 +43,19 @@ export class EnvironmentMirror {
    * already existed, for example because a `.env` was loaded into the environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
-    const { exportEnv } = configuration;
-    const { own } = exportEnv === "none" ? {} : tokensInEnvironment(configuration, ended);
+    const { exportEnv, settings: { trust } } = configuration;
+    const isKept = exportEnv === "none" || isApart(trust);
+    const { own } = isKept ? {} : tokensInEnvironment(configuration, ended);
     this.withdraw();
     if (own === undefined) return;
-    set("ACCESS_TOKEN", "");
-    set("REFRESH_TOKEN", "");
+    setVariable("ACCESS_TOKEN", "");
+    setVariable("REFRESH_TOKEN", "");
   }
 
   #put(variable: string, text: string): void {
     // An equal value either existed before this session or is already recorded.
     if (environment(variable) === text) return;
-    set(variable, text);
+    setVariable(variable, text);
     this.#mirrored.set(variable, text);
   }
 }
@@ -69,7 +73,7 @@ export function firstTokens(
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
   notices.replace({ ENVIRONMENT_IGNORED: note });
-  if (!configuration.settings.mayUseTokensOfEnvironment) return kept;
+  if (configuration.settings.trust.isFound) return kept;
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;
   if (own.refreshToken) return own;
@@ -103,9 +107,7 @@ function tokensInEnvironment(
   };
 }
 
-/** Sets a variable, or removes it if the text is empty. */
-function set(variable: string, text: string): void {
-  if (!mayUseVariable(variable)) return;
-  if (text) Deno.env.set(variable, text);
-  else Deno.env.delete(variable);
+/** Whether the session uses the hosts of a found file, or must not, and so leaves the user's tokens. */
+function isApart({ isFound, withheld }: Trust): boolean {
+  return isFound || withheld !== undefined;
 }

@@ -1,7 +1,7 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import type { World } from "../platform/world.ts";
-import { isGoodFor } from "../provider/tokens.ts";
+import { isGoodFor, sameAccess } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
@@ -110,6 +110,9 @@ export class Keeper {
     }
     this.#mirror.show(tokens, this.#configuration);
     this.notices.clear("SIGNED_OUT");
+    const earlier = tokensOf(before);
+    const isOther = earlier === undefined || !sameAccess(earlier, tokens);
+    if (isOther || event.kind === "accepted") this.notices.clear("REFRESH_FAILED");
   }
 
   /** Adopts those changes by other processes that are known without a request to a server. */

@@ -200,7 +200,7 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
 
   /** Refreshed tokens are saved before anyone uses them. */
   function kept(fresh: Tokens, { isHeld: isAlone }: Lock): PlannedWrite | undefined {
-    notices.clear("EARLY_REFRESH_FAILED", "REFRESH_FAILED");
+    notices.clear("EARLY_REFRESH_FAILED");
     const event = { kind: "refreshed", held, fresh, isAlone } as const;
     if (tokensOf(next(keeper.current, event)) !== fresh) return undefined;
     const saved = () => {

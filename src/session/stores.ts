@@ -1,3 +1,4 @@
+import { displayPath } from "../platform/paths.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
 import { MEMORY_ONLY, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
@@ -14,7 +15,23 @@ export function openStore(session: StoredSession): TokenStore {
       return await RedisStore.open(session);
     });
   }
+  if (settings.trust.withheld) return unsaved(session);
   return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, session);
+}
+
+/** Keeps a session in memory only, because the `.env` was found and must not receive its secrets. */
+function unsaved({ configuration, notices }: StoredSession): TokenStore {
+  return {
+    ...MEMORY_ONLY,
+    update: async (_, decide) => {
+      const write = await decide(NOTHING, { isHeld: false });
+      const { envFile, trust: { withheld } } = configuration.settings;
+      const problem = `the session is kept in memory only, because ${displayPath(envFile)} was ` +
+        "found, not named";
+      if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
+      return { stored: NOTHING };
+    },
+  };
 }
 
 /**

@@ -25,7 +25,7 @@ import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
-import { RECEIVERS, usesFoundHosts, type Withheld, withheldHosts } from "./trust.ts";
+import { type Trust, trustIn } from "./trust.ts";
 
 /** Where the value of a setting came from. */
 export type SettingOrigin = "option" | "environment" | "file";
@@ -47,47 +47,32 @@ export class Settings {
   /** The content of the `.env`. */
   readonly file: EnvSnapshot;
   readonly location: EnvLocation;
-  /** The hosts in a found `.env` that are not used, because they must not receive a secret. */
-  readonly withheld: Withheld | undefined;
+  /** What may be used of the `.env` and of the environment. */
+  readonly trust: Trust;
   readonly #found: ReadonlyMap<SettingName, FoundSetting>;
 
   constructor(
     location: EnvLocation,
     file: EnvSnapshot,
     found: ReadonlyMap<SettingName, FoundSetting>,
-    withheld: Withheld | undefined,
+    trust: Trust,
   ) {
     this.envFile = location.path;
     this.file = file;
     this.location = location;
-    this.withheld = withheld;
+    this.trust = trust;
     this.#found = found;
   }
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    const { file, location, withheld } = this;
+    const { file, location, trust: { withheld } } = this;
     return [
       ...foreignFiles(location),
       ...unusedLines(file),
       ...unknownLogLevel(),
       ...(withheld ? [withheld] : []),
     ];
-  }
-
-  /**
-   * Whether a session may use the tokens in the environment. It may not if it uses the hosts of a
-   * `.env` that was merely found.
-   */
-  get mayUseTokensOfEnvironment(): boolean {
-    return !usesFoundHosts(this.location, (name) => readable(this.#found.get(name)));
-  }
-
-  /** Whether every host that the `.env` names is in use, and not overridden or withheld. */
-  get usesHostsOfFile(): boolean {
-    return RECEIVERS.every((name) =>
-      !this.file.values.get(VARIABLES[name]) || this.origin(name) === "file"
-    );
   }
 
   /** Returns the value as text; `undefined` if it is not set. */
@@ -106,7 +91,7 @@ export class Settings {
    */
   get tokenFile(): string | undefined {
     const isElsewhere = INSTEAD_OF_FILE.some((name) => this.#found.has(name));
-    return isElsewhere ? undefined : this.envFile;
+    return isElsewhere || this.trust.withheld ? undefined : this.envFile;
   }
 
   /**
@@ -184,14 +169,16 @@ export function resolveSettings(
     for (const name of SETTING_NAMES) {
       if (!mayStandIn(origin, name, isDefault)) continue;
       if (hasEndpoint && isEndpointName(name)) continue;
+      // The dialect of a weaker source must not complete a host.
+      if (name === "provider" && hasEndpoint && !found.has("authUrl")) continue;
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
     }
   }
   const usesTokens = isDefault && options.exportEnv !== "none";
-  const withheld = withheldHosts(location, file, (name) => readable(found.get(name)), usesTokens);
-  for (const name of withheld?.names ?? []) found.delete(name);
-  return new Settings(location, file, found, withheld);
+  const trust = trustIn(location, file, (name) => readable(found.get(name)), usesTokens);
+  for (const name of trust.withheld?.names ?? []) found.delete(name);
+  return new Settings(location, file, found, trust);
 }
 
 function isEndpointName(name: SettingName): boolean {

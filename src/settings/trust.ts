@@ -2,37 +2,31 @@
  * Who may receive a secret.
  *
  * The environment belongs to the user, but a `.env` that was merely found may have come with
- * someone else's project. A secret from the environment is therefore never sent to a host that only
- * a found file names. The hosts in a file are trusted if the user named the file.
+ * someone else's project. So a session uses either the hosts of a found file or the secrets of the
+ * environment, never both. The hosts in a file that the user named are trusted.
  */
 import type { EnvSnapshot } from "./env_file.ts";
 import type { EnvLocation } from "./env_location.ts";
 import type { Advice } from "../errors/advice.ts";
 import { ENDPOINT_NAMES, ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "./options.ts";
-import { isOfAnother, readClaims } from "../platform/claims.ts";
-import { environment } from "../platform/environment.ts";
+import { readClaims } from "../platform/claims.ts";
+import { environment, foreignVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 
 /** The settings that name the hosts which receive secrets. */
-export const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
+const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 
 /** The settings that contain a secret, or lead to one. */
 const SECRETS = ["password", "clientSecret", "tokenCommand", "store"] as const;
 
 /**
- * The variable with the path of the `.env` whose hosts may receive `ACCESS_TOKEN`. A session sets
- * it together with the token, so that a child process in the same folder can use both.
+ * The variable that says for which hosts in which `.env` the `ACCESS_TOKEN` is meant. A session sets
+ * both together, so that a child process in the same folder can use them.
  */
 export const TOKEN_FILE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
 
-/** The hosts that receive the access token with these settings, each once. */
-export function apiHosts(text: (name: "apiBaseUrl" | "allowedOrigins") => string | undefined) {
-  const addresses = [text("apiBaseUrl") ?? "", ...(text("allowedOrigins") ?? "").split(",")];
-  return [...new Set(addresses.flatMap((address) => URL.parse(address.trim())?.host || []))];
-}
-
 /** Returns the text and the source of a setting. */
-export type Found = (
+type Found = (
   name: SettingName,
 ) => { readonly text: string; readonly origin: string } | undefined;
 
@@ -42,64 +36,73 @@ export interface Withheld extends Advice {
   readonly names: readonly SettingName[];
 }
 
+/** What a session may use. If this changes, the tokens in memory are dropped. */
+export interface Trust {
+  /** If set, the hosts in the file are not used, and nothing is stored in it. */
+  readonly withheld?: Withheld;
+  /** Whether the hosts in a found file are used, so that tokens of the environment are not. */
+  readonly isFound: boolean;
+  /** The value of {@linkcode TOKEN_FILE_VARIABLE}; `undefined` if no host in the file is used. */
+  readonly tokenFile?: string;
+}
+
 /**
- * Returns the settings of a found `.env` that must not be used, because the environment contains a
- * secret that the file does not contain, too.
+ * Decides what a session may use.
+ *
+ * @param usesTokens Whether the session reads tokens from the environment.
  */
-export function withheldHosts(
-  location: EnvLocation,
+export function trustIn(
+  { path, isNamed }: EnvLocation,
   file: EnvSnapshot,
   found: Found,
   usesTokens: boolean,
-): Withheld | undefined {
-  const names = foundReceivers(location, found);
-  if (names.length === 0 || location.path === undefined) return undefined;
-  const secrets: string[] = SECRETS.filter((name) => {
-    const { text, origin } = found(name) ?? {};
-    // A command or a store cannot be set in a file, so a file cannot contain it, too.
-    const isInFile = name !== "tokenCommand" && name !== "store" &&
-      file.values.get(VARIABLES[name]) === text;
-    return origin === "environment" && text !== "" && !isInFile;
-  }).map((name) => VARIABLES[name]);
-  if (usesTokens) secrets.push(...tokensInUse(location.path, file, found));
-  if (secrets.length === 0) return undefined;
-  const hosts = names.map((name) => VARIABLES[name]).join(" and ");
+): Trust {
+  const names = RECEIVERS.filter((name) => found(name)?.origin === "file");
+  if (names.length === 0 || path === undefined) return { isFound: false };
+  const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text : "");
+  const tokenFile = [path, ...hosts].join(" ").trim();
+  if (isNamed) return { isFound: false, tokenFile };
+  const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
+    .map((name) => VARIABLES[name]);
+  const isChild = foreignVariable(TOKEN_FILE_VARIABLE) === tokenFile;
+  if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text));
+  if (secrets.length === 0) return { isFound: !isChild, tokenFile };
+  const variables = names.map((name) => VARIABLES[name]).join(" and ");
   return {
-    names,
-    problem: `${hosts} in ${displayPath(location.path)} must not receive ${
-      secrets.join(" and ")
-    } from the environment, because this file was found, not named`,
-    fix:
-      `to trust the file, set ${ENV_FILE_VARIABLE}=${location.path} (--env-file in a terminal); ` +
-      "or set the addresses in the environment",
+    isFound: false,
+    withheld: {
+      names,
+      problem: `${variables} in ${displayPath(path)} must not receive ${secrets.join(" and ")} ` +
+        "from the environment, because this file was found, not named",
+      fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
+        `set the addresses in the environment, or unset ${secrets.join(" and ")}`,
+    },
   };
 }
 
-/** Whether the hosts of a found file are in use, so that tokens of the environment must not be. */
-export function usesFoundHosts(location: EnvLocation, found: Found): boolean {
-  return foundReceivers(location, found).length > 0 && !isTokensOwn(location.path);
+/** Whether a secret comes from the environment, and the file does not contain it, too. */
+function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, found: Found) {
+  const { text, origin } = found(name) ?? {};
+  if (origin !== "environment" || text === "") return false;
+  // A command or a store cannot be set in a file.
+  return name === "tokenCommand" || name === "store" || values.get(VARIABLES[name]) !== text;
 }
 
-function foundReceivers({ isNamed }: EnvLocation, found: Found): SettingName[] {
-  return isNamed ? [] : RECEIVERS.filter((name) => found(name)?.origin === "file");
+/**
+ * The variables with tokens that a session would use. It does not use them if the file has a session
+ * of its own, if they belong to another app client, or if they are of no use any more.
+ */
+function tokensInUse({ values }: EnvSnapshot, clientId: string | undefined): string[] {
+  if (values.get("ACCESS_TOKEN") || values.get("REFRESH_TOKEN")) return [];
+  const variables = ["ACCESS_TOKEN", "REFRESH_TOKEN"].filter(foreignVariable);
+  const claims = readClaims((environment("ACCESS_TOKEN") ?? "").replace(/^bearer\s+/i, ""));
+  const isOther = clientId !== undefined && claims.clientId !== clientId;
+  const isOver = claims.exp !== undefined && claims.exp * 1_000 < Date.now();
+  return isOther || (isOver && !variables.includes("REFRESH_TOKEN")) ? [] : variables;
 }
 
-/** Whether a session that used the hosts of this file put the tokens into the environment. */
-function isTokensOwn(path: string | undefined): boolean {
-  return path !== undefined && environment(TOKEN_FILE_VARIABLE) === path;
-}
-
-/** The variables with tokens that a session would use instead of those in the file. */
-function tokensInUse(path: string, { values }: EnvSnapshot, found: Found): string[] {
-  const differing = ["ACCESS_TOKEN", "REFRESH_TOKEN"].filter((variable) => {
-    const text = environment(variable);
-    return text && text !== values.get(variable);
-  });
-  if (differing.length === 0 || isTokensOwn(path)) return [];
-  const claimsOf = (text = "") => readClaims(text.replace(/^bearer\s+/i, ""));
-  const own = claimsOf(environment("ACCESS_TOKEN"));
-  const stored = values.get("ACCESS_TOKEN") ?? values.get("REFRESH_TOKEN");
-  const kept = stored === undefined ? undefined : claimsOf(values.get("ACCESS_TOKEN"));
-  if (isOfAnother(own, found("clientId")?.text ?? kept?.clientId, kept)) return [];
-  return kept === undefined || (own.iat ?? 0) > (kept.iat ?? 0) ? differing : [];
+/** The hosts that receive the access token with these settings, each once. */
+export function apiHosts(text: (name: "apiBaseUrl" | "allowedOrigins") => string | undefined) {
+  const addresses = [text("apiBaseUrl") ?? "", ...(text("allowedOrigins") ?? "").split(",")];
+  return [...new Set(addresses.flatMap((address) => URL.parse(address.trim())?.host || []))];
 }

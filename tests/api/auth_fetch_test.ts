@@ -385,6 +385,27 @@ Deno.test("if the refresh after a 401 fails, the status and fetchJson() say why"
   }
 });
 
+Deno.test("a refresh by another process ends the notice of the one that failed", async () => {
+  const rejected = new Set<string>();
+  await using world = await loggedIn({
+    file: true,
+    api: (request) => {
+      const isOld = rejected.has(request.headers.get("authorization") ?? "");
+      return new Response("", { status: isOld ? 401 : 200 });
+    },
+  });
+  rejected.add(`bearer ${await world.session.accessToken()}`);
+  world.sandbox.failures.push({ at: "token", status: 503, times: 9 });
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  const codes = () => world.session.status().notices.map(({ code }) => code);
+  assertEquals(codes(), ["REFRESH_FAILED"]);
+  world.sandbox.failures.length = 0;
+  world.clock.advance(31);
+  await world.another().refresh();
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+  assertEquals(codes(), []);
+});
+
 Deno.test("an error of a program's own clock during a refresh after a 401 is thrown", async () => {
   await using world = await loggedIn({ api: () => new Response("", { status: 401 }), file: true });
   let isBroken = false;

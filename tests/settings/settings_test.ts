@@ -284,6 +284,7 @@ Deno.test("the endpoint comes as a whole from the strongest source that names a 
     [{}, { AUTH_URL: "https://file.example" }, "https://file.example"],
     // A part of an address is not completed, or replaced, by a weaker source.
     [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }, undefined],
+    [{ AUTH_REGION: "eu-west-1" }, { AUTH_PROVIDER: "aws" }, undefined],
   ];
   for (const [environment, file, provider] of cases) {
     writeLines(world.envFile, file);

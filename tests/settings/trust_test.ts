@@ -3,6 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { jwt } from "../support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
@@ -256,5 +257,164 @@ Deno.test("a token of another program in the environment leaves a found .env in 
     const env = { NO_PROXY: "127.0.0.1", ACCESS_TOKEN: "ghp_somebody-elses-token-of-some-length" };
     const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
     assertEquals(stdout.trim(), 'student [ "ENVIRONMENT_IGNORED" ]', stderr);
+  });
+});
+
+/** Parts of a story: a sandbox of the user, and a file with hosts of someone else. */
+interface Story {
+  readonly sandbox: Sandbox;
+  /** Address of the hosts in the found file. */
+  readonly theirs: string;
+  readonly token: string;
+}
+
+/** What a stranger tries so that a token of the environment reaches the hosts in the file. */
+const STORIES: Record<string, {
+  env(story: Story): Record<string, string> | Promise<Record<string, string>>;
+  file(story: Story): Record<string, string>;
+  script(story: Story): string;
+}> = {
+  "a refresh at the user's own provider": {
+    env: async ({ sandbox, token }) => ({
+      ...ownProvider(sandbox),
+      ACCESS_TOKEN: token,
+      REFRESH_TOKEN: await refreshToken({ sandbox, store: "" }),
+    }),
+    // The client secret is no secret of the environment alone.
+    file: ({ sandbox, theirs }) => ({
+      API_BASE_URL: theirs,
+      APP_CLIENT_SECRET: sandbox.settings.clientSecret,
+    }),
+    script: () =>
+      `await tried(() => mod.refresh()); await tried(() => mod.login());
+      await tried(() => mod.authFetch("/x")); mod.status(); await tried(() => mod.authFetch("/x"));`,
+  },
+  "tokens that are no longer copied to the environment": {
+    env: ({ token }) => ({ ACCESS_TOKEN: token }),
+    file: ({ theirs }) => ({ API_BASE_URL: theirs }),
+    script: () =>
+      `await tried(() => mod.authFetch("/x")); mod.status();
+      mod.configure({ exportEnv: "none" }); await tried(() => mod.authFetch("/x"));`,
+  },
+  "tokens in the file that nobody can use": {
+    env: ({ sandbox, token }) => ({ AUTH_URL: sandbox.authUrl, ACCESS_TOKEN: token }),
+    file: ({ theirs }) => ({
+      API_BASE_URL: theirs,
+      REFRESH_TOKEN: "x",
+      AUTH_SESSION: "provider:https%3A%2F%2Fother.example",
+    }),
+    script: ({ sandbox }) =>
+      `mod.configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
+      await tried(() => mod.authFetch("/v1/whoami"));
+      mod.configure({}); await tried(() => mod.authFetch("/x"));`,
+  },
+  "a host that is added later": {
+    env: ({ sandbox, token }) => ({ API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token }),
+    file: () => ({ MINE: "1" }),
+    script: ({ theirs }) =>
+      `await tried(() => mod.authFetch("/v1/whoami"));
+      Deno.writeTextFileSync(".env", "API_ALLOWED_ORIGINS=${theirs}\\n");
+      await tried(() => mod.authFetch("${theirs}/x")); mod.status();
+      await tried(() => mod.authFetch("${theirs}/x"));`,
+  },
+  "a portal string, after which no prompt named a host": {
+    env: ({ token }) => ({ ACCESS_TOKEN: token }),
+    file: ({ theirs }) => ({ API_BASE_URL: theirs }),
+    script: ({ token }) =>
+      `await tried(() => mod.login({ portalToken: ${JSON.stringify(token)} }));
+      await tried(() => mod.authFetch("/x")); mod.status(); await tried(() => mod.authFetch("/x"));`,
+  },
+};
+
+function ownProvider(sandbox: Sandbox): Record<string, string> {
+  const { API_BASE_URL: _, USERNAME: __, PASSWORD: ___, ...own } = variablesOf(sandbox.settings);
+  return own;
+}
+
+for (const [title, { env, file, script }] of Object.entries(STORIES)) {
+  Deno.test(`the hosts in a found .env get no token of the environment by ${title}`, async () => {
+    await using sandbox = await startSandbox();
+    await using theirs = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+    const token = (await sandbox.portalToken()).replace("bearer ", "");
+    const story = { sandbox, theirs: theirs.url, token };
+    await inFolder(async (folder) => {
+      await writeEnv(folder, file(story));
+      const source = `import * as mod from ${JSON.stringify(MOD_PATH)};
+        const tried = (work) => work().then((it) => it?.body?.cancel?.(), () => {});
+        ${script(story)}
+        console.log("DONE");`;
+      const variables = { NO_PROXY: "127.0.0.1", ...await env(story) };
+      const { stdout, stderr } = await runScript(source, {
+        cwd: folder,
+        flags: ["-A"],
+        env: variables,
+      });
+      assertStringIncludes(stdout, "DONE", stderr);
+      assertEquals(theirs.requests.length, 0);
+      // Nothing that belongs to the environment is left in a file that was only found.
+      assertEquals((await Deno.readTextFile(`${folder}/.env`)).includes(token), false);
+    });
+  });
+}
+
+Deno.test("a token in a found .env does not replace the user's own in the environment", async () => {
+  await using sandbox = await startSandbox();
+  await inFolder(async (folder) => {
+    const token = (await sandbox.portalToken()).replace("bearer ", "");
+    const payload = JSON.parse(
+      atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/")),
+    );
+    const forged = jwt({ ...payload, iat: payload.iat + 60 });
+    await writeEnv(folder, {
+      ...ownProvider(sandbox),
+      API_BASE_URL: sandbox.apiUrl,
+      ACCESS_TOKEN: forged,
+    });
+    const script = `import { logout, status } from ${JSON.stringify(MOD_PATH)};
+      const seen = [status().state, Deno.env.get("ACCESS_TOKEN") === Deno.args[0]];
+      await logout({ revoke: false });
+      console.log(...seen, Deno.env.get("ACCESS_TOKEN") === Deno.args[0]);`;
+    const { stdout } = await runScript(script, {
+      cwd: folder,
+      flags: ["-A"],
+      args: [token],
+      env: { ACCESS_TOKEN: token },
+    });
+    assertEquals(stdout.trim(), "valid true true");
+  });
+});
+
+Deno.test("an expired token in the environment, or one of another folder, leaves an own .env in use", async () => {
+  await using sandbox = await startSandbox();
+  await inFolder(async (folder) => {
+    const { clientId, username } = sandbox.settings;
+    const expired = jwt({ client_id: clientId, username, iat: 1_000, exp: 2_000 });
+    const script = `import { fetchJson, login } from ${JSON.stringify(MOD_PATH)};
+      await login();
+      console.log((await fetchJson("/v1/whoami")).username);`;
+    await writeEnv(folder, variablesOf(sandbox.settings));
+    // In the second run, the file has a session of its own.
+    for (const ACCESS_TOKEN of [expired, (await sandbox.portalToken()).replace("bearer ", "")]) {
+      const env = { NO_PROXY: "127.0.0.1", ACCESS_TOKEN };
+      const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
+      assertEquals(stdout.trim(), "student", stderr);
+    }
+  });
+});
+
+Deno.test("a session that cannot be saved goes on, also where an option overrides a host in the file", async () => {
+  await using sandbox = await startSandbox();
+  await inFolder(async (folder) => {
+    await writeEnv(folder, variablesOf(sandbox.settings));
+    // A file with an unclosed quote is not edited.
+    await Deno.writeTextFile(`${folder}/.env`, `MINE="open\\n`, { append: true });
+    const script = `import { configure, fetchJson, login, status } from ${JSON.stringify(MOD_PATH)};
+      configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
+      await login();
+      const first = status().state;
+      console.log(first, (await fetchJson("/v1/whoami")).username, status().state);`;
+    const env = { NO_PROXY: "127.0.0.1" };
+    const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
+    assertEquals(stdout.trim(), "valid student valid", stderr);
   });
 });

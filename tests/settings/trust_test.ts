@@ -176,6 +176,8 @@ async function assertPlanted(
     // A client secret of their own, which is no secret of the user's.
     APP_CLIENT_SECRET: "planted-client-secret-1",
     API_ALLOWED_ORIGINS: theirs.url,
+    // The address of a store is easy to guess, and not used from a file.
+    ...(env.AUTH_STORE && { AUTH_STORE: env.AUTH_STORE }),
   });
   const asked = sandbox.requests.length;
   const run = async (half: string) => {

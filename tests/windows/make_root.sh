@@ -29,7 +29,7 @@ make_system() {
   in_root apt-get install -y -qq --no-install-recommends \
     wine64 wine ca-certificates jupyterlab >/dev/null
   in_root apt-get clean
-  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+  cp -L "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/ssl/certs/ca-certificates.crt"
 
   package=$(cd "$root" && npm pack --silent "@deno/win32-x64@$deno_version")
   tar -xzf "$root/$package" -C "$root" package/deno.exe

@@ -44,7 +44,7 @@ export async function resolveProvider(
 ): Promise<ProviderSettings> {
   const resolved = await resolve(options, settings, needsCredentials);
   if (!("code" in resolved)) return resolved;
-  // A login has no token yet that an address could be refused.
+  // A login has no token yet, so for it the address is missing, not refused.
   const isMissing = flow === "login" && resolved.code === "UNTRUSTED_ORIGIN";
   throw errorOf(DOING[flow], isMissing ? { ...resolved, code: "MISSING_SETTINGS" } : resolved);
 }

@@ -107,7 +107,10 @@ function tokensInEnvironment(
   };
 }
 
-/** Whether the session uses the hosts of a found file, or must not, and so leaves the user's tokens. */
+/**
+ * Whether a session leaves the tokens alone that the user put into the environment, because a found
+ * file names hosts: those hosts are either used instead of the tokens, or withheld from them.
+ */
 function isApart({ isFound, withheld }: Trust): boolean {
   return isFound || withheld !== undefined;
 }

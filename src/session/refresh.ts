@@ -189,8 +189,11 @@ export async function renew(session: Refreshing, refresh: Refresh): Promise<Toke
     const response = requestRefresh(provider, sent, username, world, leftMs(lock), waiters)
       .then(({ variant, ...result }) => {
         const { tokens } = result;
-        const learned = tokens && learnedFrom(variant, tokens, provider);
-        return { ...result, tokens: tokens && learned && { ...tokens, learned } };
+        if (tokens === undefined) return result;
+        return {
+          ...result,
+          tokens: { ...tokens, learned: learnedFrom(variant, tokens, provider) },
+        };
       });
     // A rejection is handled here, because a logout may take over the response and stop waiting for
     // it.

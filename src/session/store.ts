@@ -29,24 +29,24 @@ export interface Lock {
   readonly isOptional?: boolean;
 }
 
-/** The tokens that an update writes. */
-export interface Write {
-  /** `undefined` removes the tokens. */
-  readonly tokens: Tokens | undefined;
+/** The content that a change writes. Tokens that are `undefined` are removed. */
+export interface Write extends Stored {
   /**
-   * The origin of the write. A write by a `user`, for a login or a logout, replaces any content. A
-   * write by a `refresh` replaces only the content that `decide` received; if the content has
-   * changed since, `decide` is called again. The same applies to a `refusal`, but tokens from a
-   * late holder of the lock replace it.
+   * Whether the write replaces any content, as a login or a logout does. Any other write is dropped
+   * if another process changed the content after this session last adopted it.
    */
-  readonly by: "user" | "refresh" | "refusal";
+  readonly isFinal: boolean;
 }
 
-/** Decides what to write. The result `undefined` leaves the store unchanged. */
-export type Decide = (now: Stored, lock: Lock) => Promise<Write | undefined>;
+/**
+ * Decides what to write; `undefined` leaves the store unchanged. It must not start another update,
+ * which would wait for this one forever.
+ */
+export type Change = (now: Stored, lock: Lock) => Promise<Write | undefined>;
 
 /** The outcome of an update. */
 export interface Updated {
+  /** The content now. If its tokens are not those of the write, another process's write won. */
   readonly stored: Stored;
   /** The reason why the tokens could not be written. */
   readonly problem?: ConfigError | undefined;
@@ -86,10 +86,10 @@ export interface TokenStore {
    */
   look?(wait: WaitOptions): Promise<void>;
   /**
-   * Takes the lock, reads the content, calls `decide`, writes the result and releases the lock. If
-   * another process writes without the lock, `decide` is called again, so it must be repeatable.
+   * Takes the lock, reads the content, calls `change` once, writes the result and releases the lock.
+   * Calls `change` even if there is no lock, which then has a `problem`.
    */
-  update(wait: WaitOptions, decide: Decide): Promise<Updated>;
+  update(wait: WaitOptions, change: Change): Promise<Updated>;
   /**
    * Returns an error if the store belongs to another account and cannot keep the tokens of a login.
    *
@@ -104,9 +104,6 @@ export interface TokenStore {
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Maximum number of attempts at an update while another process writes at the same time. */
-export const MAX_ROUNDS = 5;
-
 /**
  * Makes the error for a busy lock. Because a lock in a store expires by itself, a busy lock is
  * still in use. A refresh without the lock would end the session for all processes if refresh
@@ -120,15 +117,17 @@ export function lockBusy(place: "store" | ".env"): ProviderError {
   );
 }
 
-/** A store that keeps the session in memory only. */
-export const MEMORY_ONLY: TokenStore = {
-  place: undefined,
-  peek: () => NOTHING,
-  update: async (_, decide) => {
-    await decide(NOTHING, { isHeld: false });
-    return { stored: NOTHING };
-  },
-};
+/** Makes a store that keeps the session in memory only. */
+export function memoryStore(): TokenStore {
+  let stored = NOTHING;
+  return {
+    place: undefined,
+    peek: () => stored,
+    update: async (_, change) => ({ stored: stored = await change(stored, UNSHARED) ?? stored }),
+  };
+}
+
+const UNSHARED: Lock = { isHeld: false };
 
 /** Names the place in a message. */
 export function placeText(place: StorePlace | undefined): string | undefined {

@@ -178,13 +178,177 @@ export function makeSession(
   openStore?: OpenStore,
   world?: Partial<World>,
 ): ConfigurableSession {
-  const configurationOf = (caller: string, options: SessionOptions) =>
-    new Configuration(caller, options, isDefault, undefined, world);
-  let engine = engineFor(configurationOf(isDefault ? "configure()" : "createSession()", options));
+  return Object.freeze(new AccountSession(options, isDefault, openStore, world));
+}
 
-  function engineFor(configuration: Configuration): Engine {
-    return new Engine(configuration, withCurrentSettings, openStore);
+/** The session of the account that the options and settings name. */
+class AccountSession implements ConfigurableSession {
+  readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
+  readonly #engineFor: (configuration: Configuration) => Engine;
+  /** Replaced when the settings name another account. */
+  #engine: Engine;
+
+  constructor(
+    options: SessionOptions,
+    isDefault: boolean,
+    openStore: OpenStore | undefined,
+    world: Partial<World> | undefined,
+  ) {
+    this.#configurationOf = (caller, options) =>
+      new Configuration(caller, options, isDefault, undefined, world);
+    this.#engineFor = (configuration) =>
+      new Engine(configuration, () => this.#withCurrentSettings(), openStore);
+    const caller = isDefault ? "configure()" : "createSession()";
+    this.#engine = this.#engineFor(this.#configurationOf(caller, options));
   }
+
+  // The methods are fields, so that they can be destructured.
+
+  readonly login = (given: LoginOptions = {}): Promise<SessionStatus> =>
+    run("login", given, async (signal, onApplied) => {
+      const engine = this.#withCurrentSettings();
+      const order = engine.begin();
+      await engine.lookBeforeLogin(signal);
+      if (await isKept(engine, given, signal)) return this.#status();
+      // Loaded on demand, because only a login needs this module.
+      const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
+      checkLoginOptions(given);
+      signal?.throwIfAborted();
+      const { configuration, notices: { clockOffsetMs } } = engine;
+      const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        refusal: (username) => engine.refusal(username),
+        keyDisplay: () => import("./show/key_display.ts"),
+        inLaterCall: (work) =>
+          cancellable("respond()", undefined, async (signal, onApplied) => {
+            const result = await work(signal, engine.isWanted(order));
+            return await this.#finishLogin(engine, order, result, signal, onApplied);
+          }),
+      });
+      return await this.#finishLogin(engine, order, result, signal, onApplied);
+    });
+
+  readonly refresh = (given: RefreshOptions = {}): Promise<SessionStatus> =>
+    run("refresh", given, async (signal) => {
+      await this.#withCurrentSettings().refresh(signal);
+      return this.#status();
+    });
+
+  readonly authFetch = (
+    input: string | URL | Request,
+    init?: RequestInit,
+  ): Promise<Response> => {
+    const signal = requestSignal(input, init);
+    // A fast path, because each extra promise is visible in the benchmark of a single call.
+    if (signal === undefined && !inKernel()) {
+      return afterLines(fetchWithToken(this.#engine, input, init));
+    }
+    return cancellableResponse(
+      "authFetch()",
+      signal,
+      (signal) => fetchWithToken(this.#engine, input, init, signal),
+    );
+  };
+
+  readonly checkedFetch = async (input: string, init: RequestInit): Promise<CheckedResponse> => {
+    const { CheckedCall } = await import("./api/checked_call.ts");
+    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
+    const response = await call.send([...new Headers(init.headers)]);
+    const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
+    const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
+    const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
+    return { response, error, brokenOff, undecodable };
+  };
+
+  // deno-lint-ignore no-explicit-any
+  readonly fetchJson = <T = any>(
+    input: string | URL | Request,
+    init?: FetchJsonInit,
+  ): Promise<T> =>
+    cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
+      const { fetchParsed } = await import("./api/fetch_json.ts");
+      return await fetchParsed(this.#engine, input, init, signal);
+    });
+
+  readonly download = (
+    input: string | URL | Request,
+    file: string | URL,
+    given: DownloadOptions = {},
+  ): Promise<Download> =>
+    run("download", given, async (signal) => {
+      const { downloadTo, pathOfFile } = await import("./api/download.ts");
+      const path = pathOfFile(file);
+      const { displayableDownload } = await import("./show/download_view.ts");
+      const { downloadText } = await import("./show/progress.ts");
+      const save = (options: DownloadOptions) =>
+        downloadTo(this.#engine, input, path, options, signal);
+      return displayableDownload(
+        await this.#withProgress(displayPath(path), downloadText, given, save),
+      );
+    }, input);
+
+  readonly downloadAll = (
+    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+    given: DownloadAllOptions = {},
+  ): Promise<Downloads> =>
+    run("downloadAll", given, async (signal) => {
+      const { downloadItems } = await import("./api/download_all.ts");
+      const { displayableDownloads } = await import("./show/download_view.ts");
+      const { downloadsText } = await import("./show/progress.ts");
+      const save = (options: DownloadAllOptions) =>
+        downloadItems(this.#engine, items, options, signal);
+      return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
+    });
+
+  readonly accessToken = (given: AccessTokenOptions = {}): Promise<string> =>
+    run("accessToken", given, async (signal) => {
+      const { minValidSeconds = 0 } = given;
+      if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
+        throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
+      }
+      const tokens = await this.#engine.tokens(minValidSeconds * 1_000, signal);
+      return tokens.accessToken.reveal();
+    });
+
+  readonly status = (): SessionStatus => {
+    // The .env may have been edited, and another process may have ended the session.
+    this.#withCurrentSettings().readStore();
+    return this.#status();
+  };
+
+  readonly doctor = (given: DoctorOptions = {}): Promise<Diagnosis> =>
+    run("doctor", given, async (signal) => {
+      const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
+      try {
+        const status = this.status();
+        const { configuration, current } = this.#engine;
+        return await diagnose({ configuration, status, tokens: tokensOf(current) }, given, signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof AuthError)) throw error;
+        return undiagnosed(error);
+      }
+    });
+
+  readonly logout = (given: LogoutOptions = {}): Promise<SessionStatus> =>
+    run("logout", given, async (signal, onApplied) => {
+      const { everywhere = false, revoke = true } = given;
+      if (everywhere && !revoke) {
+        throw typeError("logout() takes either everywhere: true or revoke: false");
+      }
+      const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
+      const ended = await this.#engine.logout(remote, signal, onApplied);
+      return Object.assign(this.#status(), { ended });
+    });
+
+  readonly configure = (next: SessionOptions): void => {
+    if (next === undefined) throw typeError("configure() takes an options object");
+    const unread = this.#configurationOf("configure()", next);
+    // Invalid values are reported here, to the caller who gave them, and not by every later call.
+    checkOptionTexts(next);
+    if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
+    // The settings of another account are read when its session is first used.
+    else this.#change(this.#configurationOf("configure()", next), unread);
+  };
 
   /**
    * Rereads the settings for login(), refresh(), status() and doctor(), and for a call whose
@@ -192,203 +356,59 @@ export function makeSession(
    *
    * @returns The engine for these settings: a new engine if the account changed.
    */
-  function withCurrentSettings(): Engine {
-    const { configuration } = engine;
-    if (configuration.isRead) change(configuration.reread());
-    return engine;
+  #withCurrentSettings(): Engine {
+    const { configuration } = this.#engine;
+    if (configuration.isRead) this.#change(configuration.reread());
+    return this.#engine;
   }
 
   /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
-  function change(next: Configuration, first = next): void {
-    if (engine.configuration.isSameAccount(next)) return engine.keeper.configure(next);
-    engine.detach();
-    engine = engineFor(first);
+  #change(next: Configuration, first = next): void {
+    if (this.#engine.configuration.isSameAccount(next)) return this.#engine.configure(next);
+    this.#engine.detach();
+    this.#engine = this.#engineFor(first);
   }
 
-  function show(): SessionStatus {
-    return displayable(statusOf(engine.keeper));
+  #status(): SessionStatus {
+    return displayable(statusOf(this.#engine));
+  }
+
+  /** Saves the tokens of a login, unless it arrives after a logout or a later login. */
+  async #finishLogin(
+    engine: Engine,
+    order: number,
+    { tokens, clockOffsetMs, notices }: LoginResult,
+    signal: AbortSignal | undefined,
+    onApplied: () => void,
+  ): Promise<SessionStatus> {
+    signal?.throwIfAborted();
+    if (this.#engine === engine && this.#withCurrentSettings() !== engine) throw accountChanged();
+    await engine.login(tokens, order, signal, onApplied);
+    if (engine.isWanted(order)) {
+      engine.notices.learnClock(clockOffsetMs);
+      engine.notices.replace(notices);
+      const outcome = tokens.source === "portal" ? "portal" : "password";
+      engine.world.log?.({ event: "login", outcome });
+    }
+    return this.#status();
   }
 
   /** Shows a progress line, unless the caller observes the progress. */
-  async function withProgress<Progress, Options, Result>(
+  async #withProgress<Progress, Options, Result>(
     name: string,
     text: ProgressText<Progress>,
     options: Options & { onProgress?: (progress: Progress) => void },
     save: (options: Options) => Promise<Result>,
   ): Promise<Result> {
     const { progressLine } = await import("./show/progress.ts");
-    const line = options.onProgress ? undefined : progressLine(name, engine.world.monotonic, text);
+    const { monotonic } = this.#engine.world;
+    const line = options.onProgress ? undefined : progressLine(name, monotonic, text);
     try {
       return await save(line ? { ...options, onProgress: line.show } : options);
     } finally {
       line?.end();
     }
   }
-
-  const session: ConfigurableSession = {
-    login: (given = {}) =>
-      run("login", given, async (signal, onApplied) => {
-        const account = withCurrentSettings();
-        const order = account.begin();
-        await account.store.look?.(account.keeper.wait(false, signal));
-        const { portalToken, username, password, strategy, force } = given;
-        const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
-        if (account.configuration.isByCommand) {
-          await loginByCommand(account, plain, force === true, signal);
-          return show();
-        }
-        if (plain && force !== true && await isUsable(account, signal)) {
-          account.world.log?.({ event: "login", outcome: "kept" });
-          return show();
-        }
-        // Loaded on demand, because only a login needs this module.
-        const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
-        checkLoginOptions(given);
-        signal?.throwIfAborted();
-        const finish = async (
-          { tokens, clockOffsetMs, notices }: LoginResult,
-          signal: AbortSignal | undefined,
-          onApplied: () => void,
-        ) => {
-          signal?.throwIfAborted();
-          if (engine === account && withCurrentSettings() !== account) throw accountChanged();
-          // A response that arrives after a logout or a later login is discarded.
-          await account.login(tokens, order, signal, onApplied);
-          if (account.isWanted(order)) {
-            account.notices.learnClock(clockOffsetMs);
-            account.notices.replace(notices);
-            const outcome = tokens.source === "portal" ? "portal" : "password";
-            account.world.log?.({ event: "login", outcome });
-          }
-          return show();
-        };
-        const { configuration, notices: { clockOffsetMs } } = account;
-        const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
-          refusal: (username) => account.store.refusal?.(username),
-          keyDisplay: () => import("./show/key_display.ts"),
-          inLaterCall: (work) =>
-            cancellable("respond()", undefined, async (signal, onApplied) => {
-              const isWanted = account.isWanted(order);
-              return await finish(await work(signal, isWanted), signal, onApplied);
-            }),
-        });
-        return await finish(result, signal, onApplied);
-      }),
-
-    refresh: (given = {}) =>
-      run("refresh", given, async (signal) => {
-        await withCurrentSettings().refresh(signal);
-        return show();
-      }),
-
-    authFetch(input, init) {
-      const signal = requestSignal(input, init);
-      // A fast path, because each extra promise is visible in the benchmark of a single call.
-      if (signal === undefined && !inKernel()) {
-        return afterLines(fetchWithToken(engine, input, init));
-      }
-      return cancellableResponse(
-        "authFetch()",
-        signal,
-        (signal) => fetchWithToken(engine, input, init, signal),
-      );
-    },
-
-    async checkedFetch(input, init) {
-      const { CheckedCall } = await import("./api/checked_call.ts");
-      const call = new CheckedCall(engine, input, init, undefined, 0);
-      const response = await call.send([...new Headers(init.headers)]);
-      const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
-      const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
-      const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
-      return { response, error, brokenOff, undecodable };
-    },
-
-    fetchJson: (input, init) =>
-      cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
-        const { fetchParsed } = await import("./api/fetch_json.ts");
-        return await fetchParsed(engine, input, init, signal);
-      }),
-
-    download: (input, file, given = {}) =>
-      run("download", given, async (signal) => {
-        const { downloadTo, pathOfFile } = await import("./api/download.ts");
-        const path = pathOfFile(file);
-        const { displayableDownload } = await import("./show/download_view.ts");
-        const { downloadText } = await import("./show/progress.ts");
-        const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);
-        return displayableDownload(
-          await withProgress(displayPath(path), downloadText, given, save),
-        );
-      }, input),
-
-    downloadAll: (items, given = {}) =>
-      run("downloadAll", given, async (signal) => {
-        const { downloadItems } = await import("./api/download_all.ts");
-        const { displayableDownloads } = await import("./show/download_view.ts");
-        const { downloadsText } = await import("./show/progress.ts");
-        const save = (options: DownloadAllOptions) => downloadItems(engine, items, options, signal);
-        return displayableDownloads(await withProgress("files", downloadsText, given, save));
-      }),
-
-    accessToken: (given = {}) =>
-      run("accessToken", given, async (signal) => {
-        const { minValidSeconds = 0 } = given;
-        if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
-          throw typeError("accessToken() takes zero or more seconds as minValidSeconds");
-        }
-        const tokens = await engine.tokens(minValidSeconds * 1_000, signal);
-        return tokens.accessToken.reveal();
-      }),
-
-    status() {
-      // The .env may have been edited, and another process may have ended the session.
-      withCurrentSettings().keeper.readStore();
-      return show();
-    },
-
-    doctor: (given = {}) =>
-      run("doctor", given, async (signal) => {
-        const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
-        try {
-          const status = session.status();
-          const { configuration, current } = engine;
-          return await diagnose(
-            { configuration, status, tokens: tokensOf(current) },
-            given,
-            signal,
-          );
-        } catch (error) {
-          signal?.throwIfAborted();
-          if (!(error instanceof AuthError)) throw error;
-          return undiagnosed(error);
-        }
-      }),
-
-    logout: (given = {}) =>
-      run("logout", given, async (signal, onApplied) => {
-        const { everywhere = false, revoke = true } = given;
-        if (everywhere && !revoke) {
-          throw typeError("logout() takes either everywhere: true or revoke: false");
-        }
-        const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
-        const account = engine;
-        const ended = await account.logout(remote, signal, onApplied);
-        account.world.log?.({ event: "logout", outcome: ended });
-        return Object.assign(show(), { ended });
-      }),
-
-    configure(next) {
-      if (next === undefined) throw typeError("configure() takes an options object");
-      const unread = configurationOf("configure()", next);
-      // Invalid values are reported here, to the caller who gave them, and not by every later call.
-      checkOptionTexts(next);
-      if (!engine.configuration.isRead) engine = engineFor(unread);
-      // The settings of another account are read when its session is first used.
-      else change(configurationOf("configure()", next), unread);
-    },
-  };
-  return Object.freeze(session);
 }
 
 /** Makes the error for a login during which the `.env` was edited. Its tokens are discarded. */
@@ -400,25 +420,30 @@ function accountChanged(): ConfigError {
   );
 }
 
-/**
- * Carries out `login()` for a session whose tokens come from a command.
- * @throws {ConfigError} `INVALID_SETTING` if the options ask for another kind of login.
- */
-async function loginByCommand(
+/** Whether `login()` has nothing to do, because a command or the present session provides tokens. */
+async function isKept(
   engine: Engine,
-  plain: boolean,
-  force: boolean,
+  { force, portalToken, username, password, strategy }: LoginOptions,
   signal: AbortSignal | undefined,
-): Promise<void> {
-  if (!plain) {
-    throw new ConfigError(
-      "INVALID_SETTING",
-      "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command",
-      "log in where that command runs, or unset AUTH_TOKEN_COMMAND",
-    );
+): Promise<boolean> {
+  const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
+  if (engine.configuration.isByCommand) {
+    if (!plain) throw loginWithCommand();
+    const isNew = force || engine.isRejected || engine.current.kind === "none";
+    await (isNew ? engine.refresh(signal) : engine.tokens(0, signal));
+    return true;
   }
-  const isNew = force || engine.isRejected || engine.current.kind === "none";
-  await (isNew ? engine.refresh(signal) : engine.tokens(0, signal));
+  if (!plain || force === true || !await isUsable(engine, signal)) return false;
+  engine.world.log?.({ event: "login", outcome: "kept" });
+  return true;
+}
+
+function loginWithCommand(): ConfigError {
+  return new ConfigError(
+    "INVALID_SETTING",
+    "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command",
+    "log in where that command runs, or unset AUTH_TOKEN_COMMAND",
+  );
 }
 
 /**

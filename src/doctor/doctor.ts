@@ -105,9 +105,12 @@ async function gather(
     : await checkStore(store, notices, signal);
   // If the session has not read the store yet, the tokens that the check read are used.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
-  const status = tokens === session.tokens
-    ? session.status
-    : statusOf({ configuration, current: stateOf(tokens), notices: new Notices(), store });
+  const status = tokens === session.tokens ? session.status : statusOf({
+    configuration,
+    current: stateOf(tokens),
+    notices: new Notices(),
+    place: store.place,
+  });
   const endpoint = isByCommand ? null : URL.parse(endpointText(options, settings) ?? "");
   const fault = isByCommand ? undefined : await settingsFault(options, settings);
   const provider = endpoint ? await probe(configuration, "provider", endpoint, signal) : undefined;

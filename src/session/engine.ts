@@ -1,16 +1,19 @@
-import { AuthError, ConfigError } from "../errors/errors.ts";
-import type { Fix } from "../errors/advice.ts";
+import {
+  AuthError,
+  type ConfigError,
+  ProviderError,
+  SessionExpiredError,
+} from "../errors/errors.ts";
 import { onAbort } from "../platform/abort.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { World } from "../platform/world.ts";
+import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
-import type { TokenResult } from "../provider/token_request.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { Keeper, type PlannedWrite } from "./keeper.ts";
-import type { SignOutResult } from "../provider/sign_out.ts";
-import { type RemoteLogout, signOutAtProvider } from "./logout.ts";
-import type { Notice, Notices } from "./notices.ts";
+import { type Decide, Keeper } from "./keeper.ts";
+import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout } from "./logout.ts";
+import { type Notice, Notices } from "./notices.ts";
 import {
   afterEarlyFailure,
   afterHelp,
@@ -23,70 +26,35 @@ import {
   offeredMs,
   planFor,
 } from "./plan.ts";
-import { OVERTAKEN, type Reason, Refresh, type Refreshing, renew } from "./refresh.ts";
-import { type Ending, type SessionEvent, type SessionState, tokensOf } from "./state.ts";
-import type { Lock, TokenStore, WaitOptions } from "./store.ts";
+import { type Reason, Refresh, renew } from "./refresh.ts";
+import { isOver, type SessionState, tokensOf } from "./state.ts";
+import {
+  placeText,
+  type StoredSession,
+  type StorePlace,
+  type TokenStore,
+  type WaitOptions,
+} from "./store.ts";
 import { openStore } from "./stores.ts";
 
 /** Opens the store of a session; replaced in tests. */
 export type OpenStore = (engine: Engine) => TokenStore;
 
-/** A login or a logout that waits for its turn. */
-interface Change {
-  /** The position among all logins and logouts, in the order of the calls. The last one wins. */
-  readonly order: number;
-  /** The tokens of a login; `undefined` for a logout. */
-  readonly tokens: Tokens | undefined;
-  readonly remote: RemoteLogout;
-  /** All tokens that the session has had since this login or logout was called. */
-  readonly held: (Tokens | undefined)[];
-  readonly applied: PromiseWithResolvers<AppliedChange>;
-  /** Called when the change takes effect. From then on, the change can no longer be canceled. */
-  onApplied(): void;
-}
-
-/** The outcome of a login or a logout. */
-interface AppliedChange {
-  /** The reason why the store could not be written. */
-  readonly problem?: ConfigError | undefined;
-  /** Whether there was a session to end. */
-  readonly hadSession: boolean;
-  /** Signs out at the provider, once for all logouts that were applied together. */
-  tellProvider(signal: AbortSignal | undefined): Promise<SignOutResult>;
-}
-
-/** Logins and logouts that are applied together. */
-interface Applying {
-  readonly tokens: Tokens | undefined;
-  settle(problem: ConfigError | undefined): void;
-  fail(error: unknown): void;
-}
-
-const LOGGED_OUT: Ending = {
-  code: "NO_SESSION",
-  problem: "There is no session: logout() ended it",
-  fix: ["run ", { call: "login" }],
-};
-
-/** The provider signs out other devices only on behalf of a current session. */
-const TO_END_OTHERS: Fix = [
-  "to sign out other devices, run ",
-  { call: "login" },
-  " first, then log out again",
-];
+/** Time for which a login or a logout waits for a refresh in progress. */
+const LONGEST_REFRESH_MS = 3_000;
 
 /**
- * One session. It provides calls with tokens, refreshes the tokens once for all callers, and
- * applies logins and logouts in the order in which they were called.
+ * The session of one account. It decides when tokens are refreshed, replaced and removed: once for
+ * all callers, and in the order of the calls.
  */
-export class Engine implements Refreshing {
-  readonly keeper: Keeper;
+export class Engine implements StoredSession {
+  readonly notices = new Notices();
+  readonly #keeper: Keeper;
+  #configuration: Configuration;
   #refresh: Refresh | undefined;
+  /** A logout until its tokens are gone. Later calls wait for it. */
+  #logout: Logout | undefined;
   #cooldowns: Cooldowns = NO_COOLDOWNS;
-  /** Logins and logouts that wait for their turn. */
-  #pending: Change[] = [];
-  /** Called when a login or a logout begins to wait. */
-  #overtake: () => void = () => {};
   /**
    * The number of logins and logouts called so far, and the order of the last one that took effect.
    */
@@ -99,31 +67,28 @@ export class Engine implements Refreshing {
     readonly reread: () => Engine,
     open: OpenStore = openStore,
   ) {
-    this.keeper = new Keeper(configuration, () => open(this));
+    this.#configuration = configuration;
+    this.#keeper = new Keeper(this, () => open(this));
   }
 
   get configuration(): Configuration {
-    return this.keeper.configuration;
+    return this.#configuration;
   }
 
   get settings(): Settings {
-    return this.keeper.settings;
+    return this.#configuration.settings;
   }
 
   get world(): World {
-    return this.keeper.world;
-  }
-
-  get notices(): Notices {
-    return this.keeper.notices;
-  }
-
-  get store(): TokenStore {
-    return this.keeper.store;
+    return this.#configuration.world;
   }
 
   get current(): SessionState {
-    return this.keeper.current;
+    return this.#keeper.current;
+  }
+
+  get place(): StorePlace | undefined {
+    return this.#keeper.store.place;
   }
 
   /** Whether the API's latest response to the access token was a 401. */
@@ -140,10 +105,10 @@ export class Engine implements Refreshing {
   /** The complete state, so that tests can compare the results of two orders of events. */
   get memory(): unknown {
     return {
-      kept: this.keeper.memory,
-      refresh: this.#refresh?.memory,
+      kept: this.#keeper.memory,
+      refresh: this.#refresh && [this.#refresh.reason, this.#refresh.memory],
+      logout: this.#logout && [this.#logout.remote, this.#logout.order, this.#logout.memory],
       cooldowns: this.#cooldowns,
-      pending: this.#pending,
       counts: [this.#calledCount, this.#lastAppliedOrder],
     };
   }
@@ -155,7 +120,7 @@ export class Engine implements Refreshing {
    * promise is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
-    if (this.#pending.length > 0 && this.#pending.some(isLogout)) return undefined;
+    if (this.#logout !== undefined) return undefined;
     const tokens = tokensOf(this.current);
     return tokens && isFresh(tokens, this.world, minValidMs) ? tokens : undefined;
   }
@@ -176,7 +141,7 @@ export class Engine implements Refreshing {
       case "use":
         return plan.tokens;
       case "fail":
-        throw this.keeper.whyNot();
+        throw this.#keeper.whyNot();
       case "refresh":
         return await this.#share("due", signal);
       case "refresh-early":
@@ -193,7 +158,7 @@ export class Engine implements Refreshing {
 
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void {
-    this.keeper.apply({ kind, tokens });
+    this.#keeper.apply({ kind, tokens });
   }
 
   /**
@@ -212,7 +177,7 @@ export class Engine implements Refreshing {
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
-      if (isOver(now)) throw this.keeper.whyNot();
+      if (isOver(now)) throw this.#keeper.whyNot();
       if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
@@ -234,6 +199,11 @@ export class Engine implements Refreshing {
     this.#cooldowns = afterHelp(this.#cooldowns);
   }
 
+  /** Adopts what other processes saved, as far as that is known without a request to a server. */
+  readStore(): void {
+    this.#keeper.readStore();
+  }
+
   // The following methods apply logins and logouts.
 
   /** Returns the position of a new login or logout in the order of the calls. */
@@ -246,10 +216,20 @@ export class Engine implements Refreshing {
     return order >= this.#lastAppliedOrder;
   }
 
+  /** Asks the store's server which account it keeps, before a login sends anything. */
+  async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
+    await this.#keeper.store.look?.(this.#keeper.wait(false, signal));
+  }
+
+  /** Returns an error if the store keeps the session of another account than this user's. */
+  refusal(username: string): ConfigError | undefined {
+    return this.#keeper.store.refusal?.(username);
+  }
+
   /**
    * Replaces all tokens with those of a login, unless a later login or logout took effect first.
    *
-   * @param signal Cancels the login while it waits for the lock.
+   * @param signal Cancels the login while it waits.
    * @param onApplied Called when the login takes effect and can no longer be canceled.
    * @throws {ConfigError} `INVALID_SETTING` if the store keeps the session of another account.
    */
@@ -261,16 +241,23 @@ export class Engine implements Refreshing {
   ): Promise<void> {
     if (!this.isWanted(order)) return;
     const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal };
-    await this.#change({ order, tokens, remote: "keep", onApplied }, wait);
+    await this.#changeSoon(wait, endedByLogin, () => {
+      if (!this.isWanted(order)) return undefined;
+      const refusal = this.#keeper.store.refusal?.(tokens);
+      if (refusal) throw refusal;
+      onApplied();
+      this.#startOver(order);
+      return { kind: "login", tokens };
+    });
   }
 
   /**
    * Removes the tokens from memory, the process environment and the store, then signs out at the
-   * provider.
+   * provider. Joins a logout that has not taken effect yet.
    *
    * @param remote The request to the provider. If the request fails, the status has a note.
-   * @param signal Cancels the logout while it waits for the lock. Later, the signal only ends the
-   * wait for the provider.
+   * @param signal Cancels the logout while it waits. Later, the signal only ends the wait for the
+   * provider.
    * @param onApplied Called when the logout takes effect.
    * @returns Where the session was ended.
    * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still
@@ -281,136 +268,67 @@ export class Engine implements Refreshing {
     signal: AbortSignal | undefined,
     onApplied: () => void,
   ): Promise<SignOutResult["ended"]> {
-    const { notices, place } = this.keeper;
-    const wait = { ms: this.settings.timeoutMs, isNeeded: true, signal };
-    const wanted = { order: this.begin(), tokens: undefined, remote, onApplied };
-    const { problem, hadSession, tellProvider } = await this.#change(wanted, wait);
-    notices.clear("DEVICE_NOT_CONFIRMED");
-    // The provider revokes the tokens even if the store cannot be written, so that the tokens in
-    // the store become useless.
-    const atProvider: SignOutResult = remote === "keep"
-      ? { ended: "here" }
-      : await tellProvider(signal);
-    const remotely = atProvider.text === undefined ? "" : `; ${atProvider.text}`;
-    if (problem) {
-      const here = hadSession
-        ? `signed out here${remotely}; ${place} still contains the tokens`
-        : `there was no session to end here${remotely}; ${place} may still contain tokens`;
-      const { code, fix, cause } = problem;
-      throw new ConfigError(code, `${problem.problem} (${here})`, fix, cause);
+    const known = this.#logout?.isOpen ? this.#logout : undefined;
+    const logout = known ?? new Logout();
+    logout.ask(remote, this.begin());
+    const ended = logout.join(signal, onApplied);
+    if (known === undefined) logout.settle(this.#logOut(logout));
+    return await ended;
+  }
+
+  async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
+    const { configuration, notices, settings: { timeoutMs } } = this;
+    const tokens = [tokensOf(this.current)];
+    this.#logout = logout;
+    const wait = { ms: timeoutMs, isNeeded: true, signal: logout.signal };
+    const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
+      tokens.push(before, tokensOf(this.current));
+      logout.commit();
+      this.#startOver(logout.order);
+      // After a logout, calls do not run the token command.
+      return { kind: "logout", because: configuration.isByCommand ? LOGGED_OUT : undefined };
+    });
+    logout.gone = change.finally(() => {
+      if (this.#logout === logout) this.#logout = undefined;
+    });
+    const problem = await logout.gone;
+    const place = placeText(this.place);
+    const { ended, notice } = await finishLogout(logout, configuration, tokens, place, problem);
+    // Meanwhile, a login may have made a new session.
+    if (this.current.kind === "none") {
+      notices.replace({ STORED_IGNORED: undefined, SIGNED_OUT: notice });
     }
-    if (this.current.kind !== "none") return atProvider.ended;
-    notices.clear("STORED_IGNORED");
-    const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
-    const here = hadSession
-      ? `signed out here: ${holders} no tokens any more`
-      : `there was no session to end: ${holders} no tokens`;
-    const isMissed = remote === "everywhere" && !hadSession;
-    notices.set("SIGNED_OUT", `${here}${remotely}`, isMissed ? TO_END_OTHERS : "");
-    return atProvider.ended;
+    this.world.log?.({ event: "logout", outcome: ended });
+    return ended;
   }
 
-  /**
-   * Abandons the session, because the settings now name another account. The store is unchanged.
-   */
-  detach(): void {
-    // A pending login is discarded. A pending logout still takes effect.
-    this.#lastAppliedOrder = this.begin();
-    this.keeper.leaveEnvironment();
-  }
-
-  async #change(
-    wanted: Pick<Change, "order" | "tokens" | "remote" | "onApplied">,
+  /** Changes the session, after a refresh in progress has ended or has taken too long. */
+  async #changeSoon(
     wait: WaitOptions,
-  ): Promise<AppliedChange> {
-    const applied = Promise.withResolvers<AppliedChange>();
-    // A rejection is handled here, because the promise is awaited only below.
-    applied.promise.catch(() => {});
-    const change: Change = { ...wanted, held: [tokensOf(this.current)], applied };
-    const cancel = (reason: unknown) => {
-      if (!this.#pending.includes(change)) return;
-      this.#pending = this.#pending.filter((each) => each !== change);
-      applied.reject(reason);
-    };
-    this.#pending.push(change);
-    // The change is canceled in the abort event itself, because a refresh that holds the lock could
-    // otherwise still apply the change.
-    const stopListening = onAbort(wait.signal, () => cancel(wait.signal?.reason));
-    this.#overtake();
+    ended: () => AuthError,
+    decide: Decide,
+  ): Promise<ConfigError | undefined> {
+    const refresh = this.#refresh;
+    const stopTimer = refresh
+      ? onAbort(this.world.timeout(LONGEST_REFRESH_MS), () => refresh.cancel(ended()))
+      : () => {};
     try {
-      const isOver = () => !this.#pending.includes(change);
-      await this.update(wait, () => Promise.resolve(undefined), isOver);
-    } catch (error) {
-      cancel(error);
+      return await this.#keeper.change(wait, (lock, before) => {
+        stopTimer();
+        return decide(lock, before);
+      });
     } finally {
-      stopListening();
-    }
-    return await applied.promise;
-  }
-
-  /**
-   * Updates the store. Pending logins and logouts replace the update, so that the next process to
-   * hold the lock finds the latest session.
-   */
-  async update(
-    wait: WaitOptions,
-    decide: (lock: Lock) => Promise<PlannedWrite | typeof OVERTAKEN | undefined>,
-    isOver = () => false,
-  ): Promise<void> {
-    let applying: Applying | undefined;
-    try {
-      const problem = await this.keeper.update(wait, async (lock) => {
-        for (;;) {
-          applying ??= this.#takePending();
-          if (applying) return this.#step(applying);
-          const step = await decide(lock);
-          if (this.#pending.length === 0 && step !== OVERTAKEN) return step;
-        }
-      }, isOver);
-      applying?.settle(problem);
-    } catch (error) {
-      applying?.fail(error);
-      throw error;
+      stopTimer();
     }
   }
 
-  #step({ tokens }: Applying): PlannedWrite {
-    const { keeper, configuration: { isByCommand } } = this;
-    // After a logout, calls do not run the token command.
-    const because = isByCommand ? LOGGED_OUT : undefined;
-    keeper.apply(tokens ? { kind: "tokens", tokens } : { kind: "logout", because });
-    return { tokens, by: "user" };
-  }
-
-  /**
-   * Takes all pending logins and logouts, of which the last one wins, and resets everything that
-   * belonged to the session.
-   */
-  #takePending(): Applying | undefined {
-    const pending = this.#pending;
-    this.#pending = [];
-    const changes = pending.filter((each) => this.#mayApply(each));
-    const last = changes.toSorted((a, b) => a.order - b.order).at(-1);
-    if (last === undefined) return undefined;
-    for (const each of changes) each.onApplied();
-    const ended = [
-      ...changes.flatMap((each) => [...each.held, each.tokens]),
-      tokensOf(this.current),
-    ]
-      .filter((each) => each !== last.tokens);
-    const hadSession = ended.some((each) => each !== undefined);
-    const everywhere = changes.some(({ remote }) => remote === "everywhere");
-    const late = this.#refresh?.response;
-    let told: Promise<SignOutResult> | undefined;
-    const tellProvider = (signal: AbortSignal | undefined) =>
-      told ??= signOutAtProvider(this.configuration, ended, late, everywhere, signal);
-    this.#lastAppliedOrder = Math.max(last.order, this.#lastAppliedOrder);
-    // A logout lets the request finish, because the response may contain a refresh token that must
-    // be revoked.
-    if (last.tokens !== undefined || late === undefined) this.#refresh?.abort.abort();
-    this.#refresh = undefined;
+  /** Resets what belonged to the session before. */
+  #startOver(order: number): void {
+    // After `detach()`, nothing that was called earlier is wanted.
+    this.#lastAppliedOrder = Math.max(order, this.#lastAppliedOrder);
     this.#cooldowns = NO_COOLDOWNS;
     this.notices.clear(
+      "DEVICE_NOT_CONFIRMED",
       "EARLY_REFRESH_FAILED",
       "REFRESH_FAILED",
       "LOCK_BUSY",
@@ -418,61 +336,34 @@ export class Engine implements Refreshing {
       "ENVIRONMENT_IGNORED",
       "SIGNED_OUT",
     );
-    return {
-      tokens: last.tokens,
-      settle: (problem) => {
-        for (const { applied } of changes) applied.resolve({ problem, hadSession, tellProvider });
-      },
-      fail: (error) => {
-        for (const { applied } of changes) applied.reject(error);
-      },
-    };
   }
 
-  /** Whether a login or a logout may still take effect. If not, settles its promise. */
-  #mayApply({ order, tokens, applied }: Change): boolean {
-    if (tokens === undefined) return true;
-    const refusal = this.store.refusal?.(tokens);
-    const isWanted = this.isWanted(order);
-    if (!isWanted) applied.resolve(NOT_APPLIED);
-    else if (refusal) applied.reject(refusal);
-    return isWanted && !refusal;
+  /** Replaces the options with others for the same provider, client and file. */
+  configure(next: Configuration): void {
+    const { exportEnv } = this.#configuration;
+    this.#configuration = next;
+    if (exportEnv !== next.exportEnv) this.#keeper.mirrorAgain();
+  }
+
+  /**
+   * Abandons the session, because the settings now name another account. The store is unchanged.
+   */
+  detach(): void {
+    // A login in progress is discarded. A logout in progress still takes effect.
+    this.#lastAppliedOrder = this.begin();
+    // Another session uses the process environment from now on.
+    this.configure(this.#configuration.outOfEnvironment());
   }
 
   // The following methods refresh tokens.
 
-  saved(event: SessionEvent): void {
-    this.keeper.apply(event);
-    // A waiting logout must end these tokens instead of the ones that they replaced.
-    for (const { held } of this.#pending) held.push(tokensOf(this.current));
-  }
-
-  isCurrent(refresh: Refresh): boolean {
-    return this.#refresh === refresh;
-  }
-
-  async unlessOvertaken(response: Promise<TokenResult>): Promise<TokenResult | undefined> {
-    const overtaken = Promise.withResolvers<undefined>();
-    this.#overtake = () => overtaken.resolve(undefined);
-    if (this.#pending.length > 0) this.#overtake();
-    return await Promise.race([response, overtaken.promise]);
-  }
-
-  noteReplacement({ reason }: Refresh, { accessToken }: Tokens): void {
-    if (reason !== "rejected") return;
-    this.#cooldowns = afterReplacement(accessToken, this.#cooldowns, this.world);
-  }
-
   /**
-   * Waits for pending logouts and then reads the store, so that a call does not use tokens that a
-   * logout is about to end.
+   * Waits for a logout in progress and then asks the store's server, so that a call does not use
+   * tokens that a logout is about to end. A refresh in progress has already read the store.
    */
   async #look(signal: AbortSignal | undefined): Promise<void> {
-    for (let each = this.#pending.find(isLogout); each; each = this.#pending.find(isLogout)) {
-      await each.applied.promise.catch(() => {});
-    }
-    // A refresh in progress has already read the store.
-    if (!this.#refresh && this.store.look) await this.keeper.look(signal);
+    while (this.#logout) await this.#logout.gone.catch(() => {});
+    if (!this.#refresh) await this.#keeper.look(signal);
   }
 
   /**
@@ -480,30 +371,37 @@ export class Engine implements Refreshing {
    * file.
    */
   #readStore(): void {
-    if (!this.#refresh) this.keeper.readStore();
+    if (!this.#refresh) this.#keeper.readStore();
   }
 
   #share(reason: Reason, signal: AbortSignal | undefined): Promise<Tokens> {
-    const isNew = this.#refresh === undefined;
-    const refresh = this.#refresh ??= new Refresh(reason);
-    const leave = () => {
-      if (this.#refresh === refresh) this.#refresh = undefined;
-    };
-    refresh.join(signal, leave);
-    if (!isNew) return refresh.result;
+    const known = this.#refresh;
+    const refresh = known ?? new Refresh(reason, (held) => {
+      if (reason !== "rejected") return;
+      this.#cooldowns = afterReplacement(held.accessToken, this.#cooldowns, this.world);
+    });
+    this.#refresh = refresh;
+    const result = refresh.join(signal);
+    if (known) return result;
     const { log } = this.world;
     if (log) this.#logRefresh(refresh, log);
+    onAbort(refresh.signal, () => this.#leave(refresh));
     refresh.settle(
-      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
+      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.#keeper, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
-    refresh.result.then(leave, leave);
-    return refresh.result;
+    const leave = () => this.#leave(refresh);
+    result.then(leave, leave);
+    return result;
+  }
+
+  #leave(refresh: Refresh): void {
+    if (this.#refresh === refresh) this.#refresh = undefined;
   }
 
   /** Logs a refresh when it ends, before its callers continue. */
   #logRefresh(refresh: Refresh, log: Log): void {
-    const { reason, abort: { signal } } = refresh;
+    const { reason, signal } = refresh;
     const { world } = this;
     const started = world.monotonic();
     const logEnd = (outcome: "refreshed" | "served" | ReturnType<typeof failureOf>) => {
@@ -538,39 +436,35 @@ export class Engine implements Refreshing {
 
   /** Runs the token command once for all callers in this process. */
   async #runCommand(refresh: Refresh): Promise<Tokens> {
-    const { abort: { signal }, reason } = refresh;
+    const { signal, reason } = refresh;
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
-    try {
-      const { tokensByCommand } = await import("./token_command.ts");
+    const { tokensByCommand } = await import("./token_command.ts");
+    await this.#keeper.change({ ms: limitMs, isNeeded: true, signal }, async () => {
       const tokens = await tokensByCommand(this, limitMs, signal);
       refresh.isOwn = true;
-      signal.throwIfAborted();
       const held = tokensOf(this.current);
-      if (held) this.noteReplacement(refresh, held);
+      if (held) refresh.noteResponse(held);
       this.notices.clear("EARLY_REFRESH_FAILED");
       // If the token is the same, the state is kept, because the state records whether the API
       // rejected that token.
-      if (held && sameAccess(held, tokens)) return held;
-      this.keeper.apply({ kind: "tokens", tokens });
-      return tokens;
-    } catch (error) {
-      if (signal.aborted && refresh.isWaitedFor) throw this.keeper.whyNot();
-      throw error;
-    }
+      const isSame = held !== undefined && sameAccess(held, tokens);
+      return isSame ? undefined : { kind: "login", tokens };
+    });
+    const tokens = tokensOf(this.current);
+    if (tokens === undefined) throw this.#keeper.whyNot();
+    return tokens;
   }
 }
 
-const NOT_APPLIED: AppliedChange = {
-  hadSession: false,
-  tellProvider: () => Promise.resolve({ ended: "here" }),
-};
-
-/** Whether there is no session, or only an access token whose refresh token was refused. */
-function isOver(state: SessionState): boolean {
-  return state.kind === "none" || (state.kind === "access-only" && state.because !== undefined);
+function endedByLogin(): AuthError {
+  return new ProviderError(
+    "TIMEOUT",
+    "Cannot refresh the session: there was no response for 3 seconds while a login was waiting",
+    "try again: the login replaces the session",
+  );
 }
 
-function isLogout({ tokens }: Change): boolean {
-  return tokens === undefined;
+function endedByLogout(): AuthError {
+  return new SessionExpiredError(LOGGED_OUT.code, LOGGED_OUT.problem, LOGGED_OUT.fix);
 }

@@ -13,10 +13,9 @@ import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
 import {
-  type Decide,
+  type Change,
   type Lock,
   lockBusy,
-  MAX_ROUNDS,
   NOTHING,
   type Stored,
   type StoredSession,
@@ -50,55 +49,46 @@ export class EnvStore implements TokenStore {
     return this.#take(file === this.#used ? readEnvFile(this.path) : file);
   }
 
-  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, change: Change): Promise<Updated> {
     const { world } = this.session.configuration;
     const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal);
     let isSaved = false;
     try {
-      for (let round = 1;; round++) {
-        const before = await readSettledEnvFile(this.path);
-        const now = this.#take(before);
-        const write = await decide(now, lockOf(lock.state));
-        if (write === undefined) return { stored: now };
-        const isLast = round === MAX_ROUNDS;
-        const updated = await this.#write(file, before, now, write, lock.state === "held", isLast);
-        if (updated) {
-          isSaved = write.tokens !== undefined && updated.problem === undefined;
-          return updated;
-        }
-      }
+      const before = await readSettledEnvFile(this.path);
+      const now = this.#take(before);
+      const write = await change(now, lockOf(lock.state));
+      // The change may have adopted later content.
+      const adopted = this.#last ?? now;
+      if (write === undefined) return { stored: adopted };
+      const updated = await this.#write(file, before, adopted, write, lock.state === "held");
+      isSaved = write.tokens !== undefined && updated.problem === undefined;
+      return updated;
     } finally {
       lock.release();
-      this.#overtakeSettings();
+      this.#outdateSettings();
       // Git runs after the lock is released, because it may take some time.
       if (isSaved) await this.#reportGit();
     }
   }
 
-  /**
-   * @returns `undefined` if nothing was written, because another process wrote after `now` was
-   * read.
-   */
   async #write(
     file: EnvFile,
     before: EnvSnapshot,
-    now: Stored,
-    { tokens, by }: Write,
+    adopted: Stored,
+    { tokens, isFinal }: Write,
     locked: boolean,
-    isLast: boolean,
-  ): Promise<Updated | undefined> {
+  ): Promise<Updated> {
     const lines = linesOf(tokens);
-    let found = now;
+    let found = adopted;
     try {
       // A file that contains no tokens does not have to be writable.
       if (tokens !== undefined || !this.#containsNone(before)) {
-        const isReplaced = by === "user" || isLast;
         const accept = (values: EnvSnapshot["values"]) => {
           found = this.#storedIn(values);
-          return isReplaced || found === now;
+          return isFinal || found === adopted;
         };
         const mode = await updateEnvFile(file, lines, locked, { before, accept });
-        if (!isReplaced && found !== now) return undefined;
+        if (!isFinal && found !== adopted) return { stored: found };
         this.#reportMode(mode);
       }
     } catch (error) {
@@ -120,7 +110,7 @@ export class EnvStore implements TokenStore {
    */
   #take(now: EnvSnapshot): Stored {
     const { exists, problem, values } = now;
-    this.#overtakeSettings();
+    this.#outdateSettings();
     const isUnknown = !exists || problem !== undefined || isBeingWritten(now);
     if (this.#last !== undefined && isUnknown) return this.#last;
     if (problem) this.session.notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
@@ -128,7 +118,7 @@ export class EnvStore implements TokenStore {
   }
 
   /** Marks the settings' snapshot of the file as outdated. */
-  #overtakeSettings(): void {
+  #outdateSettings(): void {
     this.#used = this.session.configuration.settings.file;
   }
 

@@ -1,12 +1,8 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
-import { unlessAborted } from "../platform/abort.ts";
-import type { World } from "../platform/world.ts";
-import { isGoodFor, sameAccess } from "../provider/tokens.ts";
-import type { Settings } from "../settings/settings.ts";
-import type { Configuration } from "./configuration.ts";
+import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
-import { Notices } from "./notices.ts";
 import { LOCK_WAIT_SHARE, whyNot } from "./plan.ts";
+import { Queue } from "./queue.ts";
 import {
   type Ending,
   next,
@@ -20,23 +16,37 @@ import {
   NOTHING,
   placeText,
   type Stored,
+  type StoredSession,
   type TokenStore,
   type WaitOptions,
   type Write,
 } from "./store.ts";
 
-/** A write, and a callback for when it is done. */
-export interface PlannedWrite extends Write {
-  saved?(): void;
-}
+/** An event that is saved in the store. */
+export type SavedEvent = Extract<
+  SessionEvent,
+  { readonly kind: "login" | "logout" | "refreshed" | "refused" }
+>;
 
-/** Synchronizes the state of a session with its store and the process environment. */
+/**
+ * Decides how a session changes; `undefined` leaves it unchanged.
+ *
+ * @param before The tokens before those of other processes were adopted.
+ */
+export type Decide = (
+  lock: Lock,
+  before: Tokens | undefined,
+) => SavedEvent | undefined | Promise<SavedEvent | undefined>;
+
+/**
+ * Keeps the state of a session, its store and the process environment the same. It knows how the
+ * state changes; the engine knows when.
+ */
 export class Keeper {
-  readonly notices = new Notices();
-  readonly #mirror = new EnvironmentMirror();
   readonly #openStore: () => TokenStore;
-  #configuration: Configuration;
-  #store: TokenStore | undefined;
+  readonly #mirror = new EnvironmentMirror();
+  readonly #queue = new Queue();
+  #opened: TokenStore | undefined;
   /** `undefined` until the first use. */
   #state: SessionState | undefined;
   /**
@@ -45,93 +55,117 @@ export class Keeper {
    */
   #seen: Stored = NOTHING;
   /**
-   * Whether an update is in progress. If so, the store may contain part of this session's own
-   * write.
+   * Whether a change is in progress. If so, the store may contain part of this session's own write.
    */
-  #isUpdating = false;
-  /** The last update in the queue. Updates run one at a time. */
-  #lastInLine: Promise<unknown> = Promise.resolve();
+  #isChanging = false;
 
-  constructor(configuration: Configuration, open: () => TokenStore) {
-    this.#configuration = configuration;
-    this.#openStore = open;
-  }
-
-  get configuration(): Configuration {
-    return this.#configuration;
-  }
-
-  get settings(): Settings {
-    return this.#configuration.settings;
-  }
-
-  get world(): World {
-    return this.#configuration.world;
+  constructor(readonly session: StoredSession, openStore: () => TokenStore) {
+    this.#openStore = openStore;
   }
 
   get store(): TokenStore {
-    return this.#store ??= this.#openStore();
-  }
-
-  /** The location of the store, for messages. */
-  get place(): string | undefined {
-    return placeText(this.store.place);
+    return this.#opened ??= this.#openStore();
   }
 
   /** The state in memory. At first use, it is taken from the store or the process environment. */
   get current(): SessionState {
     if (this.#state === undefined) {
+      const { configuration, notices } = this.session;
       this.#seen = this.store.peek();
-      const first = firstTokens(this.#configuration, this.notices, this.#seen.tokens);
+      const first = firstTokens(configuration, notices, this.#seen.tokens);
       this.#state = stateOf(first);
-      if (first) this.#mirror.show(first, this.#configuration);
+      if (first) this.#mirror.show(first, configuration);
     }
     return this.#state;
   }
 
   /** The complete state, so that tests can compare the results of two orders of events. */
   get memory(): unknown {
-    return [this.#state, this.#seen.tokens, this.#isUpdating, this.notices.all];
-  }
-
-  get holdsValidToken(): boolean {
-    const tokens = tokensOf(this.current);
-    return tokens !== undefined && isGoodFor(tokens, this.world, 0);
+    return [this.#state, this.#seen.tokens, this.#isChanging, this.session.notices.all];
   }
 
   /** Applies an event to the state and the process environment. */
   apply(event: SessionEvent): void {
+    const { configuration, notices } = this.session;
     const before = this.current;
     const now = this.#state = next(before, event);
     if (before === now) return;
     const tokens = tokensOf(now);
-    if (tokens === undefined) {
-      return this.#mirror.clear(tokensOf(before), this.#configuration);
-    }
-    this.#mirror.show(tokens, this.#configuration);
-    this.notices.clear("SIGNED_OUT");
+    if (tokens === undefined) return this.#mirror.clear(tokensOf(before), configuration);
+    this.#mirror.show(tokens, configuration);
+    notices.clear("SIGNED_OUT");
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
-    if (isOther || event.kind === "accepted") this.notices.clear("REFRESH_FAILED");
+    if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
+  }
+
+  /**
+   * Changes the session and its store: waits for its turn, takes the lock, adopts what other
+   * processes saved, decides, saves, and uses the new tokens. A change within `decide` would wait
+   * for itself.
+   *
+   * @returns The reason why the store could not be written.
+   */
+  async change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
+    return await this.#queue.run(wait.signal, async () => {
+      let event: SavedEvent | undefined;
+      let write: Write | undefined;
+      try {
+        const { stored, problem } = await this.store.update(wait, async (now, lock) => {
+          wait.signal?.throwIfAborted();
+          const before = tokensOf(this.current);
+          this.#isChanging = true;
+          this.#follow(now);
+          event = await decide(lock, before);
+          return write = event && this.#writeOf(event, lock);
+        });
+        if (event === undefined || write === undefined) return problem;
+        if (problem === undefined && stored.tokens !== write.tokens) this.#follow(stored);
+        else {
+          this.#seen = stored;
+          this.apply(event);
+        }
+        return problem;
+      } finally {
+        this.#isChanging = false;
+      }
+    });
+  }
+
+  /**
+   * Returns what an event writes to the store. An ending takes effect before it is saved, so that
+   * no call uses the tokens any more; new tokens take effect afterwards.
+   */
+  #writeOf(event: SavedEvent, lock: Lock): Write | undefined {
+    if (event.kind === "login") return { tokens: event.tokens, isFinal: true };
+    if (event.kind === "refreshed") return { tokens: event.tokens, isFinal: false };
+    this.apply(event);
+    if (event.kind === "logout") return { tokens: undefined, isFinal: true };
+    // Without the lock, the store is not changed, because the process that holds the lock may still
+    // receive tokens.
+    return lock.problem ? undefined : { tokens: tokensOf(this.current), isFinal: false };
   }
 
   /** Adopts those changes by other processes that are known without a request to a server. */
   readStore(): void {
     // At first use, `current` takes the state from the store anyway.
-    if (this.#state !== undefined && !this.#isUpdating) this.#follow(this.store.peek());
+    if (this.#state !== undefined && !this.#isChanging) this.#follow(this.store.peek());
   }
 
   /**
    * Requests the latest content from the store's server. An unreachable server is an error only if
    * there is no valid token.
    */
-  async look(signal?: AbortSignal): Promise<void> {
-    await this.store.look?.(this.wait(!this.holdsValidToken, signal));
+  async look(signal: AbortSignal | undefined): Promise<void> {
+    if (this.store.look === undefined) return;
+    const tokens = tokensOf(this.current);
+    const isNeeded = tokens === undefined || !isGoodFor(tokens, this.#world, 0);
+    await this.store.look(this.wait(isNeeded, signal));
     // A caller that gave up in the meantime must not start a refresh.
     signal?.throwIfAborted();
   }
 
-  /** Adopts changes by other processes. Called within an update, before anything is written. */
+  /** Adopts changes by other processes within a change. */
   async lookAgain(): Promise<void> {
     await this.store.look?.(this.wait(false));
     this.#follow(this.store.peek());
@@ -141,77 +175,30 @@ export class Keeper {
    * Returns the options for waiting for the store. The rest of the call's time is left for the
    * provider.
    */
-  wait(isNeeded: boolean, signal?: AbortSignal, totalMs = this.settings.timeoutMs): WaitOptions {
-    return { ms: totalMs * LOCK_WAIT_SHARE, isNeeded, signal };
+  wait(isNeeded: boolean, signal?: AbortSignal, totalMs?: number): WaitOptions {
+    const { timeoutMs } = this.session.configuration.settings;
+    return { ms: (totalMs ?? timeoutMs) * LOCK_WAIT_SHARE, isNeeded, signal };
   }
 
-  /**
-   * Updates the store, one update after another.
-   *
-   * @param isOver Whether nothing is left to do when the update's turn comes.
-   */
-  async update(
-    wait: WaitOptions,
-    decide: (lock: Lock) => Promise<PlannedWrite | undefined>,
-    isOver: () => boolean,
-  ): Promise<ConfigError | undefined> {
-    const before = this.#lastInLine;
-    const done = Promise.withResolvers<void>();
-    this.#lastInLine = before.then(() => done.promise);
-    try {
-      await unlessAborted(wait.signal, before);
-      return isOver() ? undefined : await this.#updateNow(wait, decide);
-    } finally {
-      done.resolve();
-    }
-  }
-
-  async #updateNow(
-    wait: WaitOptions,
-    decide: (lock: Lock) => Promise<PlannedWrite | undefined>,
-  ): Promise<ConfigError | undefined> {
-    let step: PlannedWrite | undefined;
-    try {
-      const { problem, stored } = await this.store.update(wait, async (now, lock) => {
-        this.#isUpdating = true;
-        this.#follow(now);
-        return step = await decide(lock);
-      });
-      if (step === undefined) return problem;
-      // Our own write must not be mistaken for a change by another process.
-      if (problem || stored.tokens === step.tokens) this.#seen = stored;
-      else this.#follow(stored);
-      step.saved?.();
-      return problem;
-    } finally {
-      this.#isUpdating = false;
-    }
-  }
-
-  /** Replaces the options with others for the same provider, client and file. */
-  configure(configuration: Configuration): void {
-    const before = this.#configuration.exportEnv;
-    this.#configuration = configuration;
-    if (before === configuration.exportEnv || this.#state === undefined) return;
+  /** Shows the tokens in the process environment as the new configuration wants it. */
+  mirrorAgain(): void {
     this.#mirror.withdraw();
-    this.#mirror.show(tokensOf(this.#state), configuration);
-  }
-
-  /**
-   * Removes this session's tokens from the process environment, so that another session can use it.
-   */
-  leaveEnvironment(): void {
-    this.#mirror.withdraw();
-    this.#configuration = this.#configuration.outOfEnvironment();
+    if (this.#state !== undefined) {
+      this.#mirror.show(tokensOf(this.#state), this.session.configuration);
+    }
   }
 
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
-    const { notices, settings: { file, portalUrl } } = this;
+    const { notices, configuration: { settings: { file, portalUrl }, world } } = this.session;
     const note = file.problem
       ? sentenceOf(file.problem)
       : notices.text("STORED_IGNORED", "ENVIRONMENT_IGNORED", "STORE_EMPTY");
-    return whyNot(this.current, this.world, note, portalUrl);
+    return whyNot(this.current, world, note, portalUrl);
+  }
+
+  get #world() {
+    return this.session.configuration.world;
   }
 
   #follow(stored: Stored): void {
@@ -224,10 +211,11 @@ export class Keeper {
   }
 
   #endedElsewhere(): Ending {
-    const ignored = this.notices.text("STORED_IGNORED");
+    const ignored = this.session.notices.text("STORED_IGNORED");
+    const place = placeText(this.store.place) ?? "the store";
     const problem = ignored === undefined
       ? "There is no session any more: it was ended outside this process, by a logout or by " +
-        `removing its lines from ${this.place ?? "the store"}`
+        `removing its lines from ${place}`
       : `There is no session (${ignored})`;
     return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
   }

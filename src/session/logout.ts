@@ -1,8 +1,10 @@
+import { ConfigError } from "../errors/errors.ts";
+import type { Advice, Fix } from "../errors/advice.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
-import type { TokenResult } from "../provider/token_request.ts";
-import type { World } from "../platform/world.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
+import { SharedWork } from "./shared_work.ts";
+import type { Ending } from "./state.ts";
 
 /**
  * What a logout requests from the provider: nothing, the revocation of this session, or the end of
@@ -10,44 +12,97 @@ import type { Configuration } from "./configuration.ts";
  */
 export type RemoteLogout = "keep" | "revoke" | "everywhere";
 
-/** Maximum time to wait for the response to a refresh in progress. */
-const LATE_RESPONSE_MS = 3_000;
+const BY_STRENGTH: readonly RemoteLogout[] = ["keep", "revoke", "everywhere"];
+
+export const LOGGED_OUT: Ending = {
+  code: "NO_SESSION",
+  problem: "There is no session: logout() ended it",
+  fix: ["run ", { call: "login" }],
+};
+
+/** The provider signs out other devices only on behalf of a current session. */
+const TO_END_OTHERS: Fix = [
+  "to sign out other devices, run ",
+  { call: "login" },
+  " first, then log out again",
+];
 
 /**
- * Ends sessions at the provider.
- *
- * @param ended The tokens of these sessions.
- * @param late The response to a refresh in progress. The tokens in it are revoked, too.
+ * A logout in progress, and the callers waiting for it. A later one joins it, so that both report
+ * the same. It takes effect when the tokens are removed from memory; afterwards, a caller can only
+ * stop waiting for the provider.
  */
-export async function signOutAtProvider(
-  configuration: Configuration,
-  ended: readonly (Tokens | undefined)[],
-  late: Promise<TokenResult> | undefined,
-  everywhere: boolean,
-  signal: AbortSignal | undefined,
-): Promise<SignOutResult> {
-  const lateTokens = late && await tokensWithin(late, configuration.world, signal);
-  try {
-    // Loaded on demand, because few processes log out.
-    const { endAtProvider } = await import("../provider/sign_out.ts");
-    return await endAtProvider(configuration, [...ended, lateTokens], everywhere, signal);
-  } catch (error) {
-    if (!signal?.aborted) throw error;
-    return { ended: "here", text: "not at the provider: the wait for the provider was canceled" };
+export class Logout extends SharedWork<SignOutResult["ended"]> {
+  /** Settled when the tokens are gone here. */
+  gone: Promise<ConfigError | undefined> = Promise.resolve(undefined);
+  #remote: RemoteLogout = "keep";
+  #order = 0;
+
+  /** The strongest request of all callers. */
+  get remote(): RemoteLogout {
+    return this.#remote;
+  }
+
+  /** The position of the latest caller in the order of logins and logouts. */
+  get order(): number {
+    return this.#order;
+  }
+
+  ask(remote: RemoteLogout, order: number): void {
+    this.#order = order;
+    const isStronger = BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.#remote);
+    if (isStronger) this.#remote = remote;
   }
 }
 
-async function tokensWithin(
-  response: Promise<TokenResult>,
-  world: World,
-  signal: AbortSignal | undefined,
-): Promise<Tokens | undefined> {
-  const stop = new AbortController();
-  const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const tokens = await Promise.race([
-    response.then((late) => late.tokens, () => undefined),
-    world.sleep(LATE_RESPONSE_MS, either).then(() => undefined),
-  ]);
-  stop.abort();
-  return tokens;
+/**
+ * Ends a session at the provider, after it was ended here. The provider revokes the tokens even if
+ * the store cannot be written, so that the tokens in the store become useless.
+ *
+ * @param tokens The tokens that the session had.
+ * @param place Where the tokens were stored; `undefined`: nowhere.
+ * @param problem The reason why the store still contains them.
+ * @returns Where the session was ended, and what the status says about it.
+ * @throws {ConfigError} If the store still contains the tokens.
+ */
+export async function finishLogout(
+  { remote, givenUp }: Logout,
+  configuration: Configuration,
+  tokens: readonly (Tokens | undefined)[],
+  place: string | undefined,
+  problem: ConfigError | undefined,
+): Promise<Pick<SignOutResult, "ended"> & { readonly notice: Advice }> {
+  const hadSession = tokens.some((each) => each !== undefined);
+  const { ended, text } = await signOutAtProvider(configuration, tokens, remote, givenUp);
+  const remotely = text === undefined ? "" : `; ${text}`;
+  if (problem) {
+    const here = hadSession
+      ? `signed out here${remotely}; ${place} still contains the tokens`
+      : `there was no session to end here${remotely}; ${place} may still contain tokens`;
+    const { code, fix, cause } = problem;
+    throw new ConfigError(code, `${problem.problem} (${here})`, fix, cause);
+  }
+  const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
+  const here = hadSession
+    ? `signed out here: ${holders} no tokens any more`
+    : `there was no session to end: ${holders} no tokens`;
+  const isMissed = remote === "everywhere" && !hadSession;
+  return { ended, notice: { problem: `${here}${remotely}`, fix: isMissed ? TO_END_OTHERS : "" } };
+}
+
+async function signOutAtProvider(
+  configuration: Configuration,
+  tokens: readonly (Tokens | undefined)[],
+  remote: RemoteLogout,
+  signal: AbortSignal,
+): Promise<SignOutResult> {
+  if (remote === "keep") return { ended: "here" };
+  try {
+    // Loaded on demand, because few processes log out.
+    const { endAtProvider } = await import("../provider/sign_out.ts");
+    return await endAtProvider(configuration, tokens, remote === "everywhere", signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { ended: "here", text: "not at the provider: the wait for the provider was canceled" };
+  }
 }

@@ -29,8 +29,8 @@ export type SessionState =
   | { readonly kind: "renewable"; readonly tokens: RenewableTokens; readonly rejected: boolean };
 
 export type SessionEvent =
-  /** A login, tokens found at first use, or a token from a command. */
-  | { readonly kind: "tokens"; readonly tokens: Tokens | undefined }
+  /** A login, or a token from a command. */
+  | { readonly kind: "login"; readonly tokens: Tokens }
   | { readonly kind: "logout"; readonly because?: Ending | undefined }
   /** Another process wrote to the store. */
   | {
@@ -38,13 +38,7 @@ export type SessionEvent =
     readonly tokens: Tokens | undefined;
     readonly because: Ending;
   }
-  | {
-    readonly kind: "refreshed";
-    readonly held: RenewableTokens;
-    readonly fresh: Tokens;
-    /** Whether the lock was held, so that no other process could refresh at the same time. */
-    readonly isAlone: boolean;
-  }
+  | { readonly kind: "refreshed"; readonly tokens: Tokens }
   /** The provider refused the refresh token for good. */
   | {
     readonly kind: "refused";
@@ -61,7 +55,8 @@ const SIGNED_OUT: SessionState = { kind: "none" };
 /** Returns the state after an event; the same object if nothing changed. */
 export function next(now: SessionState, event: SessionEvent): SessionState {
   switch (event.kind) {
-    case "tokens":
+    case "login":
+    case "refreshed":
       return stateOf(event.tokens);
     case "logout":
       return event.because ? { kind: "none", because: event.because } : SIGNED_OUT;
@@ -69,16 +64,6 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
       // The last writer wins, regardless of the timestamps in the tokens.
       if (event.tokens !== undefined) return stateOf(event.tokens);
       return now.kind === "none" ? now : { kind: "none", because: event.because };
-    case "refreshed": {
-      if (now.kind === "none") return now;
-      const { held, fresh, isAlone } = event;
-      const { authenticatedAt } = held;
-      // Without a lock, another process may have refreshed the same login. The last response is
-      // kept.
-      const isSameLogin = authenticatedAt !== undefined &&
-        now.tokens.authenticatedAt === authenticatedAt;
-      return sameAccess(now.tokens, held) || (isSameLogin && !isAlone) ? stateOf(fresh) : now;
-    }
     case "refused": {
       const { held, because, isValid } = event;
       if (now.kind !== "renewable" || !sameRefresh(now.tokens, held)) return now;
@@ -109,4 +94,9 @@ export function tokensOf(state: SessionState): Tokens | undefined {
 
 export function sameRefresh(a: RenewableTokens, b: RenewableTokens): boolean {
   return a.refreshToken.reveal() === b.refreshToken.reveal();
+}
+
+/** Whether there is no session, or only an access token whose refresh token was refused. */
+export function isOver(state: SessionState): boolean {
+  return state.kind === "none" || (state.kind === "access-only" && state.because !== undefined);
 }

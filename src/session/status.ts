@@ -2,7 +2,7 @@ import { type Configuration, originsOf } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
-import type { TokenStore } from "./store.ts";
+import type { StorePlace } from "./store.ts";
 import { INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf } from "../platform/claims.ts";
@@ -87,12 +87,12 @@ interface Shown {
   readonly configuration: Configuration;
   readonly current: SessionState;
   readonly notices: Notices;
-  readonly store: Pick<TokenStore, "place">;
+  readonly place: StorePlace | undefined;
 }
 
 /** The status of a session as plain data. */
 export function statusOf(
-  { configuration, current: state, notices, store: { place } }: Shown,
+  { configuration, current: state, notices, place }: Shown,
 ): SessionStatus {
   const { settings, world } = configuration;
   const tokens = tokensOf(state);

@@ -1,13 +1,13 @@
 import { displayPath } from "../platform/paths.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
-import { MEMORY_ONLY, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
+import { memoryStore, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
 
 /** Opens the store that the settings name. This is the place to add a new kind of store. */
 export function openStore(session: StoredSession): TokenStore {
   const { envFile, isByCommand, settings } = session.configuration;
   const address = settings.text("store");
-  if (isByCommand) return MEMORY_ONLY;
+  if (isByCommand) return memoryStore();
   if (address !== undefined) {
     const url = URL.parse(address);
     return onDemand(url ? hostAndPort(url) : "an unknown address", session, async () => {
@@ -16,21 +16,23 @@ export function openStore(session: StoredSession): TokenStore {
     });
   }
   if (settings.trust.withheld) return unsaved(session);
-  return envFile === undefined ? MEMORY_ONLY : new EnvStore(envFile, session);
+  return envFile === undefined ? memoryStore() : new EnvStore(envFile, session);
 }
 
 /** Keeps a session in memory only, because the `.env` was found and must not receive its secrets. */
 function unsaved({ configuration, notices }: StoredSession): TokenStore {
+  const memory = memoryStore();
   return {
-    ...MEMORY_ONLY,
-    update: async (_, decide) => {
-      const write = await decide(NOTHING, { isHeld: false });
-      const { envFile, trust: { withheld } } = configuration.settings;
-      const problem = `the session is kept in memory only, because ${displayPath(envFile)} was ` +
-        "found, not named";
-      if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
-      return { stored: NOTHING };
-    },
+    ...memory,
+    update: (wait, change) =>
+      memory.update(wait, async (now, lock) => {
+        const write = await change(now, lock);
+        const { envFile, trust: { withheld } } = configuration.settings;
+        const problem = `the session is kept in memory only, because ${displayPath(envFile)} was ` +
+          "found, not named";
+        if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
+        return write;
+      }),
   };
 }
 
@@ -62,7 +64,7 @@ function onDemand(
     place: { store: host },
     peek: () => store?.peek() ?? NOTHING,
     look: async (wait) => await (await opened()).look?.(wait),
-    update: async (wait, decide) => await (await opened()).update(wait, decide),
+    update: async (wait, change) => await (await opened()).update(wait, change),
     refusal: (login) => store?.refusal?.(login),
     probe: async (signal) => await (await opened()).probe?.(signal),
   };

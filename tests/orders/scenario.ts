@@ -31,6 +31,8 @@ export interface Budget {
   readonly late?: number;
   /** Requests that are answered with 503. */
   readonly refusals?: number;
+  /** Refreshes for which a login or a logout does not wait any longer. */
+  readonly impatience?: number;
   /** Writes that fail. */
   readonly failedWrites?: number;
   /** Waits for the lock that end before the lock is free. */

@@ -93,9 +93,9 @@ export class OwnStore implements TokenStore {
       this.#known = { tokens: write.tokens };
       this.#isAhead = failure !== undefined;
       if (!failure) this.#lines = linesIn(record);
+      this.session.notices.clear("NOT_SAVED", "STORE_EMPTY");
     }
     if (failure) this.#report(failure);
-    else if (!this.#isAhead) this.session.notices.clear("NOT_SAVED");
     return { stored: this.#known, problem: failure };
   }
 
@@ -161,6 +161,7 @@ export class OwnStore implements TokenStore {
     const inMemory = { problem: `the session is kept in memory only: ${problem}`, fix };
     this.session.notices.replace({
       STORE_UNREAD: undefined,
+      STORE_EMPTY: undefined,
       NOT_SAVED: isUnsaved ? inMemory : undefined,
       STORE_AWAY: isUnsaved ? undefined : { problem, fix },
     });

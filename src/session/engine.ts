@@ -280,7 +280,7 @@ export class Engine implements StoredSession {
     const { configuration, notices, settings: { timeoutMs } } = this;
     const tokens = [tokensOf(this.current)];
     this.#logout = logout;
-    const wait = { ms: timeoutMs, isNeeded: true, signal: logout.signal };
+    const wait = { ms: timeoutMs / 2, isNeeded: true, signal: logout.signal };
     const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
       tokens.push(before, tokensOf(this.current));
       logout.commit();

@@ -130,9 +130,8 @@ export class RedisStore implements TokenStore {
       written = write && await this.#write(write);
     } finally {
       // One request saves the record and releases the lock. It must arrive before the lock expires.
-      // Otherwise, the next holder would use the refresh token that this write replaces. A lock that
-      // is not released expires by itself.
-      const ms = lock.isHeld ? Math.max(written ? endsAt - world.monotonic() : 0, ANSWER_MS) : 0;
+      // Otherwise, the next holder would use the refresh token that this write replaces.
+      const ms = Math.max(written && lock.isHeld ? endsAt - world.monotonic() : 0, ANSWER_MS);
       if (written || lock.isHeld) problem = await this.#release(take, { ms, isNeeded: true });
     }
     const { stored } = this.#known;

@@ -6,6 +6,7 @@ import { worldOf } from "../../src/platform/world.ts";
 import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { ACCOUNT } from "./account.ts";
+import { memoryOf } from "./memory.ts";
 import { type Event, type Gate, Gates, nameOf } from "./gates.ts";
 import { GateStore, SharedPlace } from "./gate_store.ts";
 import { Provider, tokenName, withoutTimes } from "./provider.ts";
@@ -146,7 +147,7 @@ export class Order {
     const gateStore = new GateStore(this.place, session, () => world);
     const store = this.wrap(gateStore, session);
     const made = makeSession(options, false, (engine) => {
-      this.#memories[session] = () => [engine.memory, gateStore.memory];
+      this.#memories[session] = () => [memoryOf(engine), gateStore.memory];
       return store;
     }, replaced);
     this.#sessions.push(made);

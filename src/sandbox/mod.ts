@@ -15,3 +15,11 @@ export type { Failure } from "./failures.ts";
 export type { SentCode } from "./identity_provider/challenges/sent_codes.ts";
 export type { Device } from "./identity_provider/devices.ts";
 export type { ApiRequest, TokenRequest } from "./records.ts";
+export {
+  type CheckedRecord,
+  type CheckedStore,
+  checkStore,
+  type CheckStoreOptions,
+  type StoreRule,
+  StoreRuleError,
+} from "./check_store.ts";

@@ -10,6 +10,7 @@ import { type Log, logTo } from "../platform/log.ts";
 import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
+import type { SessionStore } from "../settings/session_store.ts";
 import {
   OPTION_TYPES,
   type SessionOptions,
@@ -18,7 +19,7 @@ import {
   VARIABLES,
 } from "../settings/options.ts";
 import { resolveSettings, type SettingOrigin, type Settings } from "../settings/settings.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
 
 /**
@@ -50,7 +51,11 @@ export class Configuration {
     replaced: Partial<World> = {},
   ) {
     checkOptions(caller, options, OPTION_TYPES);
-    const { exportEnv = "none" } = options;
+    const { exportEnv = "none", store } = options;
+    const methods = typeof store === "object" ? [store.read, store.update] : [];
+    if (methods.some((method) => typeof method !== "function")) {
+      throw typeError(`${caller} takes an object with read() and update() as "store"`);
+    }
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(
         "INVALID_SETTING",
@@ -103,6 +108,12 @@ export class Configuration {
     return { clientId: settings.text("clientId"), provider };
   }
 
+  /** The object that stores the session, if the program has a store of its own. */
+  get ownStore(): SessionStore | undefined {
+    const { store } = this.options;
+    return typeof store === "object" ? store : undefined;
+  }
+
   /** Whether a command provides the tokens. If so, the session is in memory only. */
   get isByCommand(): boolean {
     return this.settings.text("tokenCommand") !== undefined;
@@ -148,11 +159,11 @@ export class Configuration {
   }
 
   /**
-   * Whether another configuration has the same provider, client and file, and can therefore use the
-   * same tokens.
+   * Whether another configuration has the same provider, client and file or store, and can
+   * therefore use the same tokens.
    */
   isSameAccount(other: Configuration): boolean {
-    return identityOf(this) === identityOf(other);
+    return this.ownStore === other.ownStore && identityOf(this) === identityOf(other);
   }
 }
 
@@ -166,8 +177,8 @@ export function originsOf(settings: Settings): Readonly<Record<string, SettingOr
   return origins;
 }
 
-function identityOf({ settings, options }: Configuration): string {
-  const isInStore = settings.text("store") !== undefined;
+function identityOf({ settings, options, ownStore }: Configuration): string {
+  const isInStore = settings.text("store") !== undefined && ownStore === undefined;
   const texts = SETTING_NAMES.map((name) => {
     const { identity } = SETTINGS[name];
     const isPart = identity === "yes" || (identity === "in a store" && isInStore);

@@ -43,7 +43,7 @@ export interface SessionStatus {
    * - `password`: a login with user name and password.
    * - `refresh`: a refresh of an earlier token.
    * - `file`: the `.env`.
-   * - `store`: the shared store of `AUTH_STORE`.
+   * - `store`: the shared store of `AUTH_STORE` (store).
    * - `environment`: `ACCESS_TOKEN` in the process environment.
    * - `command`: the command of `AUTH_TOKEN_COMMAND`.
    * - `none`: there is no session.
@@ -57,8 +57,8 @@ export interface SessionStatus {
    */
   envFile?: string;
   /**
-   * Host and port of the store that shares the session; absent if there is no store or saving
-   * failed.
+   * Host and port of the store that shares the session, or "the program's store" for a store of
+   * your own; absent if there is no store or saving failed.
    */
   store?: string;
   /**

@@ -129,7 +129,16 @@ export function memoryStore(): TokenStore {
 
 const UNSHARED: Lock = { isHeld: false };
 
+/** The place of a session whose store is an object of the program. */
+export const OWN_PLACE = { store: "the program's store" };
+
 /** Names the place in a message. */
 export function placeText(place: StorePlace | undefined): string | undefined {
-  return place && ("envFile" in place ? place.envFile : `the store at ${place.store}`);
+  if (place === undefined || "envFile" in place) return place?.envFile;
+  return storeText(place.store);
+}
+
+/** @param store The store, as a status names it. */
+export function storeText(store: string): string {
+  return store === OWN_PLACE.store ? store : `the store at ${store}`;
 }

@@ -1,16 +1,31 @@
 import { displayPath } from "../platform/paths.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
-import { memoryStore, NOTHING, type StoredSession, type TokenStore } from "./store.ts";
+import {
+  memoryStore,
+  NOTHING,
+  OWN_PLACE,
+  placeText,
+  type StoredSession,
+  type StorePlace,
+  type TokenStore,
+} from "./store.ts";
 
 /** Opens the store that the settings name. This is the place to add a new kind of store. */
 export function openStore(session: StoredSession): TokenStore {
-  const { envFile, isByCommand, settings } = session.configuration;
+  const { envFile, isByCommand, ownStore, settings } = session.configuration;
   const address = settings.text("store");
   if (isByCommand) return memoryStore();
+  if (ownStore) {
+    return onDemand(OWN_PLACE, session, async () => {
+      const { OwnStore } = await import("./own_store.ts");
+      return new OwnStore(ownStore, session);
+    });
+  }
   if (address !== undefined) {
     const url = URL.parse(address);
-    return onDemand(url ? hostAndPort(url) : "an unknown address", session, async () => {
+    const place = { store: url ? hostAndPort(url) : "an unknown address" };
+    return onDemand(place, session, async () => {
       const { RedisStore } = await import("./redis/redis_store.ts");
       return await RedisStore.open(session);
     });
@@ -37,10 +52,10 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
 }
 
 /**
- * A store on a server. The first call that needs the store loads its code and checks its address.
+ * A store outside this process. The first call that needs the store loads its code and checks its address.
  */
 function onDemand(
-  host: string,
+  place: StorePlace,
   { notices }: StoredSession,
   open: () => Promise<TokenStore>,
 ): TokenStore {
@@ -58,10 +73,10 @@ function onDemand(
   }
   notices.set(
     "STORE_UNREAD",
-    "the store of AUTH_STORE has not been read yet: the first call reads it",
+    `${placeText(place)} has not been read yet: the first call reads it`,
   );
   return {
-    place: { store: host },
+    place,
     peek: () => store?.peek() ?? NOTHING,
     look: async (wait) => await (await opened()).look?.(wait),
     update: async (wait, change) => await (await opened()).update(wait, change),

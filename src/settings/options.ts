@@ -1,6 +1,7 @@
 import type { LogEvent } from "../platform/log_event.ts";
 import type { Ask } from "../platform/world.ts";
 import { isSafeTransport } from "../platform/transport.ts";
+import type { SessionStore } from "./session_store.ts";
 
 /**
  * The header names and the content type of requests to a provider, which differ between deployments
@@ -98,9 +99,10 @@ export interface SessionOptions {
   tokenCommand?: string | readonly string[];
   /**
    * Address of a Redis store that shares the session between machines, `redis://` or `rediss://`
-   * (`AUTH_STORE`, environment only). Replaces the `.env` as the place for tokens.
+   * (`AUTH_STORE`, environment only), or a store of your own. Replaces the `.env` as the place for
+   * tokens.
    */
-  store?: string;
+  store?: string | SessionStore;
   /**
    * The key that encrypts the tokens in the store, as printed by `platform-auth store-key`
    * (`AUTH_STORE_KEY`, environment only).
@@ -283,7 +285,7 @@ const TABLE = {
   },
   store: {
     variable: "AUTH_STORE",
-    types: ["string"],
+    types: ["string", "object"],
     readFrom: "environment of the default session",
     identity: "yes",
   },

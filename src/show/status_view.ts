@@ -2,6 +2,7 @@ import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
+import { storeText } from "../session/store.ts";
 import type { Row, Tone, View } from "./view.ts";
 
 /** Returns the view of a status. */
@@ -71,7 +72,7 @@ function headline({ state, username, provider }: SessionStatus): string {
 /** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
-  const place = store === undefined ? displayPath(envFile) : `the store at ${store}`;
+  const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
   // The command line creates no file for a login with a password from the environment.
   if (logsInUnasked(status) && !savesUnasked(status, false)) {

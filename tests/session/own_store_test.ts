@@ -1,0 +1,396 @@
+/** A session in a store that the program provides: shared, and kept in memory if the store fails. */
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  createSession,
+  type Session,
+  type SessionOptions,
+  type SessionRecord,
+  type SessionStatus,
+  type SessionStore,
+} from "../../mod.ts";
+import { makeSession } from "../../src/session.ts";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
+import {
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+  statusOf,
+} from "../support/portless.ts";
+import { documentedStore, storeSource } from "../support/sqlite_store.ts";
+
+const never = () => new AbortController().signal;
+
+type Changing = Parameters<SessionStore["update"]>[0];
+
+/** A store in memory, which fails as a test wants it. */
+class Table implements SessionStore {
+  record: SessionRecord | undefined;
+  updates = 0;
+  /** Called before the record is read, before an update takes the lock, and before it stores. */
+  onRead: () => void | Promise<void> = () => {};
+  onLock: () => void | Promise<void> = () => {};
+  onStore: () => void | Promise<void> = () => {};
+  #last: Promise<unknown> = Promise.resolve();
+
+  async read(): Promise<SessionRecord | undefined> {
+    await this.onRead();
+    return this.record;
+  }
+
+  async update(change: Changing): Promise<void> {
+    this.updates++;
+    await this.onLock();
+    const mine = this.#last.then(async () => {
+      const next = await change(this.record);
+      await this.onStore();
+      this.record = next ?? this.record;
+    });
+    this.#last = mine.catch(() => {});
+    await mine;
+  }
+}
+
+/** An error as a database driver may throw it. */
+class DriverError extends Error {
+  readonly code = "ECONNREFUSED";
+}
+const away = () => {
+  throw new DriverError("cannot connect to db://ada:a-secret-password@host");
+};
+
+interface Shared {
+  readonly table: Table;
+  readonly world: Portless;
+  readonly one: Session;
+  readonly other: Session;
+}
+
+/** Two sessions that share a table, with a provider whose refresh tokens work once. */
+async function sharing(
+  use: (shared: Shared) => Promise<void>,
+  given: PortlessOptions = {},
+): Promise<void> {
+  const table = new Table();
+  await using world = portless({
+    sandbox: { rotateRefreshTokens: true },
+    session: { store: table, timeout: never },
+    ...given,
+  });
+  await use({ table, world, one: world.session, other: world.another() });
+}
+
+const call = (session: Session) => statusOf(session.authFetch("/v1/whoami"));
+const codes = ({ notices }: SessionStatus) => notices.map(({ code }) => code);
+/** The name and the lines of a record, without those that are secret. */
+const namesIn = (record: SessionRecord | undefined) => Object.keys(record ?? {}).toSorted();
+
+Deno.test("a login of one session is that of all on a store, until any logs out", () =>
+  sharing(async ({ table, world, one, other }) => {
+    assertEquals(codes(one.status()), ["STORE_UNREAD"]);
+    const error = await rejection(call(one));
+    assertEquals(error.code, "NO_SESSION");
+    assertMatch(error.message, /the program's store contains no session/);
+    const { state, store, envFile, settings } = await one.login();
+    assertEquals([state, store, envFile], ["valid", "the program's store", undefined]);
+    assertEquals(settings.AUTH_STORE, "option");
+    assertEquals(namesIn(table.record), [
+      "ACCESS_TOKEN",
+      "ACCESS_TOKEN_EXPIRES_AT",
+      "AUTHENTICATED_AT",
+      "AUTH_SESSION",
+      "REFRESH_TOKEN",
+    ]);
+    assertEquals((await other.login()).source, "store");
+    assertEquals([await call(one), await call(other), world.logins()], [200, 200, 1]);
+
+    world.clock.advance(3_000);
+    const all = Array.from({ length: 20 }, (_, at) => call(at % 2 === 0 ? one : other));
+    assertEquals(new Set(await Promise.all(all)), new Set([200]));
+    assertEquals(world.refreshes(), 1);
+    assertEquals(await one.accessToken(), await other.accessToken());
+    assertEquals([codes(one.status()), codes(other.status())], [[], []]);
+
+    const { notices } = await other.logout();
+    assertEquals(table.record, {});
+    assertMatch(`${notices[0]?.problem}`, /this session and the program's store hold no tokens/);
+    assertEquals((await rejection(one.refresh())).code, "NO_SESSION");
+    assertEquals((await rejection(call(world.another()))).code, "NO_SESSION");
+  }));
+
+Deno.test("processes that share a table refresh once for all", () =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox({ rotateRefreshTokens: true });
+    const { inTable } = await documentedStore(folder);
+    const store = inTable(`${folder}/session.db`);
+    const options = { ...sandbox.settings, envFile: false } as const;
+    await createSession({ ...options, store }).login();
+    const record = await store.read();
+    // Expired for all: the next call refreshes.
+    const ACCESS_TOKEN_EXPIRES_AT = new Date(0).toISOString();
+    await store.update((now) => Promise.resolve({ ...now, ACCESS_TOKEN_EXPIRES_AT }));
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_URL)};
+      ${storeSource().replace(/^export /m, "")}
+      const store = inTable("session.db");
+      const session = createSession({ ...${JSON.stringify(options)}, store });
+      console.log((await session.authFetch("/v1/whoami")).status);
+    `;
+    const run = () => runScript(script, { cwd: folder, flags: ["-A"] });
+    const results = await Promise.all([run(), run(), run()]);
+    for (const { stdout, stderr } of results) assertEquals(stdout.trim(), "200", stderr);
+    const refreshes = sandbox.requests.filter(({ authFlow }) => authFlow === "REFRESH_TOKEN_AUTH");
+    assertEquals(refreshes.length, 1);
+    const { ACCESS_TOKEN = "" } = await store.read() ?? {};
+    assert(ACCESS_TOKEN !== record?.ACCESS_TOKEN);
+    assert(await createSession({ ...options, store }).accessToken() === ACCESS_TOKEN);
+  }));
+
+Deno.test("a store that cannot be read fails a call that has no token, without its message", () =>
+  sharing(async ({ table, world, one }) => {
+    table.onRead = away;
+    const error = await rejection(call(one));
+    assertEquals([error.code, error.cause], ["STORE_UNREACHABLE", {
+      name: "DriverError",
+      code: "ECONNREFUSED",
+    }]);
+    assert(!Deno.inspect([error, one.status()]).includes("a-secret-password"));
+    assertEquals(codes(one.status()), ["STORE_AWAY"]);
+    table.onRead = () => {};
+    await world.another().login();
+    assertEquals(await call(one), 200);
+    assertEquals(codes(one.status()), []);
+  }));
+
+Deno.test("without the store a valid token is used, and nothing is refreshed", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    table.onRead = table.onLock = away;
+    // The token is about to expire.
+    world.clock.advance(1_700);
+    assertEquals(await call(one), 200);
+    assertEquals(codes(one.status()), ["STORE_AWAY", "EARLY_REFRESH_FAILED"]);
+    world.clock.advance(200);
+    assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
+    table.onRead = () => {};
+    assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
+    assertEquals(world.refreshes(), 0);
+    table.onLock = () => {};
+    assertEquals([await call(one), world.refreshes()], [200, 1]);
+    assertEquals(codes(one.status()), []);
+  }));
+
+Deno.test("tokens that cannot be stored stay in memory, and the next refresh stores them", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const before = table.record;
+    table.onStore = away;
+    assertEquals((await one.refresh()).store, undefined);
+    assertEquals(codes(one.status()), ["NOT_SAVED"]);
+    assertEquals(table.record, before);
+    const kept = await one.accessToken();
+    // The store still has the old record, which is older than what this session knows.
+    assertEquals((await one.login()).state, "valid");
+    assertEquals(await one.accessToken(), kept);
+    assertEquals(codes(one.status()), ["NOT_SAVED"]);
+    table.onStore = () => {};
+    world.clock.advance(3_000);
+    assertEquals([await call(one), world.refreshes()], [200, 2]);
+    assertEquals(codes(one.status()), []);
+    assertEquals(await other.accessToken(), await one.accessToken());
+  }));
+
+Deno.test("a login without the store stays in memory, and an older record does not replace it", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await other.login();
+    table.onRead = table.onLock = away;
+    assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
+    const mine = await one.accessToken();
+    table.onRead = table.onLock = () => {};
+    assertEquals((await one.login()).source, "password");
+    assertEquals(codes(one.status()), ["NOT_SAVED"]);
+    assertEquals(await one.accessToken(), mine);
+    world.clock.advance(3_000);
+    assertEquals([await call(one), world.refreshes()], [200, 1]);
+    assertEquals(codes(one.status()), []);
+    assertEquals(table.record?.ACCESS_TOKEN, await one.accessToken());
+  }));
+
+Deno.test("a logout that cannot be stored throws, and the session is over here", () =>
+  sharing(async ({ table, one }) => {
+    await one.login();
+    table.onStore = away;
+    const error = await rejection(one.logout());
+    assertEquals(error.code, "STORE_UNREACHABLE");
+    assertMatch(error.message, /the program's store still contains the tokens/);
+    assertEquals((await rejection(call(one))).code, "NO_SESSION");
+    assertEquals(one.status().state, "none");
+  }));
+
+Deno.test("a lock that stays busy ends a refresh; a late grant changes nothing", async () => {
+  const ends: (() => void)[] = [];
+  const timeout = () => {
+    const end = new AbortController();
+    ends.push(() => end.abort(new DOMException("Signal timed out.", "TimeoutError")));
+    return end.signal;
+  };
+  const given = { sandbox: { rotateRefreshTokens: true }, session: { timeout } };
+  await sharing(async ({ table, world }) => {
+    const session = world.another({ store: table, timeout });
+    await session.login();
+    const before = table.record;
+    const free = Promise.withResolvers<void>();
+    table.onLock = () => free.promise;
+    const busy = Promise.withResolvers<void>();
+    ends.length = 0;
+    table.onLock = () => (busy.resolve(), free.promise);
+    const refreshing = rejection(session.refresh());
+    await busy.promise;
+    for (const end of ends) end();
+    assertEquals((await refreshing).code, "TIMEOUT");
+    // A login continues, but cannot be stored.
+    ends.length = 0;
+    const again = Promise.withResolvers<void>();
+    table.onLock = () => (again.resolve(), free.promise);
+    const login = session.login({ force: true });
+    await again.promise;
+    for (const end of ends) end();
+    assertEquals(codes(await login), ["NOT_SAVED"]);
+    free.resolve();
+    await table.update((now) => Promise.resolve(now));
+    assertEquals(table.record, before);
+    assertEquals(world.refreshes(), 0);
+  }, given);
+});
+
+Deno.test("a call that is canceled while it waits for the lock sends and stores nothing", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    const before = table.record;
+    const free = Promise.withResolvers<void>();
+    const busy = Promise.withResolvers<void>();
+    table.onLock = () => (busy.resolve(), free.promise);
+    const stop = new AbortController();
+    const refresh = rejection(one.refresh({ signal: stop.signal }));
+    await busy.promise;
+    stop.abort(new RangeError("stopped"));
+    assertEquals((await refresh).name, "RangeError");
+    table.onLock = () => {};
+    // The next change does not wait for the one that was given up.
+    assertEquals((await one.refresh()).state, "valid");
+    const refreshed = table.record;
+    free.resolve();
+    await table.update((now) => Promise.resolve(now));
+    assertEquals(table.record, refreshed);
+    assert(before?.ACCESS_TOKEN !== refreshed?.ACCESS_TOKEN);
+    assertEquals(world.refreshes(), 1);
+  }));
+
+Deno.test("an error of the refresh reaches the caller unchanged, and the lock is released", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const before = table.record;
+    world.sandbox.failures.push({ at: "token", status: 400, times: 1, body: "{}" });
+    const error = await rejection(one.refresh());
+    assertEquals(error.code, "UNEXPECTED_RESPONSE");
+    assertEquals(table.record, before);
+    assertEquals((await other.refresh()).state, "valid");
+  }));
+
+Deno.test("a store that never calls the function, or twice, loses and repeats nothing", () =>
+  sharing(async ({ table, world }) => {
+    const silent = world.another({ store: { read: () => table.read(), update: async () => {} } });
+    assertEquals(codes(await silent.login()), ["NOT_SAVED"]);
+    assertEquals([await call(silent), table.record], [200, undefined]);
+    const twice = world.another({
+      store: {
+        read: () => table.read(),
+        update: (change) => table.update(async (now) => (await change(now), await change(now))),
+      },
+    });
+    await twice.login();
+    await twice.refresh();
+    assertEquals(world.refreshes(), 1);
+    assertEquals(table.record?.ACCESS_TOKEN, await twice.accessToken());
+  }));
+
+Deno.test("a read that began before a change does not bring the old tokens back", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    const [old, gate] = [table.record, Promise.withResolvers<void>()];
+    const begun = Promise.withResolvers<void>();
+    const reader = { update: (change: Changing) => table.update(change) };
+    let isSlow = false;
+    const session = world.another({
+      store: {
+        ...reader,
+        async read() {
+          if (!isSlow) return table.record;
+          isSlow = false;
+          begun.resolve();
+          await gate.promise;
+          return old;
+        },
+      },
+    });
+    await session.refresh();
+    isSlow = true;
+    const login = session.login();
+    await begun.promise;
+    const refreshed = session.refresh();
+    gate.resolve();
+    await Promise.all([login, refreshed]);
+    assertEquals(await session.accessToken(), table.record?.ACCESS_TOKEN);
+    assertEquals(world.logins(), 1);
+  }));
+
+Deno.test("a record of another app client is ignored and reported", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    const session = world.another({ store: table, clientId: "another-client" });
+    assertEquals((await rejection(call(session))).code, "NO_SESSION");
+    assertEquals(codes(session.status()), ["STORED_IGNORED"]);
+  }));
+
+Deno.test("another store object is another account; the same one keeps the tokens", () =>
+  sharing(async ({ table, world }) => {
+    const { options } = world;
+    const session = makeSession({ ...options, store: table }, false);
+    await session.login();
+    session.configure({ ...options, store: table, timeoutMs: 20_000, username: "other" });
+    assertEquals(session.status().state, "valid");
+    const empty = new Table();
+    session.configure({ ...options, store: empty });
+    assertEquals(session.status().state, "none");
+    assertEquals((await rejection(call(session))).code, "NO_SESSION");
+    session.configure({ ...options, store: table });
+    assertEquals(await call(session), 200);
+  }));
+
+Deno.test("doctor() reads and locks the store, and says what fails", () =>
+  sharing(async ({ table, one }) => {
+    const storeCheck = async () => {
+      const { checks } = await one.doctor();
+      const { level, message } = checks.find(({ name }) => name === "store") ?? {};
+      return [level, message];
+    };
+    assertEquals(await storeCheck(), ["ok", "reachable, with no session"]);
+    await one.login();
+    const { record } = table;
+    assertEquals(await storeCheck(), ["ok", "reachable, with a session"]);
+    assertEquals(table.record, record);
+    table.onStore = away;
+    assertEquals((await storeCheck())[0], "fail");
+    table.onStore = () => {};
+    table.onLock = away;
+    assertEquals((await storeCheck())[0], "fail");
+  }));
+
+Deno.test("a store is an address or an object with two functions", () => {
+  const wrong = [{}, { read() {} }, { read: 1, update: 2 }, null, 5, [], new URL("redis://h")];
+  for (const store of wrong) {
+    const options = { store } as unknown as SessionOptions;
+    assertThrows(() => createSession(options), TypeError, '"store"');
+  }
+});

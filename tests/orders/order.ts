@@ -94,7 +94,7 @@ export class Order {
   }
 
   /** Makes the sessions, which read what the store holds. */
-  async begin(): Promise<void> {
+  begin(): void {
     const { begins, sessions } = this.scenario;
     if (begins !== "signed out") {
       const { accessToken, refreshToken } = this.provider.login(FIRST_LOGIN);

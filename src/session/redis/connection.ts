@@ -121,7 +121,7 @@ const KNOWN: readonly KnownError[] = [
     isPermanent: true,
   },
   {
-    pattern: /NOPERM/,
+    pattern: /NOPERM|user executing the script/,
     problem: "the user of AUTH_STORE lacks the permission for a command",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,

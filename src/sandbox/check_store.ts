@@ -20,8 +20,32 @@ export interface CheckStoreOptions {
   signal?: AbortSignal;
 }
 
-/** The rules of a store, and what to do about a broken one. */
-const RULES = {
+/**
+ * The name of a rule that a store must obey.
+ *
+ * - `keeps`: `read()` returns the record that `update()` stored.
+ * - `passes`: `update()` calls its function once, with the stored record.
+ * - `leaves`: `undefined` leaves the record as it is.
+ * - `rejects`: `update()` rejects with the error of its function.
+ * - `discards`: after that error, nothing is stored.
+ * - `releases`: after that error, the lock is released.
+ * - `excludes`: only one update runs at a time, for all processes.
+ * - `reads`: `read()` does not wait for an update.
+ * - `empties`: a record without members can be stored.
+ */
+export type StoreRule =
+  | "keeps"
+  | "passes"
+  | "leaves"
+  | "rejects"
+  | "discards"
+  | "releases"
+  | "excludes"
+  | "reads"
+  | "empties";
+
+/** The text of each rule, and what to do about a broken one. */
+const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> = {
   keeps: ["read() must return the record that update() stored", "store every member unchanged"],
   passes: [
     "update() must call its function once, with the record that is stored",
@@ -52,17 +76,16 @@ const RULES = {
     "read without the lock",
   ],
   empties: ["update() must also store a record without members", "store it, or remove the record"],
-} as const satisfies Record<string, readonly [rule: string, fix: string]>;
-
-/** The name of a rule that a store must obey. */
-export type StoreRule = keyof typeof RULES;
+};
 
 /** The error of {@linkcode checkStore}: the store breaks a rule. */
 export class StoreRuleError extends Error {
+  /** The name of the class. */
   override name = "StoreRuleError";
   /** The rule that is broken. */
   readonly rule: StoreRule;
 
+  /** Makes the error; only `checkStore()` does. */
   constructor(rule: StoreRule, detail: string) {
     const [text, fix] = RULES[rule];
     super(`${text}${detail}; ${fix}`);

@@ -82,16 +82,17 @@ const FAULTS: Readonly<
       }),
   })],
   "drops lines that it does not know": ["keeps", (store) => ({
-    async read() {
+    read() {
       const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", AUTH_SESSION = "" } = store.record ?? {};
-      return store.record && { ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION };
+      return Promise.resolve({ ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION });
     },
     update: (change) => store.update(change),
   })],
   "cuts long values": ["keeps", (store) => ({
-    async read() {
+    read() {
       const lines = Object.entries(store.record ?? {});
-      return Object.fromEntries(lines.map(([name, value]) => [name, value.slice(0, 4_000)]));
+      const cut = lines.map(([name, value]) => [name, value.slice(0, 4_000)]);
+      return Promise.resolve(Object.fromEntries(cut));
     },
     update: (change) => store.update(change),
   })],
@@ -120,9 +121,8 @@ const FAULTS: Readonly<
       async read() {
         // The fifth update reads.
         if (updates === 5) queueMicrotask(end);
-        let record: CheckedRecord | undefined;
-        await store.inTurn(async () => void (record = store.record));
-        return record;
+        await store.inTurn(() => Promise.resolve());
+        return store.record;
       },
       update: (change) => (updates++, store.update(change)),
     };

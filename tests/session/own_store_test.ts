@@ -14,9 +14,9 @@ import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import {
   type Portless,
   portless,
-  type PortlessOptions,
   rejection,
   statusOf,
+  type TestOptions,
 } from "../support/portless.ts";
 import { documentedStore, storeSource } from "../support/sqlite_store.ts";
 
@@ -70,13 +70,12 @@ interface Shared {
 /** Two sessions that share a table, with a provider whose refresh tokens work once. */
 async function sharing(
   use: (shared: Shared) => Promise<void>,
-  given: PortlessOptions = {},
+  given: TestOptions = {},
 ): Promise<void> {
   const table = new Table();
   await using world = portless({
     sandbox: { rotateRefreshTokens: true },
-    session: { store: table, timeout: never },
-    ...given,
+    session: { store: table, timeout: never, ...given },
   });
   await use({ table, world, one: world.session, other: world.another() });
 }
@@ -235,9 +234,7 @@ Deno.test("a lock that stays busy ends a refresh; a late grant changes nothing",
     ends.push(() => end.abort(new DOMException("Signal timed out.", "TimeoutError")));
     return end.signal;
   };
-  const given = { sandbox: { rotateRefreshTokens: true }, session: { timeout } };
-  await sharing(async ({ table, world }) => {
-    const session = world.another({ store: table, timeout });
+  await sharing(async ({ table, world, one: session }) => {
     await session.login();
     const before = table.record;
     const free = Promise.withResolvers<void>();
@@ -261,7 +258,7 @@ Deno.test("a lock that stays busy ends a refresh; a late grant changes nothing",
     await table.update((now) => Promise.resolve(now));
     assertEquals(table.record, before);
     assertEquals(world.refreshes(), 0);
-  }, given);
+  }, { timeout });
 });
 
 Deno.test("a call that is canceled while it waits for the lock sends and stores nothing", () =>
@@ -344,6 +341,33 @@ Deno.test("a read that began before a change does not bring the old tokens back"
     assertEquals(await session.accessToken(), table.record?.ACCESS_TOKEN);
     assertEquals(world.logins(), 1);
   }));
+
+Deno.test("a call leaves no timer behind, which would keep a script alive", async () => {
+  let listeners = 0;
+  const timeout = () => {
+    const signal = never();
+    const { addEventListener, removeEventListener } = signal;
+    return Object.assign(signal, {
+      addEventListener: (...given: Parameters<typeof addEventListener>) => {
+        listeners++;
+        addEventListener.apply(signal, given);
+      },
+      removeEventListener: (...given: Parameters<typeof removeEventListener>) => {
+        listeners--;
+        removeEventListener.apply(signal, given);
+      },
+    });
+  };
+  await sharing(async ({ table, one }) => {
+    await one.login();
+    await one.refresh();
+    assertEquals(listeners, 0);
+    table.onRead = table.onLock = away;
+    await rejection(one.refresh());
+    await rejection(one.logout());
+    assertEquals(listeners, 0);
+  }, { timeout });
+});
 
 Deno.test("a record of another app client is ignored and reported", () =>
   sharing(async ({ table, world, one }) => {

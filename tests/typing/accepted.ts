@@ -32,10 +32,12 @@ import {
   SessionExpiredError,
   type SessionExpiredErrorCode,
   type SessionOptions,
+  type SessionRecord,
   type SessionStatus,
+  type SessionStore,
   status,
 } from "../../mod.ts";
-import { startSandbox } from "../../src/sandbox/mod.ts";
+import { checkStore, startSandbox } from "../../src/sandbox/mod.ts";
 
 // authFetch goes wherever fetch goes.
 export const asFetch: typeof fetch = authFetch;
@@ -47,6 +49,19 @@ export const answers: Promise<Response>[] = [
   authFetch(new Request("https://api.example.com/"), { signal: AbortSignal.timeout(1) }),
   createSession({}).authFetch("/"),
 ];
+
+// A store may be a class, and ignore what it does not need.
+class Row implements SessionStore {
+  #record?: SessionRecord;
+  async read() {
+    return await Promise.resolve(this.#record);
+  }
+  async update(change: (now?: SessionRecord) => Promise<SessionRecord | undefined>) {
+    this.#record = await change(this.#record) ?? {};
+  }
+}
+export const stored: Session = createSession({ store: new Row() });
+export const checked: Promise<void> = checkStore(new Row(), { other: new Row() });
 
 // Every option may be left out.
 export const waysIn: Promise<SessionStatus>[] = [

@@ -42,6 +42,8 @@ configure({ provider: "azure" });
 configure({ provider: { service: "Service" } });
 // @ts-expect-error -- true is no file
 configure({ envFile: true });
+// @ts-expect-error -- a store can also be updated
+createSession({ store: { read: () => Promise.resolve(undefined) } });
 // @ts-expect-error -- milliseconds are a number
 createSession({ timeoutMs: "30s" });
 // @ts-expect-error -- one session more is not configured anew

@@ -1,10 +1,10 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import { testNeeding } from "../support/needs.ts";
 import { notesOf, rejection } from "../support/portless.ts";
-import { call, inCluster, pause } from "./in_cluster.ts";
-import { listenIn, NO_REDIS } from "../support/redis_server.ts";
+import { call, inCluster } from "./in_cluster.ts";
+import { NO_REDIS } from "../support/redis_server.ts";
 
 testNeeding(
   NO_REDIS,
@@ -74,19 +74,31 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "who waits for another's refresh goes on with its token, and takes no turn at the lock",
+  "a call that waits for the lock uses another's tokens once they are known",
   () =>
     inCluster(async ({ server, session, world }) => {
-      using wire = listenIn(server.port);
-      await session().login();
-      const overheard = { store: `redis://127.0.0.1:${wire.port}`, sleep: pause };
-      const sessions = Array.from({ length: 12 }, () => session(overheard));
+      const waiting = Promise.withResolvers<void>();
+      let waitedMs = 0;
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        waiting.resolve();
+        await world.options.sleep?.(ms, signal);
+        waitedMs += ms;
+      };
+      const [one, other] = [session(), session({ sleep, timeoutMs: 60_000 })];
+      await one.login();
+      await other.accessToken();
       world.clock.advance(3_000);
-      await Promise.all(sessions.map((each) => each.accessToken()));
-      // What is new, the lock until another has refreshed, and its return.
-      const most = 8 * sessions.length;
-      const asked = wire.heard().split("EVAL").length - 1;
-      assertEquals([world.refreshes(), asked > sessions.length, asked <= most], [1, true, true]);
+      const held = world.hold();
+      const first = one.accessToken();
+      await held.arrived;
+      const second = other.accessToken();
+      await waiting.promise;
+      // A third process takes the lock at once.
+      const take = "redis.call('SET', redis.call('KEYS', '*:lock')[1], 'third')";
+      await server.tell(`EVAL "${take}" 0`);
+      held.release();
+      assertEquals([await first, world.refreshes()], [await second, 1]);
+      assert(waitedMs < 20_000, `${waitedMs} ms`);
     }),
 );
 

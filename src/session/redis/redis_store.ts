@@ -193,9 +193,9 @@ export class RedisStore implements TokenStore {
    * `undefined` if the write is not final and another process changed the content.
    */
   async #write({ tokens, isFinal }: Write): Promise<Known | undefined> {
-    // A login or a logout replaces whatever others wrote, and their records have lower numbers than
-    // the server's time. Two refreshes that began with the same record get the same number. A
-    // refusal gets a lower one, so that the tokens of a late holder of the lock replace it.
+    // A login or a logout takes the server's time in milliseconds, and a refresh adds 1, so the time
+    // is higher than the number of any earlier record. A refusal adds less than a refresh, so that
+    // the tokens of a late holder of the lock replace it.
     const { number } = this.#known;
     const serverNow = Math.round(this.session.configuration.world.now() + this.#clockOffsetMs);
     const next = isFinal

@@ -5,13 +5,13 @@ import { ConfigError, missingPermission } from "../../errors/errors.ts";
 import type { Secret } from "../../platform/secret.ts";
 import type { Configuration } from "../configuration.ts";
 
-/** The checked address of a store, and the session's entry in that store. */
+/** The checked address of a store, and the session's record in that store. */
 export interface StoreAddress {
   /** The full address, which is never shown because it may contain a password. */
   readonly url: URL;
   /** Host and port, for messages. */
   readonly host: string;
-  /** The name of the entry for this provider, client and account. */
+  /** The name of the record for this provider, client and account. */
   readonly name: string;
   /**
    * The account of the session: the name after the `#`, or else `USERNAME`; `undefined` if neither

@@ -49,17 +49,17 @@ const LONGEST_REFRESH_MS = 3_000;
  */
 export class Engine implements StoredSession {
   readonly notices = new Notices();
-  readonly #keeper: Keeper;
+  private readonly keeper: Keeper;
   #configuration: Configuration;
-  #refresh: Refresh | undefined;
+  private refreshing: Refresh | undefined;
   /** A logout until its tokens are gone. Later calls wait for it. */
-  #logout: Logout | undefined;
-  #cooldowns: Cooldowns = NO_COOLDOWNS;
+  private loggingOut: Logout | undefined;
+  private cooldowns: Cooldowns = NO_COOLDOWNS;
   /**
    * The number of logins and logouts called so far, and the order of the last one that took effect.
    */
-  #calledCount = 0;
-  #lastAppliedOrder = 0;
+  private calledCount = 0;
+  private lastAppliedOrder = 0;
 
   /** @param reread Rereads the settings and returns the engine for their account. */
   constructor(
@@ -68,7 +68,7 @@ export class Engine implements StoredSession {
     open: OpenStore = openStore,
   ) {
     this.#configuration = configuration;
-    this.#keeper = new Keeper(this, () => open(this));
+    this.keeper = new Keeper(this, () => open(this));
   }
 
   get configuration(): Configuration {
@@ -84,11 +84,11 @@ export class Engine implements StoredSession {
   }
 
   get current(): SessionState {
-    return this.#keeper.current;
+    return this.keeper.current;
   }
 
   get place(): StorePlace | undefined {
-    return this.#keeper.store.place;
+    return this.keeper.store.place;
   }
 
   /** Whether the API's latest response to the access token was a 401. */
@@ -102,17 +102,6 @@ export class Engine implements StoredSession {
     return this.notices.get("REFRESH_FAILED");
   }
 
-  /** The complete state, so that tests can compare the results of two orders of events. */
-  get memory(): unknown {
-    return {
-      kept: this.#keeper.memory,
-      refresh: this.#refresh && [this.#refresh.reason, this.#refresh.memory],
-      logout: this.#logout && [this.#logout.remote, this.#logout.order, this.#logout.memory],
-      cooldowns: this.#cooldowns,
-      counts: [this.#calledCount, this.#lastAppliedOrder],
-    };
-  }
-
   // The following methods serve calls that need a token.
 
   /**
@@ -120,7 +109,7 @@ export class Engine implements StoredSession {
    * promise is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
-    if (this.#logout !== undefined) return undefined;
+    if (this.loggingOut !== undefined) return undefined;
     const tokens = tokensOf(this.current);
     return tokens && isFresh(tokens, this.world, minValidMs) ? tokens : undefined;
   }
@@ -136,12 +125,12 @@ export class Engine implements StoredSession {
     await this.#look(signal);
     this.#readStore();
     const { isByCommand } = this.configuration;
-    const plan = planFor(this.current, this.world, this.#cooldowns, minValidMs, isByCommand);
+    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isByCommand);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
       case "fail":
-        throw this.#keeper.whyNot();
+        throw this.keeper.whyNot();
       case "refresh":
         return await this.#share("due", signal);
       case "refresh-early":
@@ -158,7 +147,7 @@ export class Engine implements StoredSession {
 
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void {
-    this.#keeper.apply({ kind, tokens });
+    this.keeper.apply({ kind, tokens });
   }
 
   /**
@@ -172,14 +161,14 @@ export class Engine implements StoredSession {
     await this.#look(signal);
     this.#readStore();
     this.noteResponse("rejected", rejected);
-    if (!this.#refresh) {
+    if (!this.refreshing) {
       const now = this.current;
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
-      if (isOver(now)) throw this.#keeper.whyNot();
+      if (isOver(now)) throw this.keeper.whyNot();
       if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
-      if (!mayReplace(rejected.accessToken, this.#cooldowns, this.world)) return undefined;
+      if (!mayReplace(rejected.accessToken, this.cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
     }
     try {
@@ -196,34 +185,34 @@ export class Engine implements StoredSession {
 
   /** Records that the API accepted the tokens that replaced rejected ones. */
   replacementHelped(): void {
-    this.#cooldowns = afterHelp(this.#cooldowns);
+    this.cooldowns = afterHelp(this.cooldowns);
   }
 
   /** Adopts what other processes saved, as far as that is known without a request to a server. */
   readStore(): void {
-    this.#keeper.readStore();
+    this.keeper.readStore();
   }
 
   // The following methods apply logins and logouts.
 
   /** Returns the position of a new login or logout in the order of the calls. */
   begin(): number {
-    return ++this.#calledCount;
+    return ++this.calledCount;
   }
 
   /** Whether a login may still take effect, because no later login or logout has taken effect. */
   isWanted(order: number): boolean {
-    return order >= this.#lastAppliedOrder;
+    return order >= this.lastAppliedOrder;
   }
 
   /** Asks the store's server which account it keeps, before a login sends anything. */
   async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
-    await this.#keeper.store.look?.(this.#keeper.wait(false, signal));
+    await this.keeper.store.look?.(this.keeper.wait(false, signal));
   }
 
   /** Returns an error if the store keeps the session of another account than this user's. */
   refusal(username: string): ConfigError | undefined {
-    return this.#keeper.store.refusal?.(username);
+    return this.keeper.store.refusal?.(username);
   }
 
   /**
@@ -243,7 +232,7 @@ export class Engine implements StoredSession {
     const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal };
     await this.#changeSoon(wait, endedByLogin, () => {
       if (!this.isWanted(order)) return undefined;
-      const refusal = this.#keeper.store.refusal?.(tokens);
+      const refusal = this.keeper.store.refusal?.(tokens);
       if (refusal) throw refusal;
       onApplied();
       this.#startOver(order);
@@ -268,7 +257,7 @@ export class Engine implements StoredSession {
     signal: AbortSignal | undefined,
     onApplied: () => void,
   ): Promise<SignOutResult["ended"]> {
-    const known = this.#logout?.isOpen ? this.#logout : undefined;
+    const known = this.loggingOut?.isOpen ? this.loggingOut : undefined;
     const logout = known ?? new Logout();
     logout.ask(remote, this.begin());
     const ended = logout.join(signal, onApplied);
@@ -279,8 +268,8 @@ export class Engine implements StoredSession {
   async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
     const { configuration, notices, settings: { timeoutMs } } = this;
     const tokens = [tokensOf(this.current)];
-    this.#logout = logout;
-    const wait = { ms: timeoutMs, isNeeded: true, signal: logout.signal };
+    this.loggingOut = logout;
+    const wait = { ms: timeoutMs / 2, isNeeded: true, signal: logout.signal };
     const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
       tokens.push(before, tokensOf(this.current));
       logout.commit();
@@ -289,7 +278,7 @@ export class Engine implements StoredSession {
       return { kind: "logout", because: configuration.isByCommand ? LOGGED_OUT : undefined };
     });
     logout.gone = change.finally(() => {
-      if (this.#logout === logout) this.#logout = undefined;
+      if (this.loggingOut === logout) this.loggingOut = undefined;
     });
     const problem = await logout.gone;
     const place = placeText(this.place);
@@ -308,12 +297,12 @@ export class Engine implements StoredSession {
     ended: () => AuthError,
     decide: Decide,
   ): Promise<ConfigError | undefined> {
-    const refresh = this.#refresh;
+    const refresh = this.refreshing;
     const stopTimer = refresh
       ? onAbort(this.world.timeout(LONGEST_REFRESH_MS), () => refresh.cancel(ended()))
       : () => {};
     try {
-      return await this.#keeper.change(wait, (lock, before) => {
+      return await this.keeper.change(wait, (lock, before) => {
         stopTimer();
         return decide(lock, before);
       });
@@ -325,8 +314,8 @@ export class Engine implements StoredSession {
   /** Resets what belonged to the session before. */
   #startOver(order: number): void {
     // After `detach()`, nothing that was called earlier is wanted.
-    this.#lastAppliedOrder = Math.max(order, this.#lastAppliedOrder);
-    this.#cooldowns = NO_COOLDOWNS;
+    this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
+    this.cooldowns = NO_COOLDOWNS;
     this.notices.clear(
       "DEVICE_NOT_CONFIRMED",
       "EARLY_REFRESH_FAILED",
@@ -342,7 +331,7 @@ export class Engine implements StoredSession {
   configure(next: Configuration): void {
     const { exportEnv } = this.#configuration;
     this.#configuration = next;
-    if (exportEnv !== next.exportEnv) this.#keeper.mirrorAgain();
+    if (exportEnv !== next.exportEnv) this.keeper.mirrorAgain();
   }
 
   /**
@@ -350,7 +339,7 @@ export class Engine implements StoredSession {
    */
   detach(): void {
     // A login in progress is discarded. A logout in progress still takes effect.
-    this.#lastAppliedOrder = this.begin();
+    this.lastAppliedOrder = this.begin();
     // Another session uses the process environment from now on.
     this.configure(this.#configuration.outOfEnvironment());
   }
@@ -362,8 +351,8 @@ export class Engine implements StoredSession {
    * tokens that a logout is about to end. A refresh in progress has already read the store.
    */
   async #look(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#logout) await this.#logout.gone.catch(() => {});
-    if (!this.#refresh) await this.#keeper.look(signal);
+    while (this.loggingOut) await this.loggingOut.gone.catch(() => {});
+    if (!this.refreshing) await this.keeper.look(signal);
   }
 
   /**
@@ -371,23 +360,23 @@ export class Engine implements StoredSession {
    * file.
    */
   #readStore(): void {
-    if (!this.#refresh) this.#keeper.readStore();
+    if (!this.refreshing) this.keeper.readStore();
   }
 
   #share(reason: Reason, signal: AbortSignal | undefined): Promise<Tokens> {
-    const known = this.#refresh;
+    const known = this.refreshing;
     const refresh = known ?? new Refresh(reason, (held) => {
       if (reason !== "rejected") return;
-      this.#cooldowns = afterReplacement(held.accessToken, this.#cooldowns, this.world);
+      this.cooldowns = afterReplacement(held.accessToken, this.cooldowns, this.world);
     });
-    this.#refresh = refresh;
+    this.refreshing = refresh;
     const result = refresh.join(signal);
     if (known) return result;
     const { log } = this.world;
     if (log) this.#logRefresh(refresh, log);
     onAbort(refresh.signal, () => this.#leave(refresh));
     refresh.settle(
-      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.#keeper, refresh),
+      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.keeper, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
     const leave = () => this.#leave(refresh);
@@ -396,7 +385,7 @@ export class Engine implements StoredSession {
   }
 
   #leave(refresh: Refresh): void {
-    if (this.#refresh === refresh) this.#refresh = undefined;
+    if (this.refreshing === refresh) this.refreshing = undefined;
   }
 
   /** Logs a refresh when it ends, before its callers continue. */
@@ -420,14 +409,14 @@ export class Engine implements StoredSession {
       const tokens = await this.#share("early", signal);
       // If the command printed the same token again, it is not run for every call.
       if (!isFresh(tokens, world, minValidMs)) {
-        this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+        this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }
       return tokens;
     } catch (error) {
       const left = tokensOf(this.current);
       const isUsable = left && isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1));
       if (!isUsable || !(error instanceof AuthError)) throw error;
-      this.#cooldowns = afterEarlyFailure(this.#cooldowns, world);
+      this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       const text = `the access token is still valid, but: ${error.problem}`;
       this.notices.set("EARLY_REFRESH_FAILED", text, error.fix);
       return left;
@@ -440,7 +429,7 @@ export class Engine implements StoredSession {
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
     const { tokensByCommand } = await import("./token_command.ts");
-    await this.#keeper.change({ ms: limitMs, isNeeded: true, signal }, async () => {
+    await this.keeper.change({ ms: limitMs, isNeeded: true, signal }, async () => {
       const tokens = await tokensByCommand(this, limitMs, signal);
       refresh.isOwn = true;
       const held = tokensOf(this.current);
@@ -452,7 +441,7 @@ export class Engine implements StoredSession {
       return isSame ? undefined : { kind: "login", tokens };
     });
     const tokens = tokensOf(this.current);
-    if (tokens === undefined) throw this.#keeper.whyNot();
+    if (tokens === undefined) throw this.keeper.whyNot();
     return tokens;
   }
 }

@@ -43,56 +43,48 @@ export type Decide = (
  * state changes; the engine knows when.
  */
 export class Keeper {
-  readonly #openStore: () => TokenStore;
-  readonly #mirror = new EnvironmentMirror();
-  readonly #queue = new Queue();
-  #opened: TokenStore | undefined;
+  private readonly mirror = new EnvironmentMirror();
+  private readonly queue = new Queue();
+  private opened: TokenStore | undefined;
   /** `undefined` until the first use. */
-  #state: SessionState | undefined;
+  private state: SessionState | undefined;
   /**
    * The content of the store that the state last adopted. A different object means that the content
    * changed.
    */
-  #seen: Stored = NOTHING;
+  private seen: Stored = NOTHING;
   /**
    * Whether a change is in progress. If so, the store may contain part of this session's own write.
    */
-  #isChanging = false;
+  private isChanging = false;
 
-  constructor(readonly session: StoredSession, openStore: () => TokenStore) {
-    this.#openStore = openStore;
-  }
+  constructor(readonly session: StoredSession, private readonly openStore: () => TokenStore) {}
 
   get store(): TokenStore {
-    return this.#opened ??= this.#openStore();
+    return this.opened ??= this.openStore();
   }
 
   /** The state in memory. At first use, it is taken from the store or the process environment. */
   get current(): SessionState {
-    if (this.#state === undefined) {
+    if (this.state === undefined) {
       const { configuration, notices } = this.session;
-      this.#seen = this.store.peek();
-      const first = firstTokens(configuration, notices, this.#seen.tokens);
-      this.#state = stateOf(first);
-      if (first) this.#mirror.show(first, configuration);
+      this.seen = this.store.peek();
+      const first = firstTokens(configuration, notices, this.seen.tokens);
+      this.state = stateOf(first);
+      if (first) this.mirror.show(first, configuration);
     }
-    return this.#state;
-  }
-
-  /** The complete state, so that tests can compare the results of two orders of events. */
-  get memory(): unknown {
-    return [this.#state, this.#seen.tokens, this.#isChanging, this.session.notices.all];
+    return this.state;
   }
 
   /** Applies an event to the state and the process environment. */
   apply(event: SessionEvent): void {
     const { configuration, notices } = this.session;
     const before = this.current;
-    const now = this.#state = next(before, event);
+    const now = this.state = next(before, event);
     if (before === now) return;
     const tokens = tokensOf(now);
-    if (tokens === undefined) return this.#mirror.clear(tokensOf(before), configuration);
-    this.#mirror.show(tokens, configuration);
+    if (tokens === undefined) return this.mirror.clear(tokensOf(before), configuration);
+    this.mirror.show(tokens, configuration);
     notices.clear("SIGNED_OUT");
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
@@ -107,14 +99,14 @@ export class Keeper {
    * @returns The reason why the store could not be written.
    */
   async change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
-    return await this.#queue.run(wait.signal, async () => {
+    return await this.queue.run(wait.signal, async () => {
       let event: SavedEvent | undefined;
       let write: Write | undefined;
       try {
         const { stored, problem } = await this.store.update(wait, async (now, lock) => {
           wait.signal?.throwIfAborted();
           const before = tokensOf(this.current);
-          this.#isChanging = true;
+          this.isChanging = true;
           this.#follow(now);
           event = await decide(lock, before);
           return write = event && this.#writeOf(event, lock);
@@ -122,12 +114,12 @@ export class Keeper {
         if (event === undefined || write === undefined) return problem;
         if (problem === undefined && stored.tokens !== write.tokens) this.#follow(stored);
         else {
-          this.#seen = stored;
+          this.seen = stored;
           this.apply(event);
         }
         return problem;
       } finally {
-        this.#isChanging = false;
+        this.isChanging = false;
       }
     });
   }
@@ -149,7 +141,7 @@ export class Keeper {
   /** Adopts those changes by other processes that are known without a request to a server. */
   readStore(): void {
     // At first use, `current` takes the state from the store anyway.
-    if (this.#state !== undefined && !this.#isChanging) this.#follow(this.store.peek());
+    if (this.state !== undefined && !this.isChanging) this.#follow(this.store.peek());
   }
 
   /**
@@ -182,9 +174,9 @@ export class Keeper {
 
   /** Shows the tokens in the process environment as the new configuration wants it. */
   mirrorAgain(): void {
-    this.#mirror.withdraw();
-    if (this.#state !== undefined) {
-      this.#mirror.show(tokensOf(this.#state), this.session.configuration);
+    this.mirror.withdraw();
+    if (this.state !== undefined) {
+      this.mirror.show(tokensOf(this.state), this.session.configuration);
     }
   }
 
@@ -204,8 +196,8 @@ export class Keeper {
   #follow(stored: Stored): void {
     // Initializes the state if this is its first use.
     void this.current;
-    if (stored === this.#seen) return;
-    this.#seen = stored;
+    if (stored === this.seen) return;
+    this.seen = stored;
     const { tokens } = stored;
     this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
   }

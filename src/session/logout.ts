@@ -35,23 +35,14 @@ const TO_END_OTHERS: Fix = [
 export class Logout extends SharedWork<SignOutResult["ended"]> {
   /** Settled when the tokens are gone here. */
   gone: Promise<ConfigError | undefined> = Promise.resolve(undefined);
-  #remote: RemoteLogout = "keep";
-  #order = 0;
-
   /** The strongest request of all callers. */
-  get remote(): RemoteLogout {
-    return this.#remote;
-  }
-
+  remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
-  get order(): number {
-    return this.#order;
-  }
+  order = 0;
 
   ask(remote: RemoteLogout, order: number): void {
-    this.#order = order;
-    const isStronger = BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.#remote);
-    if (isStronger) this.#remote = remote;
+    if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
+    this.order = order;
   }
 }
 

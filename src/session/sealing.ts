@@ -5,12 +5,11 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 
-/** The position of an entry in a store. */
-export interface EntryPosition {
-  /** The name of the entry, without line breaks. */
+/** The position of a record in a store. */
+export interface RecordPosition {
+  /** The name of the record, without line breaks. */
   readonly name: string;
   readonly number: number;
-  readonly id: string;
 }
 
 /** Makes a key for `AUTH_STORE_KEY`: 256 random bits. */
@@ -19,9 +18,9 @@ export function newStoreKey(): string {
 }
 
 /**
- * Encrypts an entry of a store with AES-GCM. The entry can be decrypted only under the name, number
- * and id for which it was encrypted. Therefore, without the key, an old entry cannot be passed off
- * as the latest one.
+ * Encrypts a record of a store with AES-GCM. The record can be decrypted only under the name and
+ * number for which it was encrypted. Therefore, without the key, an old record cannot be passed off
+ * as the latest one of a process that knows a later one.
  */
 export class Seal {
   readonly #key: CryptoKey;
@@ -52,7 +51,7 @@ export class Seal {
     );
   }
 
-  async close(text: Secret, place: EntryPosition): Promise<string> {
+  async close(text: Secret, place: RecordPosition): Promise<string> {
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
     const plain = new TextEncoder().encode(text.reveal());
     const sealed = await crypto.subtle.encrypt(paramsOf(iv, place), this.#key, plain);
@@ -60,24 +59,24 @@ export class Seal {
   }
 
   /**
-   * @returns `undefined` if the entry was encrypted with another key or for another position, or
+   * @returns `undefined` if the record was encrypted with another key or for another position, or
    * was not encrypted.
    */
-  async open(sealed: string, place: EntryPosition): Promise<Secret | undefined> {
+  async open(sealed: string, place: RecordPosition): Promise<Secret | undefined> {
     try {
       const [iv = new Uint8Array(), data = new Uint8Array()] = sealed.split(".")
         .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
       const plain = await crypto.subtle.decrypt(paramsOf(iv, place), this.#key, data);
       return new Secret(new TextDecoder().decode(plain));
     } catch (error) {
-      // The entry is not base64, or the key does not fit.
+      // The record is not base64, or the key does not fit.
       if (!(error instanceof SyntaxError || error instanceof DOMException)) throw error;
       return undefined;
     }
   }
 }
 
-function paramsOf(iv: Uint8Array<ArrayBuffer>, { name, number, id }: EntryPosition): AesGcmParams {
-  const additionalData = new TextEncoder().encode(`${name}\n${number}\n${id}`);
+function paramsOf(iv: Uint8Array<ArrayBuffer>, { name, number }: RecordPosition): AesGcmParams {
+  const additionalData = new TextEncoder().encode(`${name}\n${number}`);
   return { name: "AES-GCM", iv, additionalData };
 }

@@ -1,18 +1,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { ConfigError } from "../../mod.ts";
+import { Connection } from "../../src/session/redis/connection.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
-import { NO_REDIS, startRedis } from "../support/redis_server.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
 
 /** What somebody does to the server, the address that is used then, and what is said of it. */
 const troubles: [string, string, (url: string) => string, RegExp][] = [
   [
-    "holds something else under the name",
-    `EVAL "redis.call('SET', redis.call('KEYS', '*')[1], 'else')" 0`,
+    "holds a key of another type under the name",
+    `EVAL "local key = redis.call('KEYS', '*')[1] redis.call('DEL', key) redis.call('SADD', key, 'x')" 0`,
     (url) => url,
-    /: the key with the name of this session belongs to another program; log in again, which replaces the key/,
+    /: a key of this session belongs to another program; delete platform-auth:2:\{\S+\} and platform-auth:2:\{\S+\}:lock on the server, then log in again/,
   ],
   [
     "has no such database",
@@ -50,42 +51,34 @@ for (const [what, line, addressOf, message] of troubles) {
   );
 }
 
-for (const [field, value] of [["number", "9e99"], ["number", "nan"], ["given", "inf"]] as const) {
-  testNeeding(
-    NO_REDIS,
-    `an entry whose ${field} another program set to ${value} is told as such, with its key`,
-    () =>
-      inCluster(async ({ server, session }) => {
-        await session().login();
-        const key = (await server.tell("KEYS *")).split("\r\n")[2] ?? "";
-        await server.tell(`HSET ${key} ${field} ${value}`);
-        const error = await rejection(call(session())) as ConfigError;
-        assertEquals(error.code, "STORE_UNREACHABLE");
-        assertMatch(error.problem, /: another program changed the entry of this session$/);
-        assertEquals(error.fix, `delete the key ${key} on the server, then log in again`);
-        await server.tell(`DEL ${key}`);
-        const one = session();
-        assertEquals([(await one.login()).warnings, await call(one)], [[], 200]);
-      }),
-  );
+/** Writes a record as another program might; `N` stands for the number of the last one. */
+async function put(server: RedisServer, text: string): Promise<void> {
+  const script = `local key = redis.call('KEYS', '*')[1]
+    local number = redis.call('GET', key):match('^%S+')
+    redis.call('SET', key, (ARGV[1]:gsub('^N', number)))`;
+  await (await Connection.to(new URL(server.url))).run(script, [], [text], 10_000);
 }
 
-const SOMETHING = "a".repeat(30);
 for (
-  const entry of [
-    "null",
-    "no JSON",
-    JSON.stringify({ ACCESS_TOKEN: SOMETHING, AUTH_SESSION: 5 }),
+  const record of [
+    "N null",
+    "N no JSON",
+    `N ${JSON.stringify({ ACCESS_TOKEN: "a".repeat(30), AUTH_SESSION: 5 })}`,
+    "else",
+    "9e99 x",
+    "nan x",
+    `${"9".repeat(40)} x`,
   ]
 ) {
   testNeeding(
     NO_REDIS,
-    `an entry of others (${entry.slice(0, 8)}) is ignored, and a login repairs it`,
+    `a record that another program changed (${
+      record.slice(0, 10)
+    }) is ignored, and a login replaces it`,
     () =>
       inCluster(async ({ server, session }) => {
         await session({ storeKey: "" }).login();
-        const script = "redis.call('HSET', redis.call('KEYS', '*')[1], 'data', ARGV[1], 'id', 'x')";
-        await server.tell(`EVAL "${script}" 0 ${JSON.stringify(entry)}`);
+        await put(server, record);
         for (const storeKey of ["", undefined]) {
           const one = session({ ...(storeKey === "" && { storeKey }) });
           const error = await rejection(call(one));
@@ -97,21 +90,52 @@ for (
         }
         const one = session();
         assertEquals([(await one.login()).warnings, await call(one)], [[], 200]);
+        assertEquals(await call(session()), 200);
       }),
   );
 }
 
 testNeeding(
   NO_REDIS,
-  "an entry with something else in the place of a token says so",
+  "a record with something else in the place of a token says so",
   () =>
     inCluster(async ({ server, session }) => {
       await session({ storeKey: "" }).login();
-      const script = "redis.call('HSET', redis.call('KEYS', '*')[1], 'data', ARGV[1], 'id', 'x')";
-      const entry = JSON.stringify({ ACCESS_TOKEN: "two words" });
-      await server.tell(`EVAL "${script}" 0 ${JSON.stringify(entry)}`);
+      await put(server, `N ${JSON.stringify({ ACCESS_TOKEN: "two words" })}`);
       const error = await rejection(call(session({ storeKey: "" })));
       assertMatch(error.message, /ACCESS_TOKEN in the store is not a token and is ignored; run/);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "an encrypted record cannot be moved to a higher number",
+  () =>
+    inCluster(async ({ server, session }) => {
+      await session().login();
+      const script = `local key = redis.call('KEYS', '*')[1]
+        redis.call('SET', key, (redis.call('GET', key):gsub('^%d', '2')))`;
+      await (await Connection.to(new URL(server.url))).run(script, [], [], 10_000);
+      const error = await rejection(call(session()));
+      assertMatch(error.message, /or was changed since, and is ignored/);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "a lock key of another type is deleted by hand, and then all is well",
+  () =>
+    inCluster(async ({ server, session }) => {
+      const [one, other] = [session(), session()];
+      await one.login();
+      const key = (await server.tell("KEYS *")).split("\r\n")[2] ?? "";
+      await server.tell(`SADD ${key}:lock x`);
+      const error = await rejection(one.refresh()) as ConfigError;
+      assertEquals(error.code, "STORE_UNREACHABLE");
+      assertEquals(error.fix, `delete ${key} and ${key}:lock on the server, then log in again`);
+      await server.tell(`DEL ${key} ${key}:lock`);
+      assertEquals((await one.login({ force: true })).warnings, []);
+      assertEquals(await call(other), 200);
     }),
 );
 

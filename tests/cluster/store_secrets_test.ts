@@ -25,7 +25,7 @@ testNeeding(
       await one.refresh();
       const places = { wire: wire.heard(), database: await server.dump() };
       for (const [place, text] of Object.entries(places)) {
-        assert(text.includes("platform-auth:{"), `${place}: the key is there`);
+        assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
         // Parts are enough: of each token, and of the names beside them, encoded as they might be.
         for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
           for (const part of [secret, btoa(secret)]) {

@@ -19,9 +19,9 @@ export async function violationsOf(order: Order): Promise<string[]> {
   }
   const faults = provider.faults;
   // An answer that was dropped may have held the only refresh token that works.
-  const mayLoseToken = ["losses", "late", "crash", "failedWrites", "busy"].some((it) =>
-    faults.has(it)
-  );
+  const mayLoseToken = ["losses", "late", "impatience", "crash", "failedWrites", "busy"].some((
+    it,
+  ) => faults.has(it));
   const isExcused = scenario.rotates && mayLoseToken;
   // Who signs out everywhere may know no newer refresh token of a login that is over: others got it, or
   // are getting it at this moment. Then the provider ends what is to end.

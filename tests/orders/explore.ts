@@ -207,7 +207,7 @@ async function loadModules(): Promise<void> {
   const ops = all.map((what) => ({ by: 0, do: what }));
   const shape = { sessions: 1, rotates: false, store: "by text", ops } as const;
   const order = new Order({ name: "all modules", begins: "due", refusals: 1, ...shape });
-  await order.begin();
+  order.begin();
   for (const outcome of order.outcomes) {
     const isNext = (name: string) => !name.endsWith("begins") || name.startsWith(outcome.label);
     do {
@@ -222,7 +222,7 @@ async function loadModules(): Promise<void> {
 async function started(scenario: Scenario, wrap: Wrap | undefined): Promise<Order> {
   await modulesLoaded();
   const order = new Order(scenario, wrap);
-  await order.begin();
+  order.begin();
   await order.rest();
   return order;
 }

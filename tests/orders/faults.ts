@@ -5,7 +5,7 @@ function changed(store: TokenStore, changes: Partial<TokenStore>): TokenStore {
   return {
     place: store.place,
     peek: () => store.peek(),
-    update: (wait, decide) => store.update(wait, decide),
+    update: (wait, change) => store.update(wait, change),
     ...changes,
   };
 }
@@ -17,10 +17,10 @@ export const hidesNews: Wrap = (store) => {
   const peek = () => isUpdating ? known : known = store.peek();
   return changed(store, {
     peek,
-    update: async (wait, decide) => {
+    update: async (wait, change) => {
       const updated = await store.update(wait, async (_, lock) => {
         isUpdating = true;
-        return await decide(known, lock);
+        return await change(known, lock);
       }).finally(() => isUpdating = false);
       return { ...updated, stored: known = updated.stored };
     },
@@ -30,19 +30,19 @@ export const hidesNews: Wrap = (store) => {
 /** A write replaces whatever others wrote meanwhile. */
 export const comparesNothing: Wrap = (store) =>
   changed(store, {
-    update: (wait, decide) =>
+    update: (wait, change) =>
       store.update(wait, async (now, lock) => {
-        const write = await decide(now, lock);
-        return write && { ...write, by: "user" };
+        const write = await change(now, lock);
+        return write && { ...write, isFinal: true };
       }),
   });
 
 /** A lock that many have at once. */
 export const locksNobody: Wrap = (store) =>
   changed(store, {
-    update: async (wait, decide) => {
+    update: async (wait, change) => {
       const stored = store.peek();
-      const write = await decide(stored, { isHeld: true });
+      const write = await change(stored, { isHeld: true });
       return write ? await store.update(wait, () => Promise.resolve(write)) : { stored };
     },
   });

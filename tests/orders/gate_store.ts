@@ -1,7 +1,7 @@
 import type { World } from "../../src/platform/world.ts";
 import { ConfigError, ProviderError } from "../../src/errors/errors.ts";
 import type {
-  Decide,
+  Change,
   Stored,
   TokenStore,
   Updated,
@@ -99,17 +99,13 @@ export class GateStore implements TokenStore {
     return stored;
   }
 
-  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, change: Change): Promise<Updated> {
     const place = this.#place;
     const isHeld = await this.#lock(wait);
     try {
-      for (;;) {
-        const now = this.peek();
-        const write = await decide(now, { isHeld, ...(!isHeld && BUSY) });
-        if (write === undefined) return { stored: now };
-        const updated = await this.#write(write);
-        if (updated) return updated;
-      }
+      const now = this.peek();
+      const write = await change(now, { isHeld, ...(!isHeld && BUSY) });
+      return write === undefined ? { stored: now } : await this.#write(write);
     } finally {
       if (isHeld && !place.gates.isDead(this.#session)) {
         place.holder = undefined;
@@ -147,12 +143,11 @@ export class GateStore implements TokenStore {
     }
   }
 
-  /** @returns `undefined` if another session wrote since `decide` was called. */
-  async #write({ tokens, by }: Wanted): Promise<Updated | undefined> {
+  async #write(write: Wanted): Promise<Updated> {
     const place = this.#place;
     const { gates, provider, scenario } = place;
-    // As with a .env, what was seen last must still be there.
-    const expected = by === "user" ? undefined : this.#seen?.revision;
+    // As with a .env, what was adopted last must still be there.
+    const expected = write.isFinal ? undefined : this.#seen?.revision;
     const isFree = provider.isOpen;
     const ways = () => provider.budget.failedWrites ? ["", "fails"] : [""];
     const way = isFree ? "" : await gates.wait(this.#session, "write", ways);
@@ -168,7 +163,8 @@ export class GateStore implements TokenStore {
       const problem = new ConfigError("ENV_FILE", "Cannot write the store", "make room");
       return { problem, stored: this.peek() };
     }
-    if (isOther) return undefined;
+    if (isOther) return { stored: this.peek() };
+    const { tokens } = write;
     place.put(this.#session, tokens);
     const stored = { tokens };
     this.#seen = { revision: place.revision, stored };

@@ -70,17 +70,6 @@ export const NAMED: readonly Scenario[] = [
   scenario("a call is answered 401 because another one left between two tries to refresh", [
     op(0, "fetch", { signal: "x" }),
   ], { sessions: 1, begins: "rejected", refusals: 1 }),
-  scenario("a login that is aborted leaves its lock in a Redis store", [
-    op(0, "login", { signal: "x" }),
-  ], { store: "redis", sessions: 1 }),
-  scenario("a logout that is aborted leaves its lock in a Redis store", [
-    op(0, "logout", { signal: "x" }),
-  ], { store: "redis", sessions: 1 }),
-  scenario("a login ends a refresh that has asked a Redis store for its lock", [
-    op(0, "refresh"),
-    op(0, "login"),
-    op(1, "refresh"),
-  ], { store: "redis" }),
 ];
 
 function op(by: number, what: Op["do"], more: Partial<Op> = {}): Op {

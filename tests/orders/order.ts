@@ -6,8 +6,8 @@ import { worldOf } from "../../src/platform/world.ts";
 import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { ACCOUNT } from "./account.ts";
+import { memoryOf } from "./memory.ts";
 import { type Event, type Gate, Gates, nameOf } from "./gates.ts";
-import { GateRedis } from "./gate_redis.ts";
 import { GateStore, SharedPlace } from "./gate_store.ts";
 import { Provider, tokenName, withoutTimes } from "./provider.ts";
 import type { Op, Scenario } from "./scenario.ts";
@@ -70,7 +70,6 @@ export class Order {
   /** What happened, in its order. */
   readonly trace: string[] = [];
   readonly unhandled: string[] = [];
-  readonly #redis: GateRedis | undefined;
   readonly #sessions: ConfigurableSession[] = [];
   /** What each session remembers. */
   readonly #memories: (() => unknown)[] = [];
@@ -82,7 +81,6 @@ export class Order {
     this.provider = new Provider(this.gates, scenario.rotates, scenario);
     this.place = new SharedPlace(scenario, this.gates, this.provider);
     this.provider.isKept = (login) => this.place.writes.at(-1)?.login === login;
-    this.#redis = scenario.store === "redis" ? new GateRedis(this.place) : undefined;
     this.outcomes = scenario.ops.map((op, k) => ({
       op,
       label: `${nameOf(op.by)}-${op.do}-${k}`,
@@ -96,7 +94,7 @@ export class Order {
   }
 
   /** Makes the sessions, which read what the store holds. */
-  async begin(): Promise<void> {
+  begin(): void {
     const { begins, sessions } = this.scenario;
     if (begins !== "signed out") {
       const { accessToken, refreshToken } = this.provider.login(FIRST_LOGIN);
@@ -113,15 +111,9 @@ export class Order {
         source: "password" as const,
       };
       this.place.put(-1, makeTokens(parts, world));
-      this.#redis?.keep(this.place.lines);
     }
-    this.#redis?.use();
     this.provider.isOpen = true;
-    for (let session = 0; session < sessions; session++) {
-      this.addSession();
-      // Only who asks a server knows what it holds.
-      if (this.#redis) await this.ask(session, "token");
-    }
+    for (let session = 0; session < sessions; session++) this.addSession();
     this.provider.isOpen = false;
     this.#began.fill(0);
     if (begins === "due") this.provider.now += AN_HOUR_MS;
@@ -146,7 +138,6 @@ export class Order {
         if (ms > LONGEST_PAUSE_MS) provider.faults.add("late");
       },
       fetch: provider.fetch(session),
-      ...(this.#redis && { store: GateRedis.addressOf(session), storeKey: "" }),
     };
     const replaced = {
       timeout: (ms: number) => provider.timeout(session, ms),
@@ -155,12 +146,10 @@ export class Order {
     const world = { ...worldOf(options), ...replaced };
     const gateStore = new GateStore(this.place, session, () => world);
     const store = this.wrap(gateStore, session);
-    const made = this.#redis
-      ? makeSession(options, false, undefined, replaced)
-      : makeSession(options, false, (engine) => {
-        this.#memories[session] = () => [engine.memory, gateStore.memory];
-        return store;
-      }, replaced);
+    const made = makeSession(options, false, (engine) => {
+      this.#memories[session] = () => [memoryOf(engine), gateStore.memory];
+      return store;
+    }, replaced);
     this.#sessions.push(made);
     this.#began.push(0);
     // At first use it reads the store.
@@ -227,7 +216,7 @@ export class Order {
   get snapshot(): Snapshot {
     const { place, provider, unhandled } = this;
     return {
-      contents: [place.contents, provider.contents, this.#redis?.contents, unhandled],
+      contents: [place.contents, provider.contents, unhandled],
       memories: this.#sessions.map((_, session) => this.#memoryOf(session)),
       calls: this.outcomes.filter(({ state }) => state !== "idle").map((outcome) => ({
         label: outcome.label,
@@ -245,7 +234,7 @@ export class Order {
   /** Whether nothing of a call goes on. */
   #isOver({ op, label, state, isAborted }: Outcome): boolean {
     if (this.gates.isDead(op.by)) return true;
-    if (this.#redis || state === "under way" || this.gates.isWaiting(label)) return false;
+    if (state === "under way" || this.gates.isWaiting(label)) return false;
     // What an abort left behind may wait for another call.
     return !isAborted ||
       !this.outcomes.some((it) =>
@@ -268,8 +257,6 @@ export class Order {
     return {
       ...choice,
       session: isLong ? undefined : choice.session,
-      // What the client's own store remembers is not known here: each event may concern all calls.
-      call: this.#redis ? undefined : choice.call,
       touched: new Map(gates.touched),
       learned: [...gates.learned],
     };

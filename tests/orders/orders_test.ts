@@ -84,7 +84,7 @@ for (const [what, wrap, shape, violation] of faults) {
 const mixed: [string, Op[], Partial<Scenario>, Wrap?][] = [
   ["two sessions", [{ by: 0, do: "refresh" }, { by: 1, do: "token" }], { begins: "due" }],
   ["a lock that many have", [{ by: 0, do: "refresh" }, { by: 1, do: "refresh" }], {}, locksNobody],
-  ["one session", [{ by: 0, do: "refresh" }, { by: 0, do: "logout" }], {}],
+  ["one session", [{ by: 0, do: "fetch" }, { by: 0, do: "login" }, { by: 0, do: "logout" }], {}],
   ["an abort", [{ by: 0, do: "refresh", signal: "x" }, { by: 0, do: "token" }], { begins: "due" }],
   ["a crash", [{ by: 0, do: "fetch" }, { by: 1, do: "token" }], { begins: "rejected", crash: 0 }],
 ];
@@ -108,39 +108,6 @@ Deno.test("two states in which a session holds other tokens are not taken for on
   const before = held();
   await order.ask(0, "refresh");
   assertNotEquals(before, held());
-});
-
-Deno.test("a refresh and a logout everywhere may both send the token of a login that is over", async () => {
-  const scenario = {
-    name: "over",
-    sessions: 2,
-    rotates: true,
-    store: "by number",
-    begins: "due",
-    ops: [{ by: 0, do: "token" }, { by: 0, do: "logout" }, { by: 1, do: "everywhere" }],
-  } as const;
-  const { order, violations } = await replay(scenario, [
-    "A-token-0 begins",
-    "A-token-0: lock",
-    "A-logout-1 begins",
-    // The login is over; the refresh is on its way.
-    "A-token-0: write",
-    "B-everywhere-2 begins",
-    "B-everywhere-2: lock",
-    "B-everywhere-2: write",
-    "B-everywhere-2: refresh arrives",
-    "A-token-0: refresh arrives",
-    "B-everywhere-2: refresh is answered",
-    "A-token-0: refresh is answered",
-    "B-everywhere-2: sign-out arrives",
-    "A-logout-1: revoke arrives",
-    "B-everywhere-2: sign-out is answered",
-    "A-logout-1: revoke is answered",
-    "B-everywhere-2: revoke arrives",
-    "B-everywhere-2: revoke is answered",
-  ]);
-  assertEquals(order.provider.reused.length, 1);
-  assertEquals(violations, []);
 });
 
 Deno.test("a session whose last access token has ended is signed out, whatever the store keeps", async () => {

@@ -22,6 +22,8 @@ interface AccessToken {
 }
 
 const LIFETIME_MS = 1_800_000;
+/** Time for which a login or a logout waits for a refresh. */
+const PATIENCE_MS = 3_000;
 
 /** A provider, and an API beside it, whose requests arrive and whose answers come when they are let. */
 export class Provider {
@@ -119,8 +121,20 @@ export class Provider {
 
   timeout(session: number, ms: number): AbortSignal {
     const abort = new AbortController();
-    this.deadlines.set(session, { ms, abort });
+    if (ms === PATIENCE_MS) this.#losePatience(session, abort);
+    else this.deadlines.set(session, { ms, abort });
     return abort.signal;
+  }
+
+  /** A login or a logout may have waited for a refresh for as long as it does. */
+  #losePatience(session: number, abort: AbortController): void {
+    const ways = () => this.budget.impatience ? [""] : [];
+    this.#pass(session, "three seconds are over", ways).then(() => {
+      if (this.isOpen) return;
+      this.#fault("impatience");
+      this.now += PATIENCE_MS;
+      abort.abort();
+    });
   }
 
   async #serve(
@@ -200,7 +214,7 @@ export class Provider {
     if (login !== undefined) this.gates.touch(`login ${login}`, how);
   }
 
-  #fault(kind: "refusals" | "losses" | "late"): void {
+  #fault(kind: "refusals" | "losses" | "late" | "impatience"): void {
     this.budget = { ...this.budget, [kind]: (this.budget[kind] ?? 0) - 1 };
     this.faults.add(kind);
   }

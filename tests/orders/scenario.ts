@@ -31,6 +31,8 @@ export interface Budget {
   readonly late?: number;
   /** Requests that are answered with 503. */
   readonly refusals?: number;
+  /** Refreshes for which a login or a logout does not wait any longer. */
+  readonly impatience?: number;
   /** Writes that fail. */
   readonly failedWrites?: number;
   /** Waits for the lock that end before the lock is free. */
@@ -46,8 +48,8 @@ export interface Scenario extends Budget {
   readonly sessions: number;
   /** Whether each refresh replaces the refresh token. */
   readonly rotates: boolean;
-  /** How a store tells that it holds something else; or the client of a Redis server, with one that is not real. */
-  readonly store: "by text" | "by number" | "redis";
+  /** How a store tells that it holds something else. */
+  readonly store: "by text" | "by number";
   /** How it begins. Default: with a session that all know, whose access token is good. */
   readonly begins?: "due" | "rejected" | "signed out";
   readonly ops: readonly Op[];

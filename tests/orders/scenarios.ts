@@ -30,6 +30,7 @@ export type Trouble =
   | "an answer lost"
   | "an answer too late"
   | "a 503"
+  | "a refresh that is ended"
   | "an abort"
   | "a crash"
   | "a lock that is never free"
@@ -40,6 +41,7 @@ export const TROUBLES: readonly Trouble[] = [
   "an answer lost",
   "an answer too late",
   "a 503",
+  "a refresh that is ended",
   "an abort",
   "a crash",
   "a lock that is never free",
@@ -50,6 +52,7 @@ const BUDGETS: Readonly<Partial<Record<Trouble, Budget>>> = {
   "an answer lost": { losses: 1 },
   "an answer too late": { late: 1 },
   "a 503": { refusals: 1 },
+  "a refresh that is ended": { impatience: 1 },
   "an abort": { slowWrites: true },
   "a crash": { slowWrites: true },
   "a lock that is never free": { busy: 1 },
@@ -122,7 +125,9 @@ export function longStory(random: () => number): Scenario {
   const ops = first
     ? drawn.filter((op) => op === first || !["rejection", "expiry"].includes(op.do))
     : drawn;
-  const troubles = [{}, {}, { losses: 1 }, { late: 1 }, { refusals: 3 }, { busy: 1 }, {
+  const troubles = [{}, {}, { losses: 1 }, { late: 1 }, { refusals: 3 }, { impatience: 1 }, {
+    busy: 1,
+  }, {
     failedWrites: 1,
   }, { crash: 0 }];
   return {

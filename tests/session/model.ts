@@ -43,14 +43,11 @@ export class SessionModel {
   #saved: Held | undefined;
   readonly #memories = new Map<number, Memory>();
   readonly #rotating: boolean;
-  /** Whether `status()` looks there, and not only a call. */
-  readonly #looks: boolean;
   /** Gives the tokens that a real session just got: their names are the provider's choice. */
   readonly #fresh: () => Held;
 
-  constructor(rotating: boolean, looks: boolean, fresh: () => Held) {
+  constructor(rotating: boolean, fresh: () => Held) {
     this.#rotating = rotating;
-    this.#looks = looks;
     this.#fresh = fresh;
   }
 
@@ -123,9 +120,8 @@ export class SessionModel {
   }
 
   stateOf(session: number): string {
-    if (!this.#looks && !this.#memories.has(session)) return "none";
     const memory = this.#load(session);
-    if (this.#looks) this.#catchUp(memory);
+    this.#catchUp(memory);
     const { held, ended } = memory;
     if (held === undefined) return ended === "REFRESH_REJECTED" ? "expired" : "none";
     if (!held.refresh && memory.rejected === held.access) return "rejected";

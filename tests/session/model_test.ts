@@ -1,18 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc, rounds } from "../support/property.ts";
 import type { Session } from "../../mod.ts";
-import { NO_REDIS, startRedis } from "../support/redis_server.ts";
-import { inFolder } from "../support/child_deno.ts";
-import { testNeeding } from "../support/needs.ts";
 import { type Portless, portless } from "../support/portless.ts";
 import { type Held, LIFETIME, type Outcome, SessionModel } from "./model.ts";
-import { emptyStore, inFile, inMemory, inStore, type Lines, never, type Place } from "./places.ts";
+import { inFile, inMemory, type Lines, never, type Place } from "./places.ts";
 
 /** How many stories are told, many more with SOAK set. */
 const RUNS = rounds(50, 1_500);
 
 /** A server answers in no time, but not in none. */
-const RUNS_IN_STORE = rounds(6, 100);
 
 const SESSIONS = 3;
 
@@ -80,7 +76,7 @@ class Story {
       sandbox: { rotateRefreshTokens: rotating, accessTokenSeconds: LIFETIME },
     });
     this.#place = make(this.world);
-    this.model = new SessionModel(rotating, this.#place.kind !== "store", () => this.#newest());
+    this.model = new SessionModel(rotating, () => this.#newest());
     const count = this.#place.kind === "memory" ? 1 : SESSIONS;
     for (let at = 0; at < count; at++) this.sessions.push(this.#another());
   }
@@ -283,11 +279,9 @@ async function assertStories(
   runs: number,
   rotating: boolean,
   place: (world: Portless) => Place,
-  begin?: () => Promise<void>,
 ): Promise<void> {
   await fc.assert(
     fc.asyncProperty(stories, async (steps) => {
-      await begin?.();
       const story = new Story(rotating, place);
       try {
         await story.copy();
@@ -308,18 +302,4 @@ for (const rotating of [false, true]) {
   Deno.test(`${RUNS} random stories on a .env ${how}`, () => assertStories(RUNS, rotating, inFile));
   Deno.test(`${RUNS} random stories in memory ${how}`, () =>
     assertStories(RUNS, rotating, inMemory));
-  testNeeding(
-    NO_REDIS,
-    `${RUNS_IN_STORE} random stories in a store ${how}`,
-    () =>
-      inFolder(async (folder) => {
-        await using server = await startRedis(folder);
-        await assertStories(
-          RUNS_IN_STORE,
-          rotating,
-          (world) => inStore(server.url, world),
-          () => emptyStore(server.url),
-        );
-      }),
-  );
 }

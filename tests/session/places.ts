@@ -1,8 +1,6 @@
 /** Where sessions are kept that a story is told of, and what others do there. */
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
-import { Connection } from "../../src/session/redis/connection.ts";
-import { exchange, type Kept } from "../../src/session/redis/store_script.ts";
 import { linesOf, type Portless } from "../support/portless.ts";
 
 /** No deadline: not even a busy machine lets a story fail by the time that its store takes. */
@@ -12,7 +10,7 @@ export const never = (): AbortSignal => new AbortController().signal;
 export type Lines = Record<string, string | undefined>;
 
 export interface Place {
-  readonly kind: "file" | "memory" | "store";
+  readonly kind: "file" | "memory";
   /** For a session that is kept there. */
   readonly options: SessionOptions;
   look(): Promise<Lines>;
@@ -73,37 +71,4 @@ export function inMemory({ options, sandbox }: Portless): Place {
     look: () => Promise.resolve(last),
     write: () => Promise.resolve(),
   };
-}
-
-export function inStore(store: string, { options }: Portless): Place {
-  const { host } = new URL(options.authUrl ?? "");
-  const parts = [host, options.clientId ?? "", `${options.username}`].map(encodeURIComponent);
-  const url = new URL(store);
-  const name = `platform-auth:{${parts.join(":")}}`;
-  const ask = async (known: Kept) =>
-    await exchange(await Connection.to(url, never), name, {
-      known: { ...known, replacesUpTo: known.number - 1 },
-      keepMs: 60_000,
-    }, 10_000);
-  const nothing: Kept = { number: 0, id: "", data: "" };
-  return {
-    kind: "store",
-    // On loopback tokens may lie there as they are: so they can be looked at.
-    options: { store, storeKey: "" },
-    async look() {
-      const { kept } = await ask(nothing);
-      return JSON.parse(kept.data || "{}");
-    },
-    async write(lines) {
-      const { number } = await ask(nothing);
-      const isEmpty = Object.keys(lines).length === 0;
-      await ask({ number, id: crypto.randomUUID(), data: isEmpty ? "" : JSON.stringify(lines) });
-    },
-  };
-}
-
-/** Lets a store forget all. */
-export async function emptyStore(store: string): Promise<void> {
-  const connection = await Connection.to(new URL(store), never);
-  await connection.run("return redis.call('FLUSHALL')", [], [], 10_000);
 }

@@ -1,10 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
-import { inFolder } from "../support/child_deno.ts";
-import { testNeeding } from "../support/needs.ts";
-import { NO_REDIS, startRedis } from "../support/redis_server.ts";
-import { inFile, inStore, type Place } from "./places.ts";
+import { inFile, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
 
@@ -21,33 +18,6 @@ async function refreshing<T>(world: Portless, call: () => T, failures = 0) {
 
 const LOGIN_ANSWER = JSON.stringify({
   AuthenticationResult: { AccessToken: "opaque", RefreshToken: "opaque-too", ExpiresIn: 1800 },
-});
-
-Deno.test("logout() during a refresh drops the answer", async () => {
-  await using world = portless({ file: true });
-  const { held, call } = await refreshing(
-    world,
-    () => rejection(world.session.authFetch("/v1/whoami")),
-  );
-  const out = world.session.logout();
-  held.release();
-  await out;
-  assertEquals((await call).code, "NO_SESSION");
-  assertEquals([world.session.status().state, world.called.length], ["none", 0]);
-  assertEquals(linesOf(world.envFile), {});
-});
-
-Deno.test("login() during a refresh wins", async () => {
-  await using world = portless({ file: true });
-  const { held, call } = await refreshing(world, () => world.session.accessToken());
-  const portalToken = await world.sandbox.portalToken();
-  const login = world.session.login({ portalToken });
-  held.release();
-  await login;
-  const bare = portalToken.replace("bearer ", "");
-  assertEquals([await call, await world.session.accessToken()], [bare, bare]);
-  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
-  assertEquals([ACCESS_TOKEN, REFRESH_TOKEN], [bare, undefined]);
 });
 
 Deno.test("aborting some callers leaves the refresh, and another attempt, to the others", async () => {
@@ -232,14 +202,3 @@ Deno.test("login({ signal }) rejects and changes nothing, or succeeds once its s
   await using world = portless({ file: true });
   await abortLogins(world, inFile(world));
 });
-
-testNeeding(
-  NO_REDIS,
-  "login({ signal }) rejects and changes nothing, or succeeds once its save in a store began",
-  () =>
-    inFolder(async (folder) => {
-      await using server = await startRedis(folder, false);
-      await using world = portless();
-      await abortLogins(world, inStore(server.url, world));
-    }),
-);

@@ -1,4 +1,4 @@
-import { assertEquals, assertStrictEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import {
   type Ending,
   next,
@@ -52,7 +52,8 @@ Deno.test("each event leads to the state that it should, or leaves the state as 
   const rejected = next(renewable, { kind: "rejected", tokens: held });
   const newer = stateOf(refreshed);
   const cases: [string, SessionState, SessionEvent, SessionState][] = [
-    ["a login", signedOut, { kind: "tokens", tokens: held }, renewable],
+    ["a login", signedOut, { kind: "login", tokens: held }, renewable],
+    ["a refresh", renewable, { kind: "refreshed", tokens: refreshed }, stateOf(refreshed)],
     ["a logout", renewable, { kind: "logout" }, signedOut],
     ["a logout with a reason", renewable, { kind: "logout", because: BECAUSE }, ended],
     ["tokens written elsewhere", renewable, elsewhere(other), stateOf(other)],
@@ -78,24 +79,6 @@ Deno.test("each event leads to the state that it should, or leaves the state as 
   ];
   for (const [what, now, event, expected] of cases) {
     assertEquals(next(now, event), expected, what);
-  }
-});
-
-Deno.test("a refresh replaces the tokens that were refreshed, and no others", () => {
-  const another = stateOf(tokens("b1", "s1", 9));
-  const sibling = stateOf(tokens("a3", "r3", 5));
-  const cases: [string, SessionState, boolean, Tokens | undefined][] = [
-    ["nothing happened meanwhile", renewable, true, refreshed],
-    ["nothing happened meanwhile, without the lock", renewable, false, refreshed],
-    ["a logout", signedOut, true, undefined],
-    ["another login", another, true, tokensOf(another)],
-    ["another login, without the lock", another, false, tokensOf(another)],
-    ["the same login, refreshed by a process without the lock", sibling, true, tokensOf(sibling)],
-    ["the same login, refreshed where locks are impossible", sibling, false, refreshed],
-  ];
-  for (const [what, now, isAlone, expected] of cases) {
-    const after = next(now, { kind: "refreshed", held, fresh: refreshed, isAlone });
-    assertStrictEquals(tokensOf(after), expected, what);
   }
 });
 

@@ -90,7 +90,7 @@ export class Connection {
     try {
       return await Promise.race([reply, failed.promise]);
     } catch (error) {
-      throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error);
+      throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error, keys);
     } finally {
       stopTimer();
       try {
@@ -106,6 +106,7 @@ export class Connection {
 interface KnownError {
   readonly pattern: RegExp;
   readonly problem: string;
+  /** `KEYS` stands for the names of the keys. */
   readonly fix: string;
   readonly isPermanent?: true;
 }
@@ -120,7 +121,7 @@ const KNOWN: readonly KnownError[] = [
     isPermanent: true,
   },
   {
-    pattern: /NOPERM/,
+    pattern: /NOPERM|user executing the script/,
     problem: "the user of AUTH_STORE lacks the permission for a command",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,
@@ -133,8 +134,8 @@ const KNOWN: readonly KnownError[] = [
   },
   {
     pattern: /WRONGTYPE/,
-    problem: "the key with the name of this session belongs to another program",
-    fix: "log in again, which replaces the key, or name another entry after the # of AUTH_STORE",
+    problem: "a key of this session belongs to another program",
+    fix: "delete KEYS on the server, then log in again",
     isPermanent: true,
   },
   {
@@ -157,7 +158,7 @@ export const CHECK_SERVER =
  * Explains an error of the client. The client's own message is not shown, because it may contain
  * the address, which may include a password.
  */
-function unreachable(error: unknown): Unreachable {
+function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
   // An error of the server begins with a word in capital letters.
@@ -169,6 +170,9 @@ function unreachable(error: unknown): Unreachable {
     return new Unreachable(why, { cause: error, fix });
   }
   const known = KNOWN.find(({ pattern }) => pattern.test(message));
-  if (known) return new Unreachable(known.problem, known);
+  if (known) {
+    const fix = known.fix.replace("KEYS", keys.join(" and "));
+    return new Unreachable(known.problem, { ...known, fix });
+  }
   return new Unreachable(`it returned the error ${name}`, { fix: CHECK_SERVER });
 }

@@ -3,13 +3,12 @@ import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
 import { linesOf, readStored } from "../stored_tokens.ts";
 import { accountOf } from "../../platform/claims.ts";
-import { makeTokens, REFRESH_DAYS, type Tokens } from "../../provider/tokens.ts";
+import { makeTokens, type Tokens } from "../../provider/tokens.ts";
 import { Seal } from "../sealing.ts";
 import {
-  type Decide,
+  type Change,
   type Lock,
   lockBusy,
-  MAX_ROUNDS,
   NOTHING,
   type Stored,
   type StoredSession,
@@ -19,8 +18,14 @@ import {
   type Write,
 } from "../store.ts";
 import { Connection, Unreachable } from "./connection.ts";
-import { type Answer, exchange, type Kept, type Known, type Request } from "./store_script.ts";
 import { type StoreAddress, storeAddress } from "./store_address.ts";
+import {
+  type Answer,
+  exchange,
+  type Kept,
+  type LockRequest,
+  NOTHING_KEPT,
+} from "./store_script.ts";
 
 /**
  * Time limit of one request. It is short, because a retry opens a new connection, which may reach
@@ -28,8 +33,8 @@ import { type StoreAddress, storeAddress } from "./store_address.ts";
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid, and the minimum time that another attempt
- * needs.
+ * Time limit of a request if the token is still valid, and the time that the last attempt gets even
+ * if none is left, because the process may have been suspended.
  */
 const BRIEF_MS = 250;
 /**
@@ -38,35 +43,36 @@ const BRIEF_MS = 250;
  */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** Lifetime of an entry after it was last written. A refresh token lives about as long. */
-const KEEP_MS = REFRESH_DAYS * 86_400_000;
 /** The share of a call's time limit that a probe may use. */
 const PROBE_SHARE = 0.25;
 
-const NOTHING_KNOWN: Known = { number: 0, id: "", data: "", replacesUpTo: -1 };
+/** A request without the lock. */
+const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
 
-/** The latest entry. Either the store has it, or the next request sends it. */
-interface Latest extends Known {
+/** One attempt if the caller can do without the answer. */
+const BRIEFLY: Attempts = { ms: 0, isNeeded: false };
+
+/** How often and for how long a request is repeated. */
+type Attempts = Pick<WaitOptions, "ms" | "isNeeded" | "signal">;
+
+/** The latest record. Either the store has it, or the next request sends it. */
+interface Known extends Kept {
   readonly stored: Stored;
-}
-
-/** A lock, and the number of the holder's first write. */
-interface NumberedLock extends Lock {
-  /** `0` if the store did not respond. */
-  readonly number: number;
-  /** When the lock expires, by the monotonic clock; `0` if it is not held. */
-  readonly endsAt: number;
 }
 
 /**
  * Stores a session on a Redis or Valkey server, so that other machines can use it. Each request
- * contains the latest entry that this process knows. This restores the data if the server lost it,
+ * contains the latest record that this process knows. This restores the data if the server lost it,
  * and saves tokens that could not be saved earlier.
  */
 export class RedisStore implements TokenStore {
-  #known: Latest = { ...NOTHING_KNOWN, stored: NOTHING };
-  /** The id of the entry in the last response. */
-  #storedId = "";
+  #known: Known = { ...NOTHING_KEPT, stored: NOTHING };
+  /** The content that the session last adopted. */
+  #adopted = NOTHING;
+  /** The data in the last answer. */
+  #savedData = "";
+  /** The server's clock minus this machine's, in milliseconds. */
+  #clockOffsetMs = 0;
   #looking: Promise<Answer> | undefined;
 
   private constructor(
@@ -100,33 +106,36 @@ export class RedisStore implements TokenStore {
   }
 
   peek(): Stored {
-    return this.#known.stored;
+    return this.#adopted = this.#known.stored;
   }
 
   async look({ isNeeded, ms, signal }: WaitOptions): Promise<void> {
-    const answer = await this.#look(isNeeded ? ms : BRIEF_MS, signal);
+    const answer = await this.#look({ ms, isNeeded, signal });
     if (isNeeded && answer instanceof ConfigError) throw answer;
   }
 
-  async update(wait: WaitOptions, decide: Decide): Promise<Updated> {
+  async update(wait: WaitOptions, change: Change): Promise<Updated> {
+    const { world } = this.session.configuration;
     // The lock expires before other processes stop waiting for it, in case its holder is killed.
-    const owner = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
-    const lock = await this.#acquire(owner, wait);
+    const take = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
+    const lock = await this.#acquire(take, wait);
+    const endsAt = world.monotonic() + take.lockMs;
     // A store that accepts no writes grants no lock, but can still be read for the tokens that a
     // logout revokes.
-    if (lock.number === 0) await this.#look(BRIEF_MS, wait.signal);
+    if (lock.problem instanceof ConfigError) await this.#look(BRIEFLY);
+    let written: Known | undefined;
+    let problem: ConfigError | undefined;
     try {
-      for (let round = 1;; round++) {
-        const { number, stored } = this.#known;
-        const write = await decide(stored, lock);
-        if (write === undefined) return { stored };
-        const updated = await this.#write(write, number, lock);
-        const isDone = updated.problem || updated.stored.tokens === write.tokens;
-        if (isDone || round === MAX_ROUNDS) return updated;
-      }
+      const write = await change(this.peek(), lock);
+      written = write && await this.#write(write);
     } finally {
-      if (lock.isHeld) await this.#release(owner);
+      // One request saves the record and releases the lock. It must arrive before the lock expires.
+      // Otherwise, the next holder would use the refresh token that this write replaces.
+      const ms = Math.max(written && lock.isHeld ? endsAt - world.monotonic() : 0, ANSWER_MS);
+      if (written || lock.isHeld) problem = await this.#release(take, { ms, isNeeded: true });
     }
+    const { stored } = this.#known;
+    return { stored, problem: stored === written?.stored ? problem : undefined };
   }
 
   /**
@@ -135,7 +144,7 @@ export class RedisStore implements TokenStore {
    */
   refusal(login: string | Tokens): ConfigError | undefined {
     const { account } = this.address;
-    const claims = this.peek().tokens?.claims;
+    const claims = this.#known.stored.tokens?.claims;
     const isByName = typeof login === "string";
     const isOther = isByName
       ? account !== undefined && account !== login
@@ -162,148 +171,120 @@ export class RedisStore implements TokenStore {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     await this.look({ ms, isNeeded: true, signal });
     const name = `${this.address.name}:probe`;
-    // The lock and the entry expire immediately, so that nothing remains in the store.
-    const moment = { owner: crypto.randomUUID(), lockMs: 1, keepMs: 1, known: NOTHING_KNOWN };
-    const take = (limitMs: number) => exchange(this.connection, name, moment, limitMs);
-    const answer = await this.#untilReached(take, ms, signal);
+    // The lock expires immediately, so that nothing remains in the store.
+    const take = { owner: crypto.randomUUID(), lockMs: 1 };
+    const answer = await this.#repeat(
+      (limitMs) => exchange(this.connection, name, NOTHING_KEPT, take, limitMs),
+      { ms, isNeeded: true, signal },
+    );
     if (answer instanceof ConfigError) throw answer;
   }
 
   /** Sends one request for all simultaneous calls. A caller's signal does not end that request. */
-  #look(waitMs: number, signal: AbortSignal | undefined): Promise<Answer | ConfigError> {
-    const ask = (limitMs: number) =>
-      this.#looking ??= this.#ask({}, limitMs).finally(() => this.#looking = undefined);
-    return this.#untilReached(ask, waitMs, signal);
+  #look(attempts: Attempts): Promise<Answer | ConfigError> {
+    return this.#repeat(
+      (ms) => this.#looking ??= this.#ask(NO_LOCK, ms).finally(() => this.#looking = undefined),
+      attempts,
+    );
   }
 
   /**
-   * Writes an entry, unless a later one exists.
-   *
-   * @param seen The number of the entry on which the decision to write was based.
+   * Makes a record the latest one that is known, so that the next request saves it. Returns
+   * `undefined` if the write is not final and another process changed the content.
    */
-  async #write({ tokens, by }: Write, seen: number, lock: NumberedLock): Promise<Updated> {
-    // A refusal gets the lowest possible number, so that valid tokens from a late holder of the
-    // lock replace it.
-    const number = by === "refusal" ? seen + 1 : this.#nextNumber(lock);
-    const replacesUpTo = by === "user" ? number - 1 : by === "refusal" ? seen : seen + 1;
-    if (this.#known.number > replacesUpTo) return { stored: this.peek() };
-    this.#known = { ...await this.#sealed(tokens, number), replacesUpTo };
-    // The write must arrive before the lock expires. Otherwise, the next holder would use the
-    // refresh token that this write replaces.
-    const lockMs = lock.endsAt - this.session.configuration.world.monotonic();
-    const answer = await this.#untilReached((ms) => this.#ask({}, ms), Math.max(lockMs, ANSWER_MS));
-    const stored = this.peek();
-    return answer instanceof ConfigError ? { stored, problem: answer } : { stored };
+  async #write({ tokens, isFinal }: Write): Promise<Known | undefined> {
+    // A login or a logout replaces whatever others wrote, and their records have lower numbers than
+    // the server's time. Two refreshes that began with the same record get the same number. A
+    // refusal gets a lower one, so that the tokens of a late holder of the lock replace it.
+    const { number } = this.#known;
+    const serverNow = Math.round(this.session.configuration.world.now() + this.#clockOffsetMs);
+    const next = isFinal
+      ? Math.max(serverNow, number + 1)
+      : number + (tokens?.refreshToken ? 1 : 0.5);
+    const data = tokens ? await this.#sealed(tokens, next) : "";
+    if (!isFinal && this.#known.stored !== this.#adopted) return undefined;
+    return this.#known = { number: next, data, stored: { tokens } };
   }
 
-  /** Returns a number that is higher than all known numbers. */
-  #nextNumber({ number }: NumberedLock): number {
-    // If the store issued no number, the time is used. It is rounded, because the store accepts
-    // only whole numbers.
-    const given = number || Math.ceil(this.session.configuration.world.now() * 1_000);
-    return Math.max(given, this.#known.number + 1);
-  }
-
-  async #acquire(
-    owner: Required<Pick<Request, "owner" | "lockMs">>,
-    { ms: waitMs, isNeeded, signal, isServed }: WaitOptions,
-  ): Promise<NumberedLock> {
-    const { settings, world } = this.session.configuration;
+  async #acquire(take: LockRequest, { isServed, ...wait }: WaitOptions): Promise<Lock> {
+    const { world } = this.session.configuration;
     const started = world.monotonic();
-    const leftMs = () => waitMs - (world.monotonic() - started);
-    const reachMs = isNeeded ? settings.timeoutMs / 2 : BRIEF_MS;
-    const ask = (limitMs: number) => this.#ask(owner, limitMs);
-    const logWait = (isHeld: boolean) =>
-      world.log?.({ event: "lock", waitedMs: Math.round(world.monotonic() - started), isHeld });
-    for (let attempt = 1;; attempt++) {
-      // Even the last request gets enough time for its response. Otherwise, a busy lock would look
-      // like an unreachable store. The signal does not end a request, because the store might still
-      // grant the lock, and no one would release it.
-      const limitMs = Math.min(reachMs, Math.max(leftMs(), BRIEF_MS));
-      const answer = await this.#untilReached(ask, limitMs, signal);
-      const mayHold = answer instanceof ConfigError || answer.isHolder;
-      if (mayHold && signal?.aborted) await this.#release(owner);
-      signal?.throwIfAborted();
-      if (answer instanceof ConfigError) {
-        return { isHeld: false, problem: answer, number: 0, endsAt: 0 };
-      }
-      const { isHolder, number } = answer;
-      if (isHolder) {
-        if (attempt > 1) logWait(true);
-        return { isHeld: true, number, endsAt: world.monotonic() + owner.lockMs };
-      }
-      if (leftMs() <= 0 || isServed?.()) {
-        logWait(false);
-        return { isHeld: false, problem: lockBusy("store"), number, endsAt: 0 };
-      }
-      await world.sleep(Math.min(this.#pauseMs(attempt), leftMs()), signal);
-    }
-  }
-
-  #pauseMs(attempt: number): number {
-    const { random } = this.session.configuration.world;
-    return backoffMs(attempt, FIRST_PAUSE_MS, random, LONGEST_PAUSE_MS);
-  }
-
-  /** Releases the lock. If the request fails, the lock expires by itself. */
-  async #release(owner: Pick<Request, "owner">): Promise<void> {
-    await this.#ask({ ...owner, lockMs: 0 }, ANSWER_MS).catch((error) => {
-      if (!(error instanceof Unreachable)) throw error;
+    let wasBusy = false;
+    const answer = await this.#repeat((ms) => this.#ask(take, ms), wait, ({ isHeld }) => {
+      wasBusy ||= !isHeld;
+      return isHeld || isServed?.() === true;
     });
+    if (wait.signal?.aborted) {
+      await this.#release(take, { ...wait, ms: ANSWER_MS });
+      throw wait.signal.reason;
+    }
+    const isUnreachable = answer instanceof ConfigError;
+    const isHeld = !isUnreachable && answer.isHeld;
+    if (wasBusy) {
+      world.log?.({ event: "lock", waitedMs: Math.round(world.monotonic() - started), isHeld });
+    }
+    return isHeld ? { isHeld } : { isHeld, problem: isUnreachable ? answer : lockBusy("store") };
+  }
+
+  async #release({ owner }: LockRequest, attempts: Attempts): Promise<ConfigError | undefined> {
+    const answer = await this.#repeat((ms) => this.#ask({ owner, lockMs: 0 }, ms), attempts);
+    return answer instanceof ConfigError ? answer : undefined;
   }
 
   /**
-   * Repeats a request until there is a response or the time limit is reached.
+   * Repeats a request, with pauses, until the answer is enough or the time is over.
    *
-   * @param ask Sends the request with a time limit.
-   * @param signal Ends a pause, but not a request.
-   * @returns The response, or an error, which also becomes a notice.
+   * @param ask Sends the request with a time limit. The signal does not end a request, because the
+   * store might still grant the lock, and no one would release it.
+   * @returns The last answer, or an error, which also becomes a notice.
    */
-  async #untilReached(
+  async #repeat(
     ask: (limitMs: number) => Promise<Answer>,
-    limitMs: number,
-    signal?: AbortSignal,
+    { ms, isNeeded, signal }: Attempts,
+    isEnough: (answer: Answer) => boolean = () => true,
   ): Promise<Answer | ConfigError> {
     const { world } = this.session.configuration;
     const started = world.monotonic();
+    const leftMs = () => ms - (world.monotonic() - started);
     for (let attempt = 1;; attempt++) {
-      const leftMs = limitMs - (world.monotonic() - started);
+      const isLast = leftMs() <= 0;
+      const limitMs = Math.min(Math.max(leftMs(), BRIEF_MS), isNeeded ? ANSWER_MS : BRIEF_MS);
+      let outcome: Answer | ConfigError;
       try {
-        return await ask(Math.max(1, Math.min(leftMs, ANSWER_MS)));
+        outcome = await ask(limitMs);
+        if (isEnough(outcome)) return outcome;
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        const problem = this.#setAway(error);
-        const pauseMs = this.#pauseMs(attempt);
-        if (error.details.isPermanent || leftMs - pauseMs < BRIEF_MS) return problem;
-        await world.sleep(pauseMs, signal);
-        if (signal?.aborted) return problem;
+        outcome = this.#setAway(error);
+        if (error.details.isPermanent || !isNeeded) return outcome;
       }
+      if (isLast || signal?.aborted) return outcome;
+      const pauseMs = backoffMs(attempt, FIRST_PAUSE_MS, world.random, LONGEST_PAUSE_MS);
+      await world.sleep(Math.max(0, Math.min(pauseMs, leftMs())), signal);
+      if (signal?.aborted) return outcome;
     }
   }
 
-  async #ask(
-    request: Pick<Request, "owner" | "lockMs">,
-    limitMs: number,
-  ): Promise<Answer> {
-    const known = this.#known;
-    const all = { ...request, known, keepMs: KEEP_MS };
-    const answer = await exchange(this.connection, this.address.name, all, limitMs);
-    const { kept } = answer;
-    this.#storedId = kept.id;
+  /** Sends one request, and adopts the record in the answer if another process wrote it. */
+  async #ask(lock: LockRequest, limitMs: number): Promise<Answer> {
+    const { name, account, host } = this.address;
+    const answer = await exchange(this.connection, name, this.#known, lock, limitMs);
+    const { kept, now } = answer;
+    this.#clockOffsetMs = now - this.session.configuration.world.now();
+    this.#savedData = kept.data;
+    // Two processes that wrote without the lock may have used the same number. The record that
+    // arrived first is in the store and stays there, so the other process adopts it.
     const isNews = () => {
-      const { id, number, replacesUpTo } = this.#known;
-      return kept.number > replacesUpTo && (kept.number !== number || kept.id !== id);
+      const { number, data } = this.#known;
+      return kept.number > number || kept.number === number && kept.data !== data;
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // Meanwhile, the response to another request may have contained a later entry.
-      if (isNews()) {
-        this.#known = { ...kept, replacesUpTo: kept.number - 1, stored: { tokens } };
-      }
+      // Meanwhile, the answer to another request may have contained a later record.
+      if (isNews()) this.#known = { ...kept, stored: { tokens } };
     }
     this.session.notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");
-    if (this.#known.id === "") {
-      const { account, host } = this.address;
+    if (this.#known.stored === NOTHING) {
       const whose = account === undefined ? "without an account name" : `of ${account}`;
       this.session.notices.set("STORE_EMPTY", `the store at ${host} contains no session ${whose}`);
     }
@@ -319,9 +300,9 @@ export class RedisStore implements TokenStore {
     );
     const { problem, fix } = error;
     this.session.notices.clear("STORE_UNREAD", "STORE_EMPTY");
-    const { id, stored: { tokens } } = this.#known;
+    const { data, stored: { tokens } } = this.#known;
     const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory are used`;
-    const isUnsaved = tokens !== undefined && id !== this.#storedId;
+    const isUnsaved = tokens !== undefined && data !== this.#savedData;
     const inMemory = `the session is kept in memory only: ${problem}`;
     this.session.notices.replace({
       NOT_SAVED: isUnsaved ? { problem: inMemory, fix: next } : undefined,
@@ -330,25 +311,17 @@ export class RedisStore implements TokenStore {
     return error;
   }
 
-  async #sealed(
-    tokens: Tokens | undefined,
-    number: number,
-  ): Promise<Kept & { readonly stored: Stored }> {
-    const id = crypto.randomUUID();
-    const stored: Stored = { tokens };
-    if (tokens === undefined) return { number, id, data: "", stored };
+  async #sealed(tokens: Tokens, number: number): Promise<string> {
     const text = serialized(tokens);
-    const place = { name: this.address.name, number, id };
-    const data = await this.seal?.close(text, place) ?? text.reveal();
-    return { number, id, data, stored };
+    return await this.seal?.close(text, { name: this.address.name, number }) ?? text.reveal();
   }
 
-  async #opened({ number, id, data }: Kept): Promise<Tokens | undefined> {
+  async #opened({ number, data }: Kept): Promise<Tokens | undefined> {
     this.session.notices.clear("STORED_IGNORED");
     if (data === "") return undefined;
     const { issuer, world } = this.session.configuration;
-    const place = { name: this.address.name, number, id };
-    const text = this.seal ? await this.seal.open(data, place) : new Secret(data);
+    const { name } = this.address;
+    const text = this.seal ? await this.seal.open(data, { name, number }) : new Secret(data);
     const lines = linesIn(text?.reveal() ?? "");
     if (lines === undefined) {
       this.session.notices.set(

@@ -1,0 +1,243 @@
+/** Refreshes, logins and logouts of one session: one at a time, in the order of the calls. */
+import { assert, assertEquals } from "@std/assert";
+import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
+import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+import { jwt, tokenAnswer } from "../support/answers.ts";
+
+const EXPIRED = 3_000;
+/** Time for which a login or a logout waits for a refresh, in milliseconds. */
+const PATIENCE_MS = 3_000;
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
+
+async function turns(count = 20): Promise<void> {
+  for (let each = 0; each < count; each++) await turn();
+}
+
+/** A session whose token expired, and whose refresh is answered when the test says so. */
+async function refreshing(world: Portless) {
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = world.session.accessToken();
+  await held.arrived;
+  return { call, release: held.release };
+}
+
+/** Flows of the requests to the provider after the first login and the refresh. */
+function told({ sent }: Portless): string[] {
+  return sent.slice(2).map(({ flow }) => flow);
+}
+
+/** A session with a refresh that nobody answers, and timeouts that the test lets pass. */
+async function hanging(world: Portless, timeouts: HeldTimeouts) {
+  const { call, release } = await refreshing(world);
+  const refresh = rejection(call);
+  return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
+}
+
+Deno.test("a call made before logout() gets its token, and later calls get none", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const out = world.session.logout();
+  const later = rejection(world.session.accessToken());
+  release();
+  assert((await call).startsWith("eyJ"));
+  await out;
+  assertEquals((await later).code, "NO_SESSION");
+  assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
+});
+
+Deno.test("logout() revokes the refresh token that a refresh in progress brings", async () => {
+  await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
+  const { call, release } = await refreshing(world);
+  const before = linesOf(world.envFile).REFRESH_TOKEN;
+  const out = world.session.logout();
+  release();
+  await Promise.all([call, out]);
+  const { flow, body } = world.sent.at(-1) ?? {};
+  assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
+});
+
+Deno.test("logout() waits at most three seconds for a refresh, whose callers get NO_SESSION", async () => {
+  using timeouts = heldTimeouts();
+  await using world = portless({ file: true });
+  const { refresh, release, endWait } = await hanging(world, timeouts);
+  const out = world.session.logout();
+  await turns();
+  assert(linesOf(world.envFile).ACCESS_TOKEN, "the refresh may still be answered");
+  endWait();
+  assertEquals((await refresh).code, "NO_SESSION");
+  while (linesOf(world.envFile).ACCESS_TOKEN !== undefined) await turn();
+  assertEquals(world.session.status().state, "none");
+  release();
+  assertEquals((await out).ended, "provider");
+});
+
+Deno.test("login() waits at most three seconds for a refresh, whose callers get TIMEOUT", async () => {
+  using timeouts = heldTimeouts();
+  await using world = portless({ file: true });
+  const { refresh, endWait } = await hanging(world, timeouts);
+  const login = world.session.login({ portalToken: "bearer the-later-login" });
+  await turns();
+  assertEquals(world.session.status().source, "password");
+  endWait();
+  assertEquals((await refresh).code, "TIMEOUT");
+  assertEquals((await login).source, "portal");
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
+});
+
+Deno.test("a call after a refresh was ended does not wait for that refresh", async () => {
+  using timeouts = heldTimeouts();
+  await using world = portless();
+  const { refresh, endWait } = await hanging(world, timeouts);
+  const login = world.session.login({ portalToken: "bearer the-later-login" });
+  await turns();
+  endWait();
+  const later = world.session.accessToken();
+  assertEquals((await refresh).code, "TIMEOUT");
+  await login;
+  assertEquals(await later.catch(({ code }) => code), "the-later-login");
+});
+
+Deno.test("login() during a refresh wins, and the file has its tokens", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const login = world.session.login({ portalToken: "bearer the-later-login" });
+  release();
+  await Promise.all([call, login]);
+  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
+  assertEquals([ACCESS_TOKEN, REFRESH_TOKEN], ["the-later-login", undefined]);
+  assertEquals(await world.session.accessToken(), "the-later-login");
+});
+
+Deno.test("refresh() that waits behind a login is served by that login", async () => {
+  let count = 0;
+  await using world = portless({
+    file: true,
+    provider: () =>
+      tokenAnswer({
+        AccessToken: jwt({ n: ++count }),
+        RefreshToken: `r${count}`,
+        ExpiresIn: 1_800,
+      }),
+  });
+  await world.session.login();
+  const { sync } = Deno.FsFile.prototype;
+  let refresh: Promise<unknown> | undefined;
+  // The login is on its way to the disk.
+  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
+    Deno.FsFile.prototype.sync = sync;
+    refresh = world.session.refresh();
+    await turns();
+    await sync.call(this);
+  };
+  try {
+    world.clock.advance(1);
+    await world.session.login({ force: true });
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  await refresh;
+  assertEquals([world.logins(), world.refreshes()], [2, 0]);
+});
+
+Deno.test("logout() that is aborted while it waits for a refresh changes nothing", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const abort = new AbortController();
+  const out = rejection(world.session.logout({ signal: abort.signal }));
+  await turns();
+  abort.abort(new Error("not now"));
+  assertEquals((await out).message, "not now");
+  release();
+  const token = await call;
+  await turns();
+  assertEquals([linesOf(world.envFile).ACCESS_TOKEN, told(world)], [token, []]);
+  assertEquals(await world.session.accessToken(), token);
+});
+
+Deno.test("a login aborted behind a refresh is not applied, and the refresh is not ended", async () => {
+  using timeouts = heldTimeouts();
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const abort = new AbortController();
+  const { signal } = abort;
+  const login = rejection(world.session.login({ portalToken: "bearer another", signal }));
+  await turns();
+  abort.abort(new Error("not now"));
+  assertEquals((await login).message, "not now");
+  timeouts.pass(PATIENCE_MS);
+  release();
+  const token = await call;
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
+});
+
+for (const file of [true, false]) {
+  const where = file ? "on a file" : "in memory";
+  Deno.test(`two logouts at once report the same, which is what went further, ${where}`, async () => {
+    await using world = portless({ file });
+    await world.session.login();
+    const results = await Promise.all([
+      world.session.logout(),
+      world.session.logout({ everywhere: true }),
+      world.session.logout(),
+    ]);
+    assertEquals(results.map(({ ended }) => ended), ["everywhere", "everywhere", "everywhere"]);
+    assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "GlobalSignOut"]);
+  });
+}
+
+Deno.test("of two logouts at once, one that is aborted leaves the other", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const abort = new AbortController();
+  const gone = rejection(world.session.logout({ signal: abort.signal }));
+  const stays = world.session.logout();
+  abort.abort(new Error("not now"));
+  assertEquals((await gone).message, "not now");
+  release();
+  await call;
+  assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
+});
+
+Deno.test("logout() after an aborted logout begins anew", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const abort = new AbortController();
+  const gone = rejection(world.session.logout({ signal: abort.signal }));
+  abort.abort(new Error("not now"));
+  const stays = world.session.logout();
+  assertEquals((await gone).message, "not now");
+  release();
+  await call;
+  assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
+});
+
+Deno.test("a login between two logouts is discarded", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const first = world.session.logout();
+  const login = world.session.login({ portalToken: "bearer between" });
+  await turns();
+  const second = world.session.logout();
+  release();
+  await Promise.all([call, first, second, login]);
+  assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
+});
+
+Deno.test("a refresh that is aborted while it waits sends nothing and leaves the lock", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const other = world.another({ sleep: turn });
+  other.status();
+  const abort = new AbortController();
+  const waiting = rejection(other.refresh({ signal: abort.signal }));
+  await turns();
+  abort.abort(new Error("not now"));
+  assertEquals((await waiting).message, "not now");
+  release();
+  await call;
+  await turns();
+  assertEquals(world.refreshes(), 1);
+  assertEquals((await other.refresh()).state, "valid");
+});

@@ -386,10 +386,11 @@ Deno.test("an update that never ends after the change ends the call", () => {
   }, { timeout: timeouts.start });
 });
 
-Deno.test("an empty store does not end a session of the environment", () =>
+Deno.test("an option has priority over AUTH_STORE; if it is empty, the token in the environment stays", () =>
   sharing(async ({ world, one }) => {
     await one.login();
-    await withEnvironment({ ACCESS_TOKEN: await one.accessToken() }, async () => {
+    const AUTH_STORE = "redis://127.0.0.1:1";
+    await withEnvironment({ ACCESS_TOKEN: await one.accessToken(), AUTH_STORE }, async () => {
       const session = makeSession(
         { ...world.options, store: new Table(), exportEnv: "access" },
         true,

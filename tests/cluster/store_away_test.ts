@@ -55,6 +55,27 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
+  "a login on a machine that cannot reach the store replaces earlier refreshes once it can",
+  () =>
+    inCluster(async ({ server, session, world }) => {
+      const wire = listenIn(server.port);
+      const [one, other] = [session({ store: `redis://127.0.0.1:${wire.port}` }), session()];
+      await one.login();
+      wire[Symbol.dispose]();
+      for (let nth = 0; nth < 3; nth++) await other.refresh();
+      await one.login({ force: true });
+      assertEquals(one.status().notices.map(({ code }) => code), ["NOT_SAVED"]);
+      using _again = listenIn(server.port, wire.port);
+      world.clock.advance(1_700);
+      assertEquals([await call(one), one.status().warnings], [200, []]);
+      assertEquals([await session().accessToken(), world.logins()], [await one.accessToken(), 2]);
+      await other.refresh();
+      assertEquals(await session().accessToken(), await other.accessToken());
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a login without the lock is saved, whatever parts of a millisecond its clock tells",
   () =>
     inCluster(async ({ server, session, world }) => {

@@ -79,8 +79,6 @@ export class OwnStore implements TokenStore {
     await next.catch(() => {});
     const failure = lock.isHeld
       ? await failureOf("update", work, this.#timeout(ms))
-      : lock.problem instanceof ConfigError
-      ? lock.problem
       : failed("update", undefined);
     // An error of the change is thrown here, after the lock was released.
     const write = await deciding;

@@ -242,8 +242,13 @@ Deno.test("a login without the store stays in memory, and an older record does n
   }));
 
 Deno.test("a logout that cannot be stored throws, and the session is over here", () =>
-  sharing(async ({ table, one }) => {
+  sharing(async ({ table, one, other }) => {
     await one.login();
+    await other.login();
+    table.onLock = away;
+    assertEquals((await rejection(other.logout())).code, "STORE_UNREACHABLE");
+    assertEquals(other.status().state, "none");
+    table.onLock = () => {};
     table.onStore = away;
     const error = await rejection(one.logout());
     assertEquals(error.code, "STORE_UNREACHABLE");

@@ -49,6 +49,7 @@ const LONGEST_REFRESH_MS = 3_000;
  */
 export class Engine implements StoredSession {
   readonly notices = new Notices();
+  // Tests read the following fields, to compare two orders of events.
   private readonly keeper: Keeper;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;
@@ -374,18 +375,16 @@ export class Engine implements StoredSession {
     if (known) return result;
     const { log } = this.world;
     if (log) this.#logRefresh(refresh, log);
-    onAbort(refresh.signal, () => this.#leave(refresh));
+    const leave = () => {
+      if (this.refreshing === refresh) this.refreshing = undefined;
+    };
+    onAbort(refresh.signal, leave);
     refresh.settle(
       this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.keeper, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
-    const leave = () => this.#leave(refresh);
     result.then(leave, leave);
     return result;
-  }
-
-  #leave(refresh: Refresh): void {
-    if (this.refreshing === refresh) this.refreshing = undefined;
   }
 
   /** Logs a refresh when it ends, before its callers continue. */

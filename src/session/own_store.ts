@@ -46,10 +46,14 @@ export class OwnStore implements TokenStore {
     if (isNeeded) throw failure;
   }
 
+  /**
+   * The program calls a function when it has the lock, and stores what the function returns. So that
+   * function waits for the answer, which is known once the change is decided.
+   */
   async update({ ms, signal }: WaitOptions, change: Change): Promise<Updated> {
     signal?.throwIfAborted();
     const turn = Promise.withResolvers<Lock>();
-    /** The record to store. If there is none, the record stays as it is. */
+    // The record to store; `undefined` leaves it as it is.
     const answer = Promise.withResolvers<SessionRecord | undefined>();
     const work = Promise.try(() =>
       this.store.update(async (now) => {

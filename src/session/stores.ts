@@ -52,7 +52,8 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
 }
 
 /**
- * A store outside this process. The first call that needs the store loads its code and checks its address.
+ * A store outside this process. The first call that needs the store loads its code and checks its
+ * address.
  */
 function onDemand(
   place: StorePlace,

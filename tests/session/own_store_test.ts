@@ -10,6 +10,7 @@ import {
 } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { withEnvironment } from "../support/environment.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import {
   type Portless,
@@ -49,6 +50,20 @@ class Table implements SessionStore {
     });
     this.#last = mine.catch(() => {});
     await mine;
+  }
+}
+
+/** Time limits that end when a test says so. */
+class Timeouts {
+  #pending: AbortController[] = [];
+  start = (): AbortSignal => {
+    const controller = new AbortController();
+    this.#pending.push(controller);
+    return controller.signal;
+  };
+  end(): void {
+    const reason = new DOMException("Signal timed out.", "TimeoutError");
+    for (const controller of this.#pending.splice(0)) controller.abort(reason);
   }
 }
 
@@ -102,6 +117,8 @@ Deno.test("a login of one session is that of all on a store, until any logs out"
       "REFRESH_TOKEN",
     ]);
     assertEquals((await other.login()).source, "store");
+    await one.login();
+    assertEquals(one.status().source, "password");
     assertEquals([await call(one), await call(other), world.logins()], [200, 200, 1]);
 
     world.clock.advance(3_000);
@@ -198,6 +215,14 @@ Deno.test("tokens that cannot be stored stay in memory, and the next refresh sto
     assertEquals([await call(one), world.refreshes()], [200, 2]);
     assertEquals(codes(one.status()), []);
     assertEquals(await other.accessToken(), await one.accessToken());
+
+    table.onStore = away;
+    assertEquals(codes(await one.refresh()), ["NOT_SAVED"]);
+    table.onStore = () => {};
+    await other.login({ force: true });
+    await one.login();
+    assertEquals([one.status().source, codes(one.status())], ["store", []]);
+    assertEquals(world.logins(), 2);
   }));
 
 Deno.test("a login without the store stays in memory, and an older record does not replace it", () =>
@@ -217,8 +242,13 @@ Deno.test("a login without the store stays in memory, and an older record does n
   }));
 
 Deno.test("a logout that cannot be stored throws, and the session is over here", () =>
-  sharing(async ({ table, one }) => {
+  sharing(async ({ table, one, other }) => {
     await one.login();
+    await other.login();
+    table.onLock = away;
+    assertEquals((await rejection(other.logout())).code, "STORE_UNREACHABLE");
+    assertEquals(other.status().state, "none");
+    table.onLock = () => {};
     table.onStore = away;
     const error = await rejection(one.logout());
     assertEquals(error.code, "STORE_UNREACHABLE");
@@ -227,38 +257,28 @@ Deno.test("a logout that cannot be stored throws, and the session is over here",
     assertEquals(one.status().state, "none");
   }));
 
-Deno.test("a lock that stays busy ends a refresh; a late grant changes nothing", async () => {
-  const ends: (() => void)[] = [];
-  const timeout = () => {
-    const end = new AbortController();
-    ends.push(() => end.abort(new DOMException("Signal timed out.", "TimeoutError")));
-    return end.signal;
-  };
-  await sharing(async ({ table, world, one: session }) => {
-    await session.login();
+Deno.test("a lock that stays busy ends a refresh; a late grant changes nothing", () => {
+  const timeouts = new Timeouts();
+  return sharing(async ({ table, world, one }) => {
+    await one.login();
     const before = table.record;
     const free = Promise.withResolvers<void>();
-    table.onLock = () => free.promise;
-    const busy = Promise.withResolvers<void>();
-    ends.length = 0;
-    table.onLock = () => (busy.resolve(), free.promise);
-    const refreshing = rejection(session.refresh());
-    await busy.promise;
-    for (const end of ends) end();
-    assertEquals((await refreshing).code, "TIMEOUT");
+    const whileBusy = async <T>(work: () => Promise<T>): Promise<T> => {
+      const begun = Promise.withResolvers<void>();
+      table.onLock = () => (begun.resolve(), free.promise);
+      const done = work();
+      await begun.promise;
+      timeouts.end();
+      return await done;
+    };
+    assertEquals((await whileBusy(() => rejection(one.refresh()))).code, "TIMEOUT");
     // A login continues, but cannot be stored.
-    ends.length = 0;
-    const again = Promise.withResolvers<void>();
-    table.onLock = () => (again.resolve(), free.promise);
-    const login = session.login({ force: true });
-    await again.promise;
-    for (const end of ends) end();
-    assertEquals(codes(await login), ["NOT_SAVED"]);
+    assertEquals(codes(await whileBusy(() => one.login({ force: true }))), ["NOT_SAVED"]);
+    table.onLock = () => {};
     free.resolve();
     await table.update((now) => Promise.resolve(now));
-    assertEquals(table.record, before);
-    assertEquals(world.refreshes(), 0);
-  }, { timeout });
+    assertEquals([table.record, world.refreshes()], [before, 0]);
+  }, { timeout: timeouts.start });
 });
 
 Deno.test("a call that is canceled while it waits for the lock sends and stores nothing", () =>
@@ -292,6 +312,18 @@ Deno.test("an error of the refresh reaches the caller unchanged, and the lock is
     const error = await rejection(one.refresh());
     assertEquals(error.code, "UNEXPECTED_RESPONSE");
     assertEquals(table.record, before);
+    const wrapping = world.another({
+      store: {
+        read: () => table.read(),
+        update: (change) =>
+          table.update(change).catch((cause) => {
+            throw new DriverError("rolled back", { cause });
+          }),
+      },
+    });
+    world.sandbox.failures.push({ at: "token", status: 400, times: 1, body: "{}" });
+    assertEquals((await rejection(wrapping.refresh())).code, "UNEXPECTED_RESPONSE");
+    assertEquals(codes(wrapping.status()), []);
     assertEquals((await other.refresh()).state, "valid");
   }));
 
@@ -312,34 +344,82 @@ Deno.test("a store that never calls the function, or twice, loses and repeats no
     assertEquals(table.record?.ACCESS_TOKEN, await twice.accessToken());
   }));
 
-Deno.test("a read that began before a change does not bring the old tokens back", () =>
-  sharing(async ({ table, world, one }) => {
-    await one.login();
-    const [old, gate] = [table.record, Promise.withResolvers<void>()];
-    const begun = Promise.withResolvers<void>();
-    const reader = { update: (change: Changing) => table.update(change) };
+Deno.test("a read that never ends holds up no valid token; if it ends later, it is outdated", () => {
+  const timeouts = new Timeouts();
+  return sharing(async ({ table, world }) => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isSlow = false;
     const session = world.another({
       store: {
-        ...reader,
+        update: (change) => table.update(change),
         async read() {
-          if (!isSlow) return table.record;
-          isSlow = false;
-          begun.resolve();
-          await gate.promise;
-          return old;
+          const { record } = table;
+          if (isSlow) begun.resolve();
+          if (isSlow) await gate.promise;
+          return record;
         },
       },
     });
-    await session.refresh();
+    await session.login();
     isSlow = true;
-    const login = session.login();
+    // The token is about to expire.
+    world.clock.advance(1_700);
+    const called = call(session);
     await begun.promise;
-    const refreshed = session.refresh();
+    timeouts.end();
+    assertEquals([await called, world.refreshes()], [200, 1]);
+    isSlow = false;
     gate.resolve();
-    await Promise.all([login, refreshed]);
+    await new Promise((resolve) => setTimeout(resolve));
+    assertEquals(session.status().source, "refresh");
     assertEquals(await session.accessToken(), table.record?.ACCESS_TOKEN);
-    assertEquals(world.logins(), 1);
+  }, { timeout: timeouts.start });
+});
+
+Deno.test("an update that never ends after the change ends the call", () => {
+  const timeouts = new Timeouts();
+  return sharing(async ({ table, one }) => {
+    await one.login();
+    const begun = Promise.withResolvers<void>();
+    table.onStore = () => (begun.resolve(), new Promise(() => {}));
+    const refreshed = one.refresh();
+    await begun.promise;
+    // The session starts to wait once the function has returned.
+    await new Promise((resolve) => setTimeout(resolve));
+    timeouts.end();
+    assertEquals(codes(await refreshed), ["NOT_SAVED"]);
+  }, { timeout: timeouts.start });
+});
+
+Deno.test("an option has priority over AUTH_STORE; if it is empty, the token in the environment stays", () =>
+  sharing(async ({ world, one }) => {
+    await one.login();
+    const AUTH_STORE = "redis://127.0.0.1:1";
+    await withEnvironment({ ACCESS_TOKEN: await one.accessToken(), AUTH_STORE }, async () => {
+      const session = makeSession(
+        { ...world.options, store: new Table(), exportEnv: "access" },
+        true,
+      );
+      assertEquals(session.status().source, "environment");
+      await session.login();
+      assertEquals(session.status().source, "environment");
+    });
+  }));
+
+Deno.test("a store that removes the record for undefined loses nothing", () =>
+  sharing(async ({ table, world }) => {
+    const session = world.another({
+      store: {
+        read: () => table.read(),
+        async update(change) {
+          table.record = await change(table.record);
+        },
+      },
+    });
+    await session.login();
+    const before = table.record;
+    await session.doctor();
+    assertEquals(table.record, before);
   }));
 
 Deno.test("a call leaves no timer behind, which would keep a script alive", async () => {
@@ -404,6 +484,9 @@ Deno.test("doctor() reads and locks the store, and says what fails", () =>
     const { record } = table;
     assertEquals(await storeCheck(), ["ok", "reachable, with a session"]);
     assertEquals(table.record, record);
+    table.onRead = away;
+    assertEquals((await storeCheck())[0], "fail");
+    table.onRead = () => {};
     table.onStore = away;
     assertEquals((await storeCheck())[0], "fail");
     table.onStore = () => {};

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+import { makeSession } from "../../src/session.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -170,6 +171,70 @@ Deno.test("a login aborted behind a refresh is not applied, and the refresh is n
   release();
   const token = await call;
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
+});
+
+Deno.test("a login that is aborted as it gets the lock is not applied", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
+  const abort = new AbortController();
+  const { tryLockSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.tryLockSync = function (this: Deno.FsFile, isExclusive?: boolean) {
+    abort.abort(new Error("not now"));
+    return tryLockSync.call(this, isExclusive);
+  };
+  const { signal } = abort;
+  try {
+    const login = world.session.login({ portalToken: "bearer another", signal });
+    assertEquals((await rejection(login)).message, "not now");
+    await turns();
+  } finally {
+    Deno.FsFile.prototype.tryLockSync = tryLockSync;
+  }
+  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
+});
+
+const saves: [string, (world: Portless) => Promise<unknown>, string][] = [
+  ["a login replaces", (world) => world.session.login({ portalToken: "bearer mine" }), "mine"],
+  ["a refresh adopts", (world) => world.session.refresh(), "theirs"],
+];
+for (const [what, save, expected] of saves) {
+  Deno.test(`${what} tokens that another program saves at the same moment`, async () => {
+    await using world = portless({ file: true });
+    await world.session.login();
+    const { sync } = Deno.FsFile.prototype;
+    // The new file is on its way to the disk.
+    Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
+      Deno.FsFile.prototype.sync = sync;
+      Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n");
+      await sync.call(this);
+    };
+    try {
+      await save(world);
+    } finally {
+      Deno.FsFile.prototype.sync = sync;
+    }
+    const { ACCESS_TOKEN } = linesOf(world.envFile);
+    assertEquals([ACCESS_TOKEN, await world.session.accessToken()], [expected, expected]);
+  });
+}
+
+Deno.test("a login for an account that was replaced is discarded, and an earlier logout is not", async () => {
+  await using world = portless({ file: true });
+  const options = { ...world.options, envFile: world.envFile };
+  const session = makeSession(options, false);
+  await session.login();
+  world.clock.advance(EXPIRED);
+  const held = world.hold();
+  const call = session.accessToken();
+  await held.arrived;
+  const out = session.logout();
+  const login = session.login({ portalToken: "bearer of-the-old-account" });
+  await turns();
+  session.configure({ ...options, clientId: "another-client" });
+  held.release();
+  await Promise.all([call, out, login]);
+  assertEquals(linesOf(world.envFile), {});
 });
 
 for (const file of [true, false]) {

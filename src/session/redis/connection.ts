@@ -106,7 +106,7 @@ export class Connection {
 interface KnownError {
   readonly pattern: RegExp;
   readonly problem: string;
-  /** `KEYS` stands for the names of the keys. */
+  /** May contain `KEYS`, which the names of the keys replace. */
   readonly fix: string;
   readonly isPermanent?: true;
 }

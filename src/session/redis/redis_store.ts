@@ -52,7 +52,7 @@ const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
 /** One attempt if the caller can do without the answer. */
 const BRIEFLY: Attempts = { ms: 0, isNeeded: false };
 
-/** How often and for how long a request is repeated. */
+/** The time for which a request is repeated. */
 type Attempts = Pick<WaitOptions, "ms" | "isNeeded" | "signal">;
 
 /** The latest record. Either the store has it, or the next request sends it. */

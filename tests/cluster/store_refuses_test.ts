@@ -4,7 +4,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
-import { call, inCluster } from "./in_cluster.ts";
+import { call, inCluster, patient } from "./in_cluster.ts";
 
 testNeeding(
   NO_REDIS,
@@ -54,6 +54,20 @@ testNeeding(
       world.clock.advance(60);
       assertEquals(await call(one), 200);
       assertEquals([one.status().warnings, typeof one.status().store], [[], "string"]);
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
+  "the reason of a store is still told if the last request gets no response",
+  () =>
+    inCluster(async ({ server, session }) => {
+      await session().login();
+      await server.tell("CONFIG SET maxmemory 1");
+      const timeout = (ms: number) => ms > 250 ? patient(ms) : AbortSignal.timeout(0);
+      const { code, message } = await rejection(session({ timeout }).refresh());
+      assertEquals(code, "STORE_UNREACHABLE");
+      assertMatch(message, /it accepts no writes at the moment; check in its log/);
     }),
 );
 

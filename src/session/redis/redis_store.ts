@@ -246,16 +246,17 @@ export class RedisStore implements TokenStore {
     const { world } = this.session.configuration;
     const started = world.monotonic();
     const leftMs = () => ms - (world.monotonic() - started);
+    let outcome: Answer | ConfigError | undefined;
     for (let attempt = 1;; attempt++) {
       const isLast = leftMs() <= 0;
       const limitMs = Math.min(Math.max(leftMs(), BRIEF_MS), isNeeded ? ANSWER_MS : BRIEF_MS);
-      let outcome: Answer | ConfigError;
       try {
         outcome = await ask(limitMs);
         if (isEnough(outcome)) return outcome;
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        outcome = this.#setAway(error);
+        // The last attempt is short, so its failure says less than an earlier outcome.
+        outcome = isLast && outcome || this.#setAway(error);
         if (error.details.isPermanent || !isNeeded) return outcome;
       }
       if (isLast || signal?.aborted) return outcome;

@@ -260,7 +260,7 @@ export class Engine implements StoredSession {
   ): Promise<SignOutResult["ended"]> {
     const known = this.loggingOut?.isOpen ? this.loggingOut : undefined;
     const logout = known ?? new Logout();
-    logout.ask(remote, this.begin());
+    logout.ask(remote, this.begin(), signal);
     const ended = logout.join(signal, onApplied);
     if (known === undefined) logout.settle(this.#logOut(logout));
     return await ended;

@@ -265,6 +265,24 @@ Deno.test("of two logouts at once, one that is aborted leaves the other", async 
   assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
 });
 
+Deno.test("an aborted logout that had joined another asks for nothing", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const stays = world.session.logout({ revoke: false });
+  const login = world.session.login({ portalToken: "bearer after-the-logout" });
+  await turns();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const gone = rejection(world.session.logout({ everywhere: true, signal }));
+  abort.abort(new Error("not now"));
+  assertEquals((await gone).message, "not now");
+  release();
+  await Promise.all([call, login]);
+  assertEquals((await stays).ended, "here");
+  assertEquals(told(world), []);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "after-the-logout");
+});
+
 Deno.test("logout() after an aborted logout begins anew", async () => {
   await using world = portless({ file: true });
   const { call, release } = await refreshing(world);

@@ -87,6 +87,31 @@ Deno.test("login() waits at most three seconds for a refresh, whose callers get 
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
 });
 
+Deno.test("a refresh that a login or a logout ended leaves no notice behind", async () => {
+  for (const end of ["login", "logout"] as const) {
+    for (const isEarly of [true, false]) {
+      using timeouts = heldTimeouts();
+      const api = () => new Response(null, { status: isEarly ? 200 : 401 });
+      await using world = portless({ api });
+      const { session, clock } = world;
+      await session.login();
+      clock.advance(isEarly ? 1_795 : 1);
+      const held = world.hold();
+      const call = session.authFetch("/v1/whoami").catch(() => {});
+      await held.arrived;
+      const ended = end === "login"
+        ? session.login({ portalToken: "bearer the-later-login" })
+        : session.logout({ revoke: false });
+      await turns();
+      timeouts.pass(PATIENCE_MS);
+      await Promise.all([ended, call]);
+      const codes = session.status().notices.map(({ code }) => code);
+      assertEquals(codes.filter((code) => code.includes("REFRESH")), [], `${end}, ${isEarly}`);
+      held.release();
+    }
+  }
+});
+
 Deno.test("a call after a refresh was ended does not wait for that refresh", async () => {
   using timeouts = heldTimeouts();
   await using world = portless();

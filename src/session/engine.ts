@@ -272,11 +272,12 @@ export class Engine implements StoredSession {
 
   async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
     const { configuration, notices, settings: { timeoutMs } } = this;
-    const tokens = [tokensOf(this.current)];
+    let tokens: readonly (Tokens | undefined)[] = [];
     this.loggingOut = logout;
     const wait = { ms: timeoutMs / 2, isNeeded: true, signal: logout.signal };
     const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
-      tokens.push(before, tokensOf(this.current));
+      // Another process may have logged in, so there may be two sessions to end.
+      tokens = [before, tokensOf(this.current)];
       logout.commit();
       this.#startOver(logout.order);
       // After a logout, calls do not run the token command.

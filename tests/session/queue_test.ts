@@ -59,6 +59,18 @@ Deno.test("logout() revokes the refresh token that a refresh in progress brings"
   assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
 });
 
+Deno.test("logout() behind a refresh and a login sends no replaced refresh token", async () => {
+  await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
+  const { call, release } = await refreshing(world);
+  const before = linesOf(world.envFile).REFRESH_TOKEN;
+  const login = world.session.login({ portalToken: "bearer between" });
+  await turns();
+  const out = world.session.logout({ everywhere: true });
+  release();
+  await Promise.all([call, login, out]);
+  assert(!JSON.stringify(world.sent.slice(2)).includes(`${before}`));
+});
+
 Deno.test("logout() waits at most three seconds for a refresh, whose callers get NO_SESSION", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });

@@ -172,13 +172,17 @@ export class Engine implements StoredSession {
       if (!mayReplace(rejected.accessToken, this.cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
     }
+    const { lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("rejected", signal);
       // A token command may print the same token again.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
-      this.notices.set("REFRESH_FAILED", error.problem, error.fix);
+      // A login or a logout that took effect meanwhile has removed such notices.
+      if (lastAppliedOrder === this.lastAppliedOrder) {
+        this.notices.set("REFRESH_FAILED", error.problem, error.fix);
+      }
       if (isOver(this.current)) throw error;
       return undefined;
     }
@@ -260,7 +264,7 @@ export class Engine implements StoredSession {
   ): Promise<SignOutResult["ended"]> {
     const known = this.loggingOut?.isOpen ? this.loggingOut : undefined;
     const logout = known ?? new Logout();
-    logout.ask(remote, this.begin());
+    logout.ask(remote, this.begin(), signal);
     const ended = logout.join(signal, onApplied);
     if (known === undefined) logout.settle(this.#logOut(logout));
     return await ended;
@@ -268,11 +272,12 @@ export class Engine implements StoredSession {
 
   async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
     const { configuration, notices, settings: { timeoutMs } } = this;
-    const tokens = [tokensOf(this.current)];
+    let tokens: readonly (Tokens | undefined)[] = [];
     this.loggingOut = logout;
     const wait = { ms: timeoutMs / 2, isNeeded: true, signal: logout.signal };
     const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
-      tokens.push(before, tokensOf(this.current));
+      // Another process may have logged in, so there may be two sessions to end.
+      tokens = [before, tokensOf(this.current)];
       logout.commit();
       this.#startOver(logout.order);
       // After a logout, calls do not run the token command.
@@ -403,7 +408,7 @@ export class Engine implements StoredSession {
   }
 
   async #shareEarly(minValidMs: number, signal?: AbortSignal): Promise<Tokens> {
-    const { world } = this;
+    const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
       // If the command printed the same token again, it is not run for every call.
@@ -415,6 +420,8 @@ export class Engine implements StoredSession {
       const left = tokensOf(this.current);
       const isUsable = left && isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1));
       if (!isUsable || !(error instanceof AuthError)) throw error;
+      // The tokens of a login that took effect meanwhile have nothing to do with this failure.
+      if (lastAppliedOrder !== this.lastAppliedOrder) return left;
       this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       const text = `the access token is still valid, but: ${error.problem}`;
       this.notices.set("EARLY_REFRESH_FAILED", text, error.fix);

@@ -35,14 +35,28 @@ const TO_END_OTHERS: Fix = [
 export class Logout extends SharedWork<SignOutResult["ended"]> {
   /** Settled when the tokens are gone here. */
   gone: Promise<ConfigError | undefined> = Promise.resolve(undefined);
-  /** The strongest request of all callers. */
+  /** The strongest request of the callers. */
   remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
   order = 0;
+  private readonly requests: {
+    readonly remote: RemoteLogout;
+    readonly order: number;
+    readonly signal: AbortSignal | undefined;
+  }[] = [];
 
-  ask(remote: RemoteLogout, order: number): void {
-    if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
-    this.order = order;
+  ask(remote: RemoteLogout, order: number, signal: AbortSignal | undefined): void {
+    this.requests.push({ remote, order, signal });
+  }
+
+  override commit(): void {
+    // A caller that gave up asks for nothing any more.
+    for (const { remote, order, signal } of this.requests) {
+      if (signal?.aborted) continue;
+      if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
+      this.order = order;
+    }
+    super.commit();
   }
 }
 

@@ -59,6 +59,18 @@ Deno.test("logout() revokes the refresh token that a refresh in progress brings"
   assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
 });
 
+Deno.test("logout() behind a refresh and a login sends no replaced refresh token", async () => {
+  await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
+  const { call, release } = await refreshing(world);
+  const before = linesOf(world.envFile).REFRESH_TOKEN;
+  const login = world.session.login({ portalToken: "bearer between" });
+  await turns();
+  const out = world.session.logout({ everywhere: true });
+  release();
+  await Promise.all([call, login, out]);
+  assert(!JSON.stringify(world.sent.slice(2)).includes(`${before}`));
+});
+
 Deno.test("logout() waits at most three seconds for a refresh, whose callers get NO_SESSION", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
@@ -85,6 +97,31 @@ Deno.test("login() waits at most three seconds for a refresh, whose callers get 
   assertEquals((await refresh).code, "TIMEOUT");
   assertEquals((await login).source, "portal");
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
+});
+
+Deno.test("a refresh that a login or a logout ended leaves no notice behind", async () => {
+  for (const end of ["login", "logout"] as const) {
+    for (const isEarly of [true, false]) {
+      using timeouts = heldTimeouts();
+      const api = () => new Response(null, { status: isEarly ? 200 : 401 });
+      await using world = portless({ api });
+      const { session, clock } = world;
+      await session.login();
+      clock.advance(isEarly ? 1_795 : 1);
+      const held = world.hold();
+      const call = session.authFetch("/v1/whoami").catch(() => {});
+      await held.arrived;
+      const ended = end === "login"
+        ? session.login({ portalToken: "bearer the-later-login" })
+        : session.logout({ revoke: false });
+      await turns();
+      timeouts.pass(PATIENCE_MS);
+      await Promise.all([ended, call]);
+      const codes = session.status().notices.map(({ code }) => code);
+      assertEquals(codes.filter((code) => code.includes("REFRESH")), [], `${end}, ${isEarly}`);
+      held.release();
+    }
+  }
 });
 
 Deno.test("a call after a refresh was ended does not wait for that refresh", async () => {
@@ -263,6 +300,24 @@ Deno.test("of two logouts at once, one that is aborted leaves the other", async 
   release();
   await call;
   assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
+});
+
+Deno.test("an aborted logout that had joined another asks for nothing", async () => {
+  await using world = portless({ file: true });
+  const { call, release } = await refreshing(world);
+  const stays = world.session.logout({ revoke: false });
+  const login = world.session.login({ portalToken: "bearer after-the-logout" });
+  await turns();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const gone = rejection(world.session.logout({ everywhere: true, signal }));
+  abort.abort(new Error("not now"));
+  assertEquals((await gone).message, "not now");
+  release();
+  await Promise.all([call, login]);
+  assertEquals((await stays).ended, "here");
+  assertEquals(told(world), []);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "after-the-logout");
 });
 
 Deno.test("logout() after an aborted logout begins anew", async () => {

@@ -44,6 +44,41 @@ for (const what of ["login", "logout"] as const) {
 
 testNeeding(
   NO_REDIS,
+  "a lock whose grant did not arrive is given back",
+  () =>
+    inCluster(async ({ server, session }) => {
+      await session().login();
+      // Passes everything on, but no response to a request for the lock.
+      const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const serving = (async () => {
+        for await (const client of listener) {
+          const real = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+          let isSilent = false;
+          const noticing = new TransformStream<Uint8Array, Uint8Array>({
+            transform(chunk, controller) {
+              const text = new TextDecoder().decode(chunk);
+              isSilent ||= text.includes("EVAL") && !text.endsWith("\r\n$1\r\n0\r\n");
+              controller.enqueue(chunk);
+            },
+          });
+          const silencing = new TransformStream<Uint8Array, Uint8Array>({
+            transform: (chunk, controller) => isSilent ? undefined : controller.enqueue(chunk),
+          });
+          client.readable.pipeThrough(noticing).pipeTo(real.writable).catch(() => {});
+          real.readable.pipeThrough(silencing).pipeTo(client.writable).catch(() => {});
+        }
+      })();
+      const store = `redis://127.0.0.1:${listener.addr.port}`;
+      const one = session({ store, timeoutMs: 2_000 });
+      assertEquals((await rejection(one.refresh())).code, "STORE_UNREACHABLE");
+      assertEquals(await locks(server), NONE);
+      listener.close();
+      await serving;
+    }),
+);
+
+testNeeding(
+  NO_REDIS,
   "a login ends a refresh that waits for the lock, replaces the holder's, and leaves no lock",
   () =>
     inCluster(async ({ server, session, world }) => {

@@ -120,9 +120,6 @@ export class RedisStore implements TokenStore {
     const take = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(take, wait);
     const endsAt = world.monotonic() + take.lockMs;
-    // A store that accepts no writes grants no lock, but can still be read for the tokens that a
-    // logout revokes.
-    if (lock.problem instanceof ConfigError) await this.#look(BRIEFLY);
     let written: Known | undefined;
     let problem: ConfigError | undefined;
     try {
@@ -214,11 +211,11 @@ export class RedisStore implements TokenStore {
       wasBusy ||= !isHeld;
       return isHeld || isServed?.() === true;
     });
-    if (wait.signal?.aborted) {
-      await this.#release(take, { ...wait, ms: ANSWER_MS });
-      throw wait.signal.reason;
-    }
     const isUnreachable = answer instanceof ConfigError;
+    // The store may have granted the lock although its response did not arrive. A store that accepts
+    // no writes can still be read in this way for the tokens that a logout revokes.
+    if (isUnreachable || wait.signal?.aborted) await this.#release(take, BRIEFLY);
+    wait.signal?.throwIfAborted();
     const isHeld = !isUnreachable && answer.isHeld;
     if (wasBusy) {
       world.log?.({ event: "lock", waitedMs: Math.round(world.monotonic() - started), isHeld });

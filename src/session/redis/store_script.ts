@@ -44,13 +44,12 @@ if tonumber(ARGV[1]) > number then
   redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. data, 'PX', ARGV[3])
 end
 local owner, held = ARGV[4], 0
-if owner ~= '' and (redis.call('GET', KEYS[2]) or owner) == owner then
-  if ARGV[5] == '0' then
-    redis.call('DEL', KEYS[2])
-  else
-    redis.call('SET', KEYS[2], owner, 'PX', ARGV[5])
-    held = 1
-  end
+local holder = owner ~= '' and redis.call('GET', KEYS[2])
+if ARGV[5] ~= '0' and (holder or owner) == owner then
+  redis.call('SET', KEYS[2], owner, 'PX', ARGV[5])
+  held = 1
+elseif holder == owner then
+  redis.call('DEL', KEYS[2])
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -69,7 +69,9 @@ testNeeding(
         }
       })();
       const store = `redis://127.0.0.1:${listener.addr.port}`;
-      const one = session({ store, timeoutMs: 2_000 });
+      // The lock lives for longer than all of these requests.
+      const timeout = () => AbortSignal.timeout(400);
+      const one = session({ store, timeoutMs: 12_000, timeout });
       assertEquals((await rejection(one.refresh())).code, "STORE_UNREACHABLE");
       assertEquals(await locks(server), NONE);
       listener.close();

@@ -234,9 +234,10 @@ export class Engine implements StoredSession {
     onApplied: () => void,
   ): Promise<void> {
     if (!this.isWanted(order)) return;
-    const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal };
+    const isServed = () => !this.isWanted(order);
+    const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal, isServed };
     await this.#changeSoon(wait, endedByLogin, () => {
-      if (!this.isWanted(order)) return undefined;
+      if (isServed()) return undefined;
       const refusal = this.keeper.store.refusal?.(tokens);
       if (refusal) throw refusal;
       onApplied();

@@ -100,6 +100,7 @@ export class Keeper {
    */
   async change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
     return await this.queue.run(wait.signal, async () => {
+      if (wait.isServed?.()) return undefined;
       let event: SavedEvent | undefined;
       let write: Write | undefined;
       try {

@@ -62,7 +62,7 @@ export interface WaitOptions {
   readonly isNeeded: boolean;
   /** Ends the wait. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether another process has already done the work for which the lock is needed. */
+  /** Whether the lock is no longer needed, because other work has made the change superfluous. */
   isServed?(): boolean;
 }
 

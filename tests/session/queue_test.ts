@@ -4,6 +4,7 @@ import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { makeSession } from "../../src/session.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
+import type { SessionRecord, SessionStore } from "../../mod.ts";
 
 const EXPIRED = 3_000;
 /** Time for which a login or a logout waits for a refresh, in milliseconds. */
@@ -343,6 +344,27 @@ Deno.test("a login between two logouts is discarded", async () => {
   release();
   await Promise.all([call, first, second, login]);
   assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
+});
+
+Deno.test("a discarded login does not wait for the lock", async () => {
+  let updates = 0;
+  let record: SessionRecord | undefined;
+  const store: SessionStore = {
+    read: () => Promise.resolve(record),
+    async update(change) {
+      updates++;
+      record = await change(record) ?? record;
+    },
+  };
+  await using world = portless({ session: { store } });
+  const { call, release } = await refreshing(world);
+  const first = world.session.logout();
+  const login = world.session.login({ portalToken: "bearer between" });
+  await turns();
+  const second = world.session.logout();
+  release();
+  await Promise.all([call, first, second, login]);
+  assertEquals([updates, record], [3, {}], "the first login, the refresh and the logout");
 });
 
 Deno.test("a refresh that is aborted while it waits sends nothing and leaves the lock", async () => {

@@ -192,12 +192,12 @@ export class RedisStore implements TokenStore {
   async #write({ tokens, isFinal }: Write): Promise<Known | undefined> {
     // A login or a logout takes the server's time in milliseconds, and a refresh adds 1, so the time
     // is higher than the number of any earlier record. A refusal adds less than a refresh, so that
-    // the tokens of a late holder of the lock replace it.
+    // the tokens of a late holder of the lock replace it, even after a second refusal.
     const { number } = this.#known;
     const serverNow = Math.round(this.session.configuration.world.now() + this.#clockOffsetMs);
     const next = isFinal
       ? Math.max(serverNow, number + 1)
-      : number + (tokens?.refreshToken ? 1 : 0.5);
+      : Math.floor(number) + (tokens?.refreshToken ? 1 : 0.5);
     const data = tokens ? await this.#sealed(tokens, next) : "";
     if (!isFinal && this.#known.stored !== this.#adopted) return undefined;
     return this.#known = { number: next, data, stored: { tokens } };

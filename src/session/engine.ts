@@ -123,7 +123,7 @@ export class Engine implements StoredSession {
   async tokens(minValidMs = 0, signal?: AbortSignal): Promise<Tokens> {
     const fresh = this.fresh(minValidMs);
     if (fresh) return fresh;
-    await this.#look(signal);
+    if (this.#mustLook) await this.#look(signal);
     this.#readStore();
     const { isByCommand } = this.configuration;
     const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isByCommand);
@@ -141,7 +141,7 @@ export class Engine implements StoredSession {
 
   /** Refreshes now, regardless of the time left, or joins a refresh in progress. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
-    await this.#look(signal);
+    if (this.#mustLook) await this.#look(signal);
     this.#readStore();
     return await this.#share("forced", signal);
   }
@@ -159,7 +159,7 @@ export class Engine implements StoredSession {
    * another process ended the session.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
-    await this.#look(signal);
+    if (this.#mustLook) await this.#look(signal);
     this.#readStore();
     this.noteResponse("rejected", rejected);
     if (!this.refreshing) {
@@ -305,8 +305,10 @@ export class Engine implements StoredSession {
     decide: Decide,
   ): Promise<ConfigError | undefined> {
     const refresh = this.refreshing;
+    // A token command rotates nothing, so there is nothing to wait for.
+    const longestMs = this.configuration.isByCommand ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
-      ? onAbort(this.world.timeout(LONGEST_REFRESH_MS), () => refresh.cancel(ended()))
+      ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
       : () => {};
     try {
       return await this.keeper.change(wait, (lock, before) => {
@@ -352,6 +354,12 @@ export class Engine implements StoredSession {
   }
 
   // The following methods refresh tokens.
+
+  /** Whether a call must wait first. If not, it gets its place in the order of the calls at once. */
+  get #mustLook(): boolean {
+    const { store } = this.keeper;
+    return this.loggingOut !== undefined || (!this.refreshing && store.look !== undefined);
+  }
 
   /**
    * Waits for a logout in progress and then asks the store's server, so that a call does not use

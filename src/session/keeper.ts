@@ -91,38 +91,45 @@ export class Keeper {
     if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
   }
 
+  /** Does work that changes the session, after all such work that was called earlier. */
+  inTurn<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    return this.queue.run(signal, work);
+  }
+
+  /** Changes the session when it is its turn. See `changeNow()`. */
+  change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
+    return this.inTurn(wait.signal, () => this.changeNow(wait, decide));
+  }
+
   /**
-   * Changes the session and its store: waits for its turn, takes the lock, adopts what other
-   * processes saved, decides, saves, and uses the new tokens. A change within `decide` would wait
-   * for itself.
+   * Changes the session and its store, within `inTurn()`: takes the lock, adopts what other
+   * processes saved, decides, saves, and uses the new tokens.
    *
    * @returns The reason why the store could not be written.
    */
-  async change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
-    return await this.queue.run(wait.signal, async () => {
-      if (wait.isServed?.()) return undefined;
-      let event: SavedEvent | undefined;
-      let write: Write | undefined;
-      try {
-        const { stored, problem } = await this.store.update(wait, async (now, lock) => {
-          wait.signal?.throwIfAborted();
-          const before = tokensOf(this.current);
-          this.isChanging = true;
-          this.#follow(now);
-          event = await decide(lock, before);
-          return write = event && this.#writeOf(event, lock);
-        });
-        if (event === undefined || write === undefined) return problem;
-        if (problem === undefined && stored.tokens !== write.tokens) this.#follow(stored);
-        else {
-          this.seen = stored;
-          this.apply(event);
-        }
-        return problem;
-      } finally {
-        this.isChanging = false;
+  async changeNow(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
+    if (wait.isServed?.()) return undefined;
+    let event: SavedEvent | undefined;
+    let write: Write | undefined;
+    try {
+      const { stored, problem } = await this.store.update(wait, async (now, lock) => {
+        wait.signal?.throwIfAborted();
+        const before = tokensOf(this.current);
+        this.isChanging = true;
+        this.#follow(now);
+        event = await decide(lock, before);
+        return write = event && this.#writeOf(event, lock);
+      });
+      if (event === undefined || write === undefined) return problem;
+      if (problem === undefined && stored.tokens !== write.tokens) this.#follow(stored);
+      else {
+        this.seen = stored;
+        this.apply(event);
       }
-    });
+      return problem;
+    } finally {
+      this.isChanging = false;
+    }
   }
 
   /**

@@ -41,15 +41,28 @@ export class Refresh extends SharedWork<Tokens> {
  * processes.
  */
 export async function renew(keeper: Keeper, refresh: Refresh): Promise<Tokens> {
+  const first = renewable(keeper);
+  const started = keeper.session.configuration.world.monotonic();
+  return await keeper.inTurn(refresh.signal, () => renewInTurn(keeper, refresh, first, started));
+}
+
+/**
+ * @param first The tokens when the refresh was called.
+ * @param started That time, by the monotonic clock.
+ */
+async function renewInTurn(
+  keeper: Keeper,
+  refresh: Refresh,
+  first: RenewableTokens,
+  started: number,
+): Promise<Tokens> {
   const { session: { notices, configuration: { options, settings, world } } } = keeper;
   const { reason, signal } = refresh;
-  const first = renewable(keeper);
   // All code is loaded before the lock is taken and the request is sent.
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
   const provider = await resolveProvider("refresh", options, settings);
-  const started = world.monotonic();
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
   /** Whether there are valid tokens by now that replace these. */
@@ -67,7 +80,7 @@ export async function renew(keeper: Keeper, refresh: Refresh): Promise<Tokens> {
   const wait = { ...keeper.wait(reason !== "early", signal, totalMs), isServed: isServedNow };
 
   let refusal: AuthError | undefined;
-  await keeper.change(wait, async (lock) => {
+  await keeper.changeNow(wait, async (lock) => {
     if (isServed()) return undefined;
     let held = renewable(keeper);
     if (lock.problem) goWithout(lock, lock.problem, held);

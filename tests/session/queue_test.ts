@@ -49,6 +49,16 @@ Deno.test("a call made before logout() gets its token, and later calls get none"
   assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
 });
 
+Deno.test("calls in one line are served in their order", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(EXPIRED);
+  const refresh = world.session.refresh();
+  const out = world.session.logout();
+  assertEquals((await refresh).source, "refresh");
+  assertEquals([(await out).ended, world.session.status().state], ["provider", "none"]);
+});
+
 Deno.test("logout() revokes the refresh token that a refresh in progress brings", async () => {
   await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
   const { call, release } = await refreshing(world);

@@ -126,12 +126,12 @@ function plainName(name: string): string {
  * a folder above.
  */
 function overlookedFile(settings: Settings): Suggestion[] {
-  const { file, location: { path, isNamed } } = settings;
+  const { file, location: { path, kind } } = settings;
   const isComplete = SETTING_NAMES.every((name) =>
     !SETTINGS[name].required || settings.origin(name)
   );
   if (path === undefined || isComplete || settings.origin("tokenCommand")) return [];
-  if (isNamed) {
+  if (kind === "named") {
     if (file.exists) return [];
     return [{ problem: `${path}, named as the .env, does not exist`, fix: "check its path" }];
   }

@@ -27,6 +27,8 @@ export interface EnvLocation {
    * - `new`: there is none, so the first save creates one in the working folder.
    */
   readonly kind: "named" | "found" | "own" | "new";
+  /** The folders in which a `.env` was looked for, each with a separator at the end. */
+  readonly searched: readonly string[];
 }
 
 /**
@@ -37,7 +39,12 @@ export interface EnvLocation {
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   checkEnvFileName(name);
-  const named = (path: string | undefined): EnvLocation => ({ path, foreign: [], kind: "named" });
+  const named = (path: string | undefined): EnvLocation => ({
+    path,
+    foreign: [],
+    kind: "named",
+    searched: [],
+  });
   if (name === false || name === "false") return named(undefined);
   try {
     return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
@@ -83,19 +90,21 @@ export function nearestEnvFile(): EnvLocation {
   const here = workingFolder();
   if (here === undefined) throw folderRemoved();
   const foreign: string[] = [];
+  const searched: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
+    searched.push(folder);
     const path = `${folder}.env`;
     const info = infoAt(path);
     if (info === undefined || (info.isDirectory && folder !== here)) continue;
     if (!isOfAnotherUser(info)) {
-      return { path, foreign, kind: path === ownEnvFile() ? "own" : "found" };
+      return { path, foreign, kind: path === ownEnvFile() ? "own" : "found", searched };
     }
     foreign.push(path);
   }
   const path = `${here}.env`;
   // A save must not replace the file of another user.
   const isForeign = foreign.includes(path);
-  return { path: isForeign ? undefined : path, foreign, kind: "new" };
+  return { path: isForeign ? undefined : path, foreign, kind: "new", searched };
 }
 
 /** Looks again for a file that did not exist yet, because `init` may have written it meanwhile. */
@@ -143,10 +152,13 @@ function* foldersUpToRoot(here: string): Generator<string> {
     if (folder !== here) above.push(folder);
     // Without the permission, Deno would prompt for each name in each folder.
     if (!mayRead(folder)) return;
-    if ([".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name))) {
-      return yield* above;
-    }
+    if (isProjectRoot(folder)) return yield* above;
   }
+}
+
+/** Whether a folder, given with a separator at the end, is the root of a project. */
+export function isProjectRoot(folder: string): boolean {
+  return [".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name));
 }
 
 /** Whether a file belongs to another user. Windows does not provide this information. */

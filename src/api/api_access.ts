@@ -1,6 +1,8 @@
+import { fixText } from "../errors/advice.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 import { isSafeTransport, namesProxy } from "../platform/transport.ts";
+import { whyNoSettings } from "../settings/no_settings.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 
@@ -98,11 +100,19 @@ function unresolved({ base, settings }: ApiAccess): Error {
   const unread = mayUseVariable("API_BASE_URL")
     ? ""
     : "; the environment could not be read without --allow-env";
-  const file = settings.envFile === undefined ? "" : `in ${displayPath(settings.envFile)}, `;
+  const none = whyNoSettings(settings);
+  const file = settings.envFile === undefined || none
+    ? ""
+    : `in ${displayPath(settings.envFile)}, `;
   return new ConfigError(
     "MISSING_SETTINGS",
-    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}`,
-    `set it ${file}in the environment or as an option`,
+    `Cannot resolve a relative path: missing API_BASE_URL (apiBaseUrl)${unread}${
+      none ? `; ${none.problem}` : ""
+    }`,
+    [
+      ...(none ? [fixText(none.fix), "; or "] : []),
+      `set it ${file}in the environment or as an option`,
+    ],
   );
 }
 

@@ -11,14 +11,26 @@ settings from the reply of your subscription's support channel, written as
 KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
 value of the reply except the hosts that will receive the password or the
 token. Replaces an existing value only if you confirm it. In a git work tree,
-adds the lines to .gitignore that keep the .env out.`,
+adds the lines to .gitignore that keep the .env out.
+
+With --global, writes your own .env, which every folder uses that has none:
+one login for all folders.`,
     options: {
       from: {
         value: "<file>",
         help: "a text file with the reply; - is standard input.\nDefault: you paste it",
       },
+      global: {
+        help: "write platform-auth/.env in your configuration folder\n" +
+          "($XDG_CONFIG_HOME, ~/.config, or %APPDATA% on Windows)",
+      },
     },
-    examples: ["platform-auth init", "platform-auth init --from reply.txt"],
+    either: [["global", "env-file"]],
+    examples: [
+      "platform-auth init",
+      "platform-auth init --global",
+      "platform-auth init --from reply.txt",
+    ],
     load: () => import("./commands/init.ts"),
   }),
   "login": command({

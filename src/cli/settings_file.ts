@@ -24,14 +24,16 @@ const LOCK_MS = 5_000;
  * `.env.example`. A missing folder is created. In a git work tree, `.gitignore` gets the lines that
  * keep the file out of git.
  *
+ * @param folderMode The permission bits of a folder that is created.
  * @returns The lines that were added to `.gitignore`.
  * @throws {ConfigError} `ENV_FILE`, `FILE` or `PERMISSION` if a file cannot be written.
  */
 export async function saveSettings(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
+  folderMode = 0o777,
 ): Promise<string[]> {
-  await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true }));
+  await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
   // Each setting gets an empty line below its comment, which the edit then fills without moving it.
   const template = example.replace(

@@ -1,3 +1,4 @@
+import { displayPath } from "../platform/paths.ts";
 import { ENDPOINT_NAMES, SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
@@ -7,7 +8,6 @@ import { fail, ok, warn, warnOf } from "./finding.ts";
 const PLACES = {
   option: "as options",
   environment: "from the environment",
-  file: "from the .env",
 } as const;
 
 /** Checks the settings, and lines that were probably meant as settings. */
@@ -20,7 +20,9 @@ export const SETTINGS_CHECKS: Checks = {
       const level = isUsable && !status.canRefresh ? warn : fail;
       return level(fault.problem, fault.fix);
     }
-    const lists = Object.entries(PLACES).flatMap(([origin, place]) => {
+    const isOwn = settings.location.kind === "own";
+    const file = `from ${isOwn ? displayPath(settings.envFile) : "the .env"}`;
+    const lists = Object.entries({ ...PLACES, file }).flatMap(([origin, place]) => {
       const names = variablesOf((name) => settings.origin(name) === origin);
       return names.length === 0 ? [] : [`${place}: ${names.join(", ")}`];
     });
@@ -78,7 +80,9 @@ const API_NAMES = ["apiBaseUrl", "allowedOrigins"] as const;
 function namedIn(settings: Settings, names: readonly SettingName[]): string {
   const origin = names.map((name) => settings.origin(name)).find((it) => it !== undefined);
   if (origin !== "file") return origin === "option" ? "set as an option" : "set in the environment";
-  return settings.location.isNamed ? "set in the .env that you named" : "set in the .env";
+  const { kind } = settings.location;
+  if (kind === "own") return "set in your own .env";
+  return kind === "named" ? "set in the .env that you named" : "set in the .env";
 }
 
 function variablesOf(isMeant: (name: SettingName) => boolean): string[] {

@@ -56,7 +56,8 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     // Windows has no mode bits.
-    return ok(`${place} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
+    const scope = settings.location.kind === "own" ? ", your own file for all folders," : "";
+    return ok(`${place}${scope} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
   },
 
   "version control": async ({ configuration: { envFile, settings } }) => {

@@ -1,5 +1,5 @@
 import { throwIfBug } from "../errors/bug.ts";
-import { filePath, fileUrl, folderOf } from "./paths.ts";
+import { filePath, fileUrl, folderOf, isAbsolute } from "./paths.ts";
 
 /**
  * Returns information about a file; `undefined` if the file does not exist or is not accessible.
@@ -34,8 +34,7 @@ export function realPath(path: string): string {
 function linkTarget(path: string): string | undefined {
   try {
     const target = Deno.readLinkSync(path);
-    const isAbsolute = /^([\\/]|[A-Za-z]:)/.test(target);
-    const folder = isAbsolute ? "" : `${Deno.realPathSync(folderOf(path))}/`;
+    const folder = isAbsolute(target) ? "" : `${Deno.realPathSync(folderOf(path))}/`;
     return filePath(fileUrl(folder + target));
   } catch (error) {
     throwIfBug(error);

@@ -34,6 +34,11 @@ export function filePath(url: URL, windows: boolean = WINDOWS): string {
   return url.hostname === "" ? text.replace(/^\\(?=[A-Za-z]:)/, "") : `\\\\${url.hostname}${text}`;
 }
 
+/** Whether a path does not depend on the working folder. */
+export function isAbsolute(path: string): boolean {
+  return /^([\\/]|[A-Za-z]:)/.test(path);
+}
+
 /** Whether a name is a URL instead of a path. */
 export function isUrl(name: string): boolean {
   return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);

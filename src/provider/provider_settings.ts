@@ -177,14 +177,15 @@ async function missingSettings(
   const bySupport = missing.some((name) =>
     name !== "username" && name !== "password" && !(isWithheld && name === "authUrl")
   );
-  const byInit = bySupport ? " (platform-auth init does)" : "";
+  const byInit = bySupport ? " (platform-auth init does this)" : "";
   const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
   const ticket = bySupport
     ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
       "ticket with its support channel to obtain them"
     : "";
   if (!isWithheld || missing.length > 1) {
-    steps.push(`set the missing values ${place}in the environment or as an option${ticket}`);
+    const or = settings.location.kind === "new" ? "or " : "";
+    steps.push(`${or}set the missing values ${place}in the environment or as an option${ticket}`);
   }
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",

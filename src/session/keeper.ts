@@ -1,5 +1,6 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
+import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
 import { LOCK_WAIT_SHARE, whyNot } from "./plan.ts";
 import { Queue } from "./queue.ts";
@@ -190,11 +191,19 @@ export class Keeper {
 
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
-    const { notices, configuration: { settings: { file, portalUrl }, world } } = this.session;
+    const { notices, configuration: { settings, world } } = this.session;
+    const { file, portalUrl } = settings;
     const note = file.problem
       ? sentenceOf(file.problem)
       : notices.text("STORED_IGNORED", "ENVIRONMENT_IGNORED", "STORE_EMPTY");
-    return whyNot(this.current, world, note, portalUrl);
+    const unfound = note === undefined ? whyNoSettings(settings) : undefined;
+    return whyNot(
+      this.current,
+      world,
+      note ?? unfound?.problem,
+      portalUrl,
+      unfound && loginAfter(unfound),
+    );
   }
 
   get #world() {

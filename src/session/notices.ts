@@ -24,6 +24,7 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   read them is missing.
  * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name or
  *   an unused line.
+ * - `NO_SETTINGS`: There is no session, and no .env with the settings for a login was found.
  * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
  *   failed; the next call tries again.
  * - `REFRESH_FAILED`: The API rejected the access token, and refreshing it failed, so the call
@@ -52,6 +53,7 @@ export type NoticeCode =
   | "ENVIRONMENT_IGNORED"
   | "ENVIRONMENT_UNREADABLE"
   | "SETTING"
+  | "NO_SETTINGS"
   | "EARLY_REFRESH_FAILED"
   | "REFRESH_FAILED"
   | "CLOCK"
@@ -82,6 +84,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
     "Settings in the environment are not used, because the permission to read them is missing.",
   SETTING:
     "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
+  NO_SETTINGS: "There is no session, and no .env with the settings for a login was found.",
   EARLY_REFRESH_FAILED:
     "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
   REFRESH_FAILED:
@@ -102,7 +105,13 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
 };
 
 /** The notices that need no action. */
-const NOTES: readonly NoticeCode[] = ["FILE_WAS_OPEN", "STORE_UNREAD", "STORE_EMPTY", "SIGNED_OUT"];
+const NOTES: readonly NoticeCode[] = [
+  "NO_SETTINGS",
+  "FILE_WAS_OPEN",
+  "STORE_UNREAD",
+  "STORE_EMPTY",
+  "SIGNED_OUT",
+];
 
 /** Something that the user of a session should know. */
 export interface Notice {

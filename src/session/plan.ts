@@ -1,3 +1,4 @@
+import type { Fix } from "../errors/advice.ts";
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks } from "../platform/world.ts";
@@ -114,12 +115,14 @@ export function planFor(
  * Makes the error for a call that finds no token to use or refresh.
  *
  * @param note The reason why no session was found.
+ * @param fix What to do. Default: log in.
  */
 export function whyNot(
   state: SessionState,
   clocks: Clocks,
   note: string | undefined,
   portalUrl: string | undefined,
+  fix: Fix = ["run ", { call: "login" }, " first"],
 ): AuthError {
   if (state.kind !== "renewable" && state.because) {
     const { code, problem, fix } = state.because;
@@ -129,7 +132,7 @@ export function whyNot(
     return new SessionExpiredError(
       "NO_SESSION",
       `There is no session${note ? ` (${note})` : ""}`,
-      ["run ", { call: "login" }, " first"],
+      fix,
     );
   }
   const { expiresAt, source } = state.tokens;

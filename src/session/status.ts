@@ -3,6 +3,7 @@ import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { StorePlace } from "./store.ts";
+import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { accountOf } from "../platform/claims.ts";
@@ -184,6 +185,8 @@ function noticesOf(
       ),
     );
   }
+  const unfound = state.kind === "none" ? whyNoSettings(settings) : undefined;
+  if (unfound) found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
   const tokens = tokensOf(state);
   const isRefused = state.kind === "access-only" && state.rejected;
   if (tokens?.source !== "portal" || isRefused) return found;

@@ -1,23 +1,34 @@
 import { throwIfBug } from "../errors/bug.ts";
 import { ConfigError } from "../errors/errors.ts";
+import { environment } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
 import {
   filePath,
   fileUrl,
   foldersUp,
+  isAbsolute,
   isUrl,
   pathOfUrl,
   workingFolder,
 } from "../platform/paths.ts";
 
-/** The `.env` to use: the one that the user named, or else the nearest one. */
+/** The `.env` to use: the one that the user named, the nearest one, or the user's own one. */
 export interface EnvLocation {
   /** Absolute path, even if the file does not exist yet; `undefined` for memory only. */
   readonly path: string | undefined;
-  /** Nearer files that are not used because they belong to another user. */
+  /** Files that would come first, but are not used because they belong to another user. */
   readonly foreign: readonly string[];
-  /** Whether the user named the file. */
-  readonly isNamed: boolean;
+  /**
+   * How the file was chosen.
+   *
+   * - `named`: the user named it.
+   * - `found`: it is in the working folder, or above it up to the project root.
+   * - `own`: it is the user's own file, for all folders.
+   * - `new`: there is none, so the first save creates one in the working folder.
+   */
+  readonly kind: "named" | "found" | "own" | "new";
+  /** The folders in which a `.env` was looked for, each with a separator at the end. */
+  readonly searched: readonly string[];
 }
 
 /**
@@ -28,7 +39,12 @@ export interface EnvLocation {
  */
 export function namedEnvFile(name: string | URL | false): EnvLocation {
   checkEnvFileName(name);
-  const named = (path: string | undefined) => ({ path, foreign: [], isNamed: true });
+  const named = (path: string | undefined): EnvLocation => ({
+    path,
+    foreign: [],
+    kind: "named",
+    searched: [],
+  });
   if (name === false || name === "false") return named(undefined);
   try {
     return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
@@ -74,16 +90,55 @@ export function nearestEnvFile(): EnvLocation {
   const here = workingFolder();
   if (here === undefined) throw folderRemoved();
   const foreign: string[] = [];
+  const searched: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
+    searched.push(folder);
     const path = `${folder}.env`;
     const info = infoAt(path);
     if (info === undefined || (info.isDirectory && folder !== here)) continue;
-    if (!isOfAnotherUser(info)) return { path, foreign, isNamed: false };
+    if (!isOfAnotherUser(info)) {
+      return { path, foreign, kind: path === ownEnvFile() ? "own" : "found", searched };
+    }
     foreign.push(path);
   }
   const path = `${here}.env`;
   // A save must not replace the file of another user.
-  return { path: foreign.includes(path) ? undefined : path, foreign, isNamed: false };
+  const isForeign = foreign.includes(path);
+  return { path: isForeign ? undefined : path, foreign, kind: "new", searched };
+}
+
+/** Looks again for a file that did not exist yet, because `init` may have written it meanwhile. */
+export function locatedAgain(location: EnvLocation): EnvLocation {
+  const { kind, path } = location;
+  if (kind !== "new") return location;
+  return path !== undefined && infoAt(path) ? { ...location, kind: "found" } : orOwnFile(location);
+}
+
+/** Replaces the location of a new file by the user's own file, if that exists. */
+export function orOwnFile(location: EnvLocation): EnvLocation {
+  if (location.kind !== "new") return location;
+  const path = ownEnvFile();
+  // A script without the permission works as if there were no such file.
+  const info = path !== undefined && mayRead(path) ? infoAt(path) : undefined;
+  if (path === undefined || !info?.isFile) return location;
+  return isOfAnotherUser(info)
+    ? { ...location, foreign: [...location.foreign, path] }
+    : { ...location, path, kind: "own" };
+}
+
+/**
+ * Returns the path of the user's own `.env`; `undefined` if the environment does not contain the
+ * folder. A relative path is ignored, because it would be in the project.
+ */
+export function ownEnvFile(): string | undefined {
+  const home = environment("HOME");
+  const byDefault = Deno.build.os === "windows"
+    ? environment("APPDATA")
+    : home && `${home}/.config`;
+  const folder = [environment("XDG_CONFIG_HOME"), byDefault].find((path) =>
+    path && isAbsolute(path)
+  );
+  return folder && filePath(fileUrl(`${folder}/platform-auth/.env`));
 }
 
 /**
@@ -97,10 +152,13 @@ function* foldersUpToRoot(here: string): Generator<string> {
     if (folder !== here) above.push(folder);
     // Without the permission, Deno would prompt for each name in each folder.
     if (!mayRead(folder)) return;
-    if ([".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name))) {
-      return yield* above;
-    }
+    if (isProjectRoot(folder)) return yield* above;
   }
+}
+
+/** Whether a folder, given with a separator at the end, is the root of a project. */
+export function isProjectRoot(folder: string): boolean {
+  return [".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name));
 }
 
 /** Whether a file belongs to another user. Windows does not provide this information. */

@@ -28,7 +28,9 @@ export function neededPermissions(
     const [name, file] of [["read", settings.envFile], ["write", settings.tokenFile]] as const
   ) {
     if (file === undefined) continue;
-    const folders = foldersOf(file);
+    // The search for the user's own file begins in the working folder.
+    const searched = name === "read" && settings.location.kind === "own" ? ["."] : [];
+    const folders = [...searched, ...foldersOf(file)];
     needed.push({
       flag: `--allow-${name}=${folders.map(shortPath).join()}`,
       granted: folders.every((path) => isGranted({ name, path })),

@@ -1,8 +1,10 @@
 import {
   checkEnvFileName,
   type EnvLocation,
+  locatedAgain,
   namedEnvFile,
   nearestEnvFile,
+  orOwnFile,
 } from "./env_location.ts";
 import { type EnvSnapshot, isBeingWritten, readEnvFile } from "./env_file.ts";
 import type { Advice } from "../errors/advice.ts";
@@ -143,8 +145,9 @@ export class Settings {
  * that would need a permission prompt are skipped.
  *
  * @param isDefault Whether these are the settings of the default session, which reads all variables
- * and uses the nearest `.env` if none is named.
- * @param earlier Earlier settings. Their `.env` is read again, and no other file is looked for.
+ * and uses the nearest `.env`, or the user's own one, if none is named.
+ * @param earlier Earlier settings. Their `.env` is read again. Another file is used only if theirs
+ * never existed.
  * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character.
  */
 export function resolveSettings(
@@ -152,7 +155,7 @@ export function resolveSettings(
   isDefault: boolean,
   earlier?: Settings,
 ): Settings {
-  const location = earlier ? earlier.location : locate(options, isDefault);
+  const location = earlier ? locatedAgain(earlier.location) : locate(options, isDefault);
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;
   const found = new Map<SettingName, FoundSetting>();
@@ -253,7 +256,7 @@ function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
   if (options.envFile !== undefined) return namedEnvFile(options.envFile);
   if (!isDefault) return namedEnvFile(false);
   const name = environment(ENV_FILE_VARIABLE) ?? "";
-  return name === "" ? nearestEnvFile() : namedEnvFile(name);
+  return name === "" ? orOwnFile(nearestEnvFile()) : namedEnvFile(name);
 }
 
 /**

@@ -2,37 +2,29 @@
  * Suggests what was probably meant if a setting is missing or odd. Only `doctor()` and the error
  * for missing settings load this file, because a successful login does not need it.
  */
-import type { Advice } from "../errors/advice.ts";
+import type { Advice, Fix } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
-import { infoAt, mayRead } from "../platform/file_info.ts";
-import { foldersUp, workingFolder } from "../platform/paths.ts";
-import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
-import { isOfAnotherUser } from "./env_location.ts";
-import {
-  ENV_FILE_VARIABLE,
-  SETTING_NAMES,
-  type SettingName,
-  SETTINGS,
-  VARIABLES,
-} from "./options.ts";
+import { whyNoSettings } from "./no_settings.ts";
+import { SETTING_NAMES, type SettingName, SETTINGS, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /** A guess at what the user meant by a setting. */
 export interface Suggestion extends Advice {
   /** The setting; `undefined` if the guess concerns all of them. */
   readonly about?: SettingName;
-  readonly fix: string;
+  readonly fix: Fix;
 }
 
 /** Returns all suggestions, for the doctor. */
 export function suggestionsOn(settings: Settings): Suggestion[] {
   const { unusedHalf } = settings;
+  const unfound = whyNoSettings(settings);
   return [
     ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf)]),
     ...cutValues(settings),
     ...nearNames(settings),
-    ...overlookedFile(settings),
+    ...(unfound === undefined ? [] : [unfound]),
   ];
 }
 
@@ -119,45 +111,4 @@ function nearNames(settings: Settings): Suggestion[] {
 
 function plainName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
-}
-
-/**
- * If a login lacks settings, suggests the `.env` that was probably meant: the named file, or one in
- * a folder above.
- */
-function overlookedFile(settings: Settings): Suggestion[] {
-  const { file, location: { path, isNamed } } = settings;
-  const isComplete = SETTING_NAMES.every((name) =>
-    !SETTINGS[name].required || settings.origin(name)
-  );
-  if (path === undefined || isComplete || settings.origin("tokenCommand")) return [];
-  if (isNamed) {
-    if (file.exists) return [];
-    return [{ problem: `${path}, named as the .env, does not exist`, fix: "check its path" }];
-  }
-  if (hasSettings(file)) return [];
-  const other = envFilesAbove().find((each) => hasSettings(readEnvFile(each)));
-  return other === undefined ? [] : [{
-    problem: `${other} has settings, but is not used here`,
-    fix: `to use it, set ${ENV_FILE_VARIABLE} to its path`,
-  }];
-}
-
-/** Whether a file has settings that other programs do not use. */
-function hasSettings({ values }: EnvSnapshot): boolean {
-  return SETTING_NAMES.some((name) =>
-    name !== "username" && name !== "password" && values.has(VARIABLES[name])
-  );
-}
-
-/** Lists the `.env` files in the folders above the working folder, even above the project root. */
-function envFilesAbove(): string[] {
-  const here = workingFolder();
-  if (here === undefined) return [];
-  // A suggestion is not worth a permission prompt.
-  const readable = foldersUp(here).drop(1).filter(mayRead).map((folder) => `${folder}.env`);
-  return [...readable].filter((path) => {
-    const info = infoAt(path);
-    return info?.isFile === true && !isOfAnotherUser(info);
-  });
 }

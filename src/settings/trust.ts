@@ -3,7 +3,8 @@
  *
  * The environment belongs to the user, but a `.env` that was merely found may have come with
  * someone else's project. So a session uses either the hosts of a found file or the secrets of the
- * environment, never both. The hosts in a file that the user named are trusted.
+ * environment, never both. The hosts in a file that the user named, or in the user's own file, are
+ * trusted.
  */
 import type { EnvSnapshot } from "./env_file.ts";
 import type { EnvLocation } from "./env_location.ts";
@@ -52,7 +53,7 @@ export interface Trust {
  * @param usesTokens Whether the session reads tokens from the environment.
  */
 export function trustIn(
-  { path, isNamed }: EnvLocation,
+  { path, kind }: EnvLocation,
   file: EnvSnapshot,
   found: Found,
   usesTokens: boolean,
@@ -61,7 +62,7 @@ export function trustIn(
   if (names.length === 0 || path === undefined) return { isFound: false };
   const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text : "");
   const tokenFile = [path, ...hosts].join(" ").trim();
-  if (isNamed) return { isFound: false, tokenFile };
+  if (kind === "named" || kind === "own") return { isFound: false, tokenFile };
   const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
     .map((name) => VARIABLES[name]);
   const isChild = foreignVariable(TOKEN_FILE_VARIABLE) === tokenFile;

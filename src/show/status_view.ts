@@ -1,6 +1,7 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
+import type { Notice } from "../session/notices.ts";
 import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/store.ts";
 import type { Row, Tone, View } from "./view.ts";
@@ -19,8 +20,10 @@ export function statusView(status: SessionStatus): View {
         : [{ name: "access token", value: accessText(status), share: shareLeft(status) }]),
       ...(clientId === undefined ? [] : [{ name: "app client", value: clientId }]),
       { name: "next", value: fixText(nextStep(status)) },
-      { name: "session", value: placeText(status) },
-      ...notices.map(({ level, problem, fix }): Row => ({
+      { name: "session", value: unfoundIn(status)?.problem ?? placeText(status) },
+      ...notices.filter((notice) => notice !== unfoundIn(status)).map((
+        { level, problem, fix },
+      ): Row => ({
         name: level,
         value: problem,
         fix,
@@ -69,6 +72,11 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
+/** The notice that no `.env` was found. Its problem and its fix have rows of their own. */
+function unfoundIn({ notices }: SessionStatus): Notice | undefined {
+  return notices.find(({ code }) => code === "NO_SETTINGS");
+}
+
 /** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
@@ -114,6 +122,8 @@ export function nextStep(status: SessionStatus): Fix {
   const loginStep: Fix = logsInUnasked(status) && provider !== undefined
     ? [{ inProgram: "run login()", inTerminal: "fetch and token log in by themselves" }]
     : ["run ", { call: "login" }];
+  const unfound = unfoundIn(status);
+  if (unfound?.fix) return unfound.fix;
   if (state === "none") return loginStep;
   if (source === "command") return "the token command replaces the token when it expires";
   const isPortal = source === "portal";

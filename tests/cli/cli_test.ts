@@ -265,31 +265,6 @@ Deno.test("without a session the exit status is 3, and the error says what to do
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
   }));
 
-Deno.test("status names the session in the home folder if there is none here", () =>
-  inCliWorld(async ({ run, folder, variables }) => {
-    const home = `${folder}/home`;
-    await Deno.mkdir(home);
-    const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-    // Otherwise the runtime fetches the packages anew, into that home folder.
-    const DENO_DIR = JSON.parse(new TextDecoder().decode(info.stdout)).denoDir;
-    const status = async (env: Record<string, string> = {}) =>
-      await run(["status"], { env: { DENO_DIR, HOME: home, ...env }, flags: ["-A"] });
-    await writeEnv(home, variables);
-    assertEquals((await status()).stdout.includes("home folder"), false);
-    await writeEnv(home, { ...variables, REFRESH_TOKEN: "a-token" });
-    const { code, stdout } = await status();
-    assertEquals(code, 3);
-    assertMatch(
-      stdout,
-      /\n! home folder: home\/\.env has a session\n {2}→ .*AUTH_ENV_FILE=(\/|[A-Z]:\\).*\n$/,
-    );
-    const named = await status({ AUTH_ENV_FILE: `${folder}/.env` });
-    assertEquals(named.stdout.includes("home folder"), false);
-    // Without the permission to read there, nothing is asked or said.
-    const { stdout: without } = await run(["status"], { env: { DENO_DIR, HOME: "/" } });
-    assertEquals(without.includes("home folder"), false);
-  }));
-
 Deno.test("without a prompt, login lists everything that is missing at once", () =>
   inCliWorld(async (world) => {
     await Deno.writeTextFile(world.envFile, "");

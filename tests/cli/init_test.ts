@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
-import type { ChildResult } from "../support/child_deno.ts";
+import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
 import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
@@ -60,6 +61,53 @@ Deno.test("init --from - makes the .env out of a reply, and a login takes it", (
     assertMatch(text, /^# .*[Ss]ecret.*\n(# .*\n)*APP_CLIENT_SECRET=/m);
     const login = ["login", "--username", "student", "--stdin"];
     assertEquals((await desk.run(login, { stdin: desk.variables.PASSWORD ?? "" })).code, 0);
+  }));
+
+Deno.test("init --global writes a private file that every folder without a .env uses", () =>
+  atDesk(async ({ folder, replies, run, settings, variables }) => {
+    const env = { XDG_CONFIG_HOME: `${folder}/config`, NO_COLOR: "1" };
+    const given = { env, flags: ["-A"] };
+    const file = join(folder, "config", "platform-auth", ".env");
+    const init = await run(["init", "--global", "--from", "-"], {
+      ...given,
+      stdin: replies.lines ?? "",
+    });
+    assertEquals(init.code, 0, init.stdout + init.stderr);
+    assertMatch(init.stdout, /^Wrote config\/platform-auth\/\.env: .*AUTH_URL/m);
+    assertEquals(parseEnv(await Deno.readTextFile(file)), settings);
+    const modes = [dirname(file), file].map((path) => (Deno.statSync(path).mode ?? 0) & 0o777);
+    if (Deno.build.os !== "windows") assertEquals(modes, [0o700, 0o600]);
+    const login = ["login", "--username", "student", "--stdin"];
+    const { code } = await run(login, { ...given, stdin: variables.PASSWORD ?? "" });
+    assertEquals([code, namesIn(folder)], [0, ["config"]]);
+    assertMatch((await run(["status"], given)).stdout, /kept in config\/platform-auth\/\.env/);
+    assertMatch((await run(["token"], given)).stdout, /^eyJ/);
+  }));
+
+Deno.test("init --global says which file the folder uses instead; init without it writes one for the folder", () =>
+  atDesk(async ({ envFile, folder, replies, run, settings }) => {
+    const env = { XDG_CONFIG_HOME: `${folder}/config`, NO_COLOR: "1" };
+    const init = async (...more: string[]) =>
+      await run(["init", ...more, "--from", "-"], {
+        env,
+        flags: ["-A"],
+        stdin: replies.lines ?? "",
+      });
+    assertEquals((await init("--global")).stdout.includes("this folder uses"), false);
+    assertMatch((await init()).stdout, /^Wrote \.env: /m);
+    assertEquals(parseEnv(await Deno.readTextFile(envFile)), settings);
+    const { stdout } = await init("--global");
+    assertMatch(
+      stdout,
+      /^config\/platform-auth\/\.env is unchanged\n! this folder uses another file: \.env$/m,
+    );
+    // The checks are those of the file that was written.
+    assertMatch(stdout, /config\/platform-auth\/\.env.*exists/);
+    assertEquals((await init("--global", "--env-file", "x")).code, 2);
+    const nowhere = { env: { HOME: "", XDG_CONFIG_HOME: "" }, flags: ["-A"] };
+    const { code, stderr } = await run(["init", "--global"], nowhere);
+    assertEquals(code, 2);
+    assertMatch(stderr, /set (HOME|APPDATA), or name a file with --env-file/);
   }));
 
 Deno.test("init --from says which values cannot be right, and why, and fails", () =>

@@ -37,9 +37,12 @@ interface Place {
   ): Promise<{ code: number; stdout: string; stderr: string }>;
 }
 
-/** A folder with `platform_auth.py` and the `.env` of a sandbox whose tokens live five seconds. */
-async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
-  await using sandbox = await startSandbox({ accessTokenSeconds: 5 });
+/** A folder with `platform_auth.py` and the `.env` of a sandbox. Its tokens live five seconds. */
+async function inPlace(
+  work: (place: Place) => Promise<void>,
+  accessTokenSeconds = 5,
+): Promise<void> {
+  await using sandbox = await startSandbox({ accessTokenSeconds });
   await inFolder(async (cwd) => {
     const deno = Deno.execPath();
     const line = `exec '${deno}' run --no-lock -qA '${CLI_PATH}' "$@"`;
@@ -188,7 +191,7 @@ subject(NO_SHELL, "the Python page", (test) => {
         assertEquals(code, 1);
         assertMatch(
           stderr,
-          /\nRuntimeError: There is no session; run platform-auth login first\n$/,
+          /\nRuntimeError: There is no session \(.*empty\.env.* does not exist\); check its path, .*\n$/,
         );
       }),
   });
@@ -203,6 +206,72 @@ subject(NO_SHELL, "the Python page", (test) => {
         assertEquals(stderr, "");
         assert(stdout === `bearer ${ACCESS_TOKEN}\n`);
       }),
+  });
+
+  test({
+    ...needing(noPython, "without the command, the exception says that it is missing"),
+    fn: () =>
+      inPlace(async ({ folder, run }) => {
+        await Deno.remove(`${folder}/platform-auth`);
+        const script = `import os\nos.environ["PATH"] = "/nowhere"\n${headers()}`;
+        const { code, stderr } = await run(python ?? "", "-c", script);
+        assertEquals(code, 1);
+        assertMatch(stderr, /\nRuntimeError: The command platform-auth is not on the PATH .*\n$/);
+      }),
+  });
+
+  test({
+    ...needing(noPython, "in a folder without a .env, the class uses the user's own file"),
+    fn: () =>
+      inPlace(async ({ folder, run }) => {
+        await Deno.mkdir(`${folder}/config/platform-auth`, { recursive: true });
+        await Deno.rename(`${folder}/.env`, `${folder}/config/platform-auth/.env`);
+        const script =
+          `import os\nos.environ["XDG_CONFIG_HOME"] = "${folder}/config"\n${headers()}`;
+        const { stdout, stderr } = await run(python ?? "", "-c", script);
+        assertEquals(stderr, "");
+        assert(/^bearer eyJ/.test(stdout));
+      }),
+  });
+
+  test({
+    ...needing(noRequests, "after a 401, requests sends the call once more with a new token"),
+    fn: () =>
+      inPlace(async ({ sandbox, run }) => {
+        await run("platform-auth", "login");
+        const seen: string[] = [];
+        const tokens = new Set<string>();
+        const atOther: boolean[] = [];
+        const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+        await using other = Deno.serve(options, ({ headers }) => {
+          atOther.push(headers.has("authorization"));
+          return new Response("", { status: 401 });
+        });
+        await using api = Deno.serve(options, async (request) => {
+          if (request.url.endsWith("/away")) {
+            return Response.redirect(`http://127.0.0.1:${other.addr.port}/`);
+          }
+          tokens.add(request.headers.get("authorization") ?? "");
+          seen.push(`${await request.text()} ${tokens.size}`);
+          const isRejected = request.url.endsWith("/never") || tokens.size === 1;
+          return new Response("", { status: isRejected ? 401 : 200 });
+        });
+        const apiUrl = `http://127.0.0.1:${api.addr.port}`;
+        const script = `import requests
+from platform_auth import PlatformAuth
+session = requests.Session()
+session.auth = PlatformAuth("${apiUrl}")
+first = session.post("${apiUrl}/rows", data="a row")
+print(first.status_code, len(first.history), session.get("${apiUrl}/never").status_code)
+print(session.get("${apiUrl}/away").status_code)`;
+        const { stdout, stderr } = await run(requests ?? "", "-c", script);
+        assertEquals([stdout, stderr], ["200 1 401\n401\n", ""]);
+        // The last 401 follows a refresh so closely that another one would not help.
+        assertEquals(seen, ["a row 1", "a row 2", " 2"]);
+        assertEquals(atOther, [false]);
+        const flows = sandbox.requests.map(({ authFlow }) => authFlow);
+        assertEquals(flows, ["USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
+      }, 1_800),
   });
 
   for (const [name, output] of Object.entries(OUTPUTS)) {

@@ -223,7 +223,7 @@ Deno.test("what to do about a missing password names no command and no file that
   const all = await missing({ ...others, envFile });
   assertMatch(
     all,
-    /missing APP_CLIENT_ID, PASSWORD; .*; set the missing values in \S+\.env \(platform-auth init does\), in/,
+    /missing APP_CLIENT_ID, PASSWORD; .*; set the missing values in \S+\.env \(platform-auth init does this\), in/,
   );
   assertMatch(
     inMemory,

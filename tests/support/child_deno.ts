@@ -44,8 +44,13 @@ export function neededVariables(): Record<string, string> {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];
   });
-  // Else Deno asks for its latest version once a day, through any proxy that a test sets.
-  return { ...Object.fromEntries(variables), DENO_NO_UPDATE_CHECK: "1" };
+  return {
+    ...Object.fromEntries(variables),
+    // Else Deno asks for its latest version once a day, through any proxy that a test sets.
+    DENO_NO_UPDATE_CHECK: "1",
+    // Else a test uses the settings of the person who runs it.
+    XDG_CONFIG_HOME: "/nowhere",
+  };
 }
 
 /** Writes the script into the working folder and runs it, without a prompt and without colors. */

@@ -4,13 +4,15 @@ import { readInputText } from "../input.ts";
 import { FAILED, say, UsageError } from "../output.ts";
 import { readReply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
-import { doctor } from "../../default_session.ts";
+import { configure, doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
+import { environment } from "../../platform/environment.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { endpointText } from "../../provider/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
-import { type SettingName, VARIABLES } from "../../settings/options.ts";
+import { nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
+import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
 import { apiHosts } from "../../settings/trust.ts";
 
@@ -19,9 +21,11 @@ const PASTE = "Paste the reply of your subscription's support channel\n" +
   "Enter to be prompted for each setting:";
 
 export async function run(
-  { options: { from }, envFile, json }: Given<{ from: string }>,
+  { options: { from, global = false }, envFile, json }: Given<{ from: string; global: boolean }>,
 ): Promise<Answer> {
-  const outcome = await writeSettings(envFile, from, !json);
+  const file = global ? globalFile() : envFile;
+  const outcome = await writeSettings(file, from, !json, global ? 0o700 : undefined);
+  if (global && file) configure({ envFile: file });
   const diagnosis = await doctor();
   const isDone = diagnosis.ok && Object.keys(outcome.rejected).length === 0;
   return {
@@ -35,7 +39,8 @@ export async function run(
  * Reads the settings from the reply and, in a terminal, prompts for the others. An existing value
  * is replaced only if the user agrees.
  *
- * @param envFile The `.env` to write. Default: the one that a login uses.
+ * @param envFile The `.env` to write. Default: the one that `AUTH_ENV_FILE` names, or else the
+ * nearest one.
  * @param from The file with the reply; `-` for standard input. By default, the user pastes the
  * reply in a terminal.
  * @returns The names of the settings without their values, because a value may be a misplaced
@@ -47,9 +52,10 @@ async function writeSettings(
   envFile: string | undefined,
   from: string | undefined,
   mayPrompt: boolean,
+  folderMode: number | undefined,
 ) {
-  const options = envFile === undefined ? {} : { envFile };
-  const { envFile: file, file: found } = resolveSettings(options, true);
+  const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || (nearestEnvFile().path ?? false);
+  const { envFile: file, file: found } = resolveSettings({ envFile: named }, true);
   if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
   const problem = found.problem ?? missingFilePermission(file);
   if (problem) throw problem;
@@ -95,7 +101,7 @@ async function writeSettings(
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
     }
   }
-  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes);
+  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes, folderMode);
   return {
     file,
     written: [...changes.keys()],
@@ -105,9 +111,24 @@ async function writeSettings(
     rejected: Object.fromEntries(rejected),
     /** The lines that were added to `.gitignore`. */
     ignored,
+    ...overridden(file),
     passwordHosts: hosts.password,
     tokenHosts: hosts.token,
   };
+}
+
+/**
+ * Returns the path of the user's own `.env`.
+ * @throws {UsageError} If the environment does not contain the user's folder.
+ */
+function globalFile(): string {
+  const path = ownEnvFile();
+  if (path !== undefined) return path;
+  const folder = Deno.build.os === "windows" ? "APPDATA" : "HOME";
+  throw new UsageError(
+    `init --global cannot find your configuration folder: ${folder} is not set`,
+    `set ${folder}, or name a file with --env-file`,
+  );
 }
 
 /** Returns the hosts to which a client with these settings sends the password and the token. */
@@ -117,9 +138,17 @@ function receivers(lines: ReadonlyMap<string, string>): { password: string[]; to
   return { password: host ? [host] : [], token: apiHosts(text) };
 }
 
+/** Returns the `.env` that a login here uses if it is not this file, which is the user's own one. */
+function overridden(file: string): { usedHere?: string } {
+  if (file !== ownEnvFile()) return {};
+  const { envFile } = resolveSettings({}, true);
+  return envFile === undefined || envFile === file ? {} : { usedHere: envFile };
+}
+
 type Outcome = Awaited<ReturnType<typeof writeSettings>>;
 
-function outcomeText({ file, written, kept, missing, rejected, ignored }: Outcome): string {
+function outcomeText(outcome: Outcome): string {
+  const { file, written, kept, missing, rejected, ignored, usedHere } = outcome;
   const path = displayPath(file);
   const again = "run platform-auth init again";
   return [
@@ -129,6 +158,7 @@ function outcomeText({ file, written, kept, missing, rejected, ignored }: Outcom
       `! ${name} keeps its value, but the reply has another one; remove the line from the file and ${again}`
     ),
     ...missing.map((name) => `! ${name} is not set yet; ${again}`),
+    ...(usedHere ? [`! this folder uses another file: ${displayPath(usedHere)}`] : []),
     ...(ignored.length > 0 ? [`Added to .gitignore: ${ignored.join(", ")}`] : []),
   ].join("\n");
 }

@@ -3,13 +3,9 @@ import type { Answer, Given } from "../command.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
 import { AuthError, ConfigError } from "../../errors/errors.ts";
-import { environment } from "../../platform/environment.ts";
-import { displayPath, filePath, fileUrl } from "../../platform/paths.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
 import type { SessionStatus } from "../../session/status.ts";
-import { readEnvFile } from "../../settings/env_file.ts";
-import { ENV_FILE_VARIABLE } from "../../settings/options.ts";
 
 interface LoginFlags {
   readonly portal: boolean;
@@ -65,26 +61,7 @@ export async function runDoctor({ options }: Given<{ login: boolean }>): Promise
 
 export async function runStatus(): Promise<Answer> {
   if (status().store !== undefined) await askStore();
-  const found = status();
-  const answer = statusAnswer(found);
-  const elsewhere = answer.status === LOGIN_NEEDED && sessionOfHome(found.envFile);
-  return elsewhere ? { ...answer, text: `${answer.text}\n${elsewhere}` } : answer;
-}
-
-/**
- * Explains how to use the session of the home folder, if that folder has a session other than the
- * current one.
- */
-function sessionOfHome(envFile: string | undefined): string | undefined {
-  const home = environment("HOME") ?? environment("USERPROFILE");
-  if (!home || environment(ENV_FILE_VARIABLE)) return undefined;
-  const path = filePath(fileUrl(`${home}/.env`));
-  const { values } = readEnvFile(path);
-  if (path === envFile || !(values.has("ACCESS_TOKEN") || values.has("REFRESH_TOKEN"))) {
-    return undefined;
-  }
-  return `! home folder: ${displayPath(path)} has a session
-  → to use it in every folder, set ${ENV_FILE_VARIABLE}=${path}`;
+  return statusAnswer(status());
 }
 
 /** Requests a token in order to read the store, which `status()` alone does not do. */

@@ -1,0 +1,89 @@
+/** Says where settings were searched in vain, for a call that finds neither settings nor a session. */
+import { type Advice, type Fix, fixText } from "../errors/advice.ts";
+import { infoAt, mayRead } from "../platform/file_info.ts";
+import { foldersUp, workingFolder } from "../platform/paths.ts";
+import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
+import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
+import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTINGS, VARIABLES } from "./options.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * If a login lacks settings, says that the named file does not exist, which folders were searched,
+ * or which file was probably meant. Returns `undefined` if the `.env` has settings.
+ */
+export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
+  const { file, location: { path, kind, searched } } = settings;
+  const isComplete = SETTING_NAMES.every((name) =>
+    !SETTINGS[name].required || settings.origin(name) !== undefined
+  );
+  if (path === undefined || isComplete || settings.tokenFile === undefined) return undefined;
+  if (kind === "named") {
+    if (file.exists) return undefined;
+    return { problem: `${path}, named as the .env, does not exist`, fix: "check its path" };
+  }
+  if (hasSettings(file)) return undefined;
+  const other = otherFiles().find((each) => each !== path && hasSettings(readEnvFile(each)));
+  if (other !== undefined) {
+    const why = kind === "new" ? whyNotSearched(searched) : `${path} is nearer`;
+    return {
+      problem: `${other} has settings, but is not used here, because ${why}`,
+      fix: ["to use it, ", {
+        inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
+        inTerminal: `name it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
+      }],
+    };
+  }
+  if (file.exists) return undefined;
+  return {
+    problem: `no .env was found in ${searchedText(searched)}`,
+    fix: ["run platform-auth init, or name a file ", {
+      inProgram: `in ${ENV_FILE_VARIABLE}`,
+      inTerminal: "with --env-file",
+    }],
+  };
+}
+
+/** Returns the fix for a call that finds no session either. */
+export function loginAfter({ fix }: { readonly fix: Fix }): Fix {
+  return [fixText(fix), ", then run ", { call: "login" }, " (a portal string needs no settings)"];
+}
+
+/** Whether a file has settings that other programs do not use. */
+function hasSettings({ values }: EnvSnapshot): boolean {
+  return SETTING_NAMES.some((name) =>
+    name !== "username" && name !== "password" && values.has(VARIABLES[name])
+  );
+}
+
+/** Lists the `.env` files above the working folder, even above the project root, and the user's own. */
+function otherFiles(): string[] {
+  const above = [...foldersUp(workingFolder() ?? "/")].slice(1).map((folder) => `${folder}.env`);
+  return [...above, ownEnvFile()].filter((path) => path !== undefined)
+    // A suggestion is not worth a permission prompt.
+    .filter(mayRead)
+    .filter((path) => {
+      const info = infoAt(path);
+      return info?.isFile === true && !isOfAnotherUser(info);
+    });
+}
+
+function whyNotSearched(searched: readonly string[]): string {
+  const last = searched.at(-1) ?? "";
+  return isProjectRoot(last)
+    ? `it is above the project root ${withoutSlash(last)}`
+    : "no folder from here up is a project root, with .git or deno.json";
+}
+
+function searchedText(searched: readonly string[]): string {
+  const own = ownEnvFile();
+  const folders = searched.map(withoutSlash);
+  if (own === undefined) return folders.join(", ");
+  const ownFolder = own.slice(0, -"/.env".length);
+  return mayRead(own)
+    ? [...folders, ownFolder].join(", ")
+    : `${folders.join(", ")}, and ${ownFolder} needs --allow-read`;
+}
+
+function withoutSlash(folder: string): string {
+  return folder.replace(/(?<=[^:])[\\/]$/, "");
+}

@@ -1,0 +1,161 @@
+/** The user's own `.env`, which every folder uses that has none. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { normalize } from "node:path";
+import { startSandbox } from "../../src/sandbox/mod.ts";
+import {
+  type ChildOptions,
+  inFolder,
+  MOD_PATH,
+  namesIn,
+  runScript,
+} from "../support/child_deno.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { variablesOf } from "../support/sandbox_env.ts";
+
+interface Home {
+  /** The folder of the settings. */
+  readonly config: string;
+  readonly ownFile: string;
+  /** A folder without a `.env`. */
+  readonly work: string;
+  /** Runs a script, by default in the work folder with all permissions, and returns its output. */
+  run(script: string, options?: Partial<ChildOptions>): Promise<string>;
+}
+
+/** Works in a home folder whose own file contains these variables. */
+function atHome(variables: Record<string, string>, use: (home: Home) => Promise<void>) {
+  return inFolder(async (root) => {
+    const config = `${root}/config`;
+    const work = `${root}/work`;
+    await Deno.mkdir(`${config}/platform-auth`, { recursive: true });
+    await Deno.mkdir(work);
+    const ownFile = normalize(`${config}/platform-auth/.env`);
+    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+    await Deno.writeTextFile(ownFile, lines.join(""));
+    const run: Home["run"] = async (script, { env, ...others } = {}) => {
+      const variables = { NO_PROXY: "127.0.0.1", XDG_CONFIG_HOME: config, ...env };
+      const options = { cwd: work, flags: ["-A"], env: variables, ...others };
+      const { stdout, stderr } = await runScript(script, options);
+      assertEquals(stderr, "");
+      return stdout;
+    };
+    await use({ config, ownFile, work, run });
+  });
+}
+
+const OWN = { APP_CLIENT_ID: "from-the-own-file" };
+
+const STATUS = `import { createSession, status } from ${JSON.stringify(MOD_PATH)};
+  const { envFile, clientId } = status();
+  console.log(JSON.stringify([envFile, clientId, createSession().status().envFile]));`;
+
+Deno.test("in a folder without a .env, the user's own file is used, but not by createSession()", () =>
+  atHome(OWN, async ({ ownFile, run, work }) => {
+    assertEquals(JSON.parse(await run(STATUS)), [ownFile, OWN.APP_CLIENT_ID, null]);
+    assertEquals(namesIn(work), []);
+  }));
+
+Deno.test("a .env in the folder or up to the project root comes before the user's own file", () =>
+  atHome(OWN, async ({ run, work }) => {
+    await Deno.mkdir(`${work}/.git`);
+    await Deno.mkdir(`${work}/a`);
+    await Deno.writeTextFile(`${work}/.env`, "APP_CLIENT_ID=from-the-project\n");
+    for (const cwd of [work, `${work}/a`]) {
+      const found = [normalize(`${work}/.env`), "from-the-project", null];
+      assertEquals(JSON.parse(await run(STATUS, { cwd })), found);
+    }
+  }));
+
+Deno.test("a password in the environment may go to a host in the user's own file, and the session is saved there", async () => {
+  await using sandbox = await startSandbox();
+  const { USERNAME, PASSWORD, ...others } = variablesOf(sandbox.settings);
+  await atHome(others, async ({ ownFile, run, work }) => {
+    const script = `import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
+      await login();
+      console.log((await authFetch("/v1/whoami")).status, status().warnings.length);`;
+    const env = { USERNAME: USERNAME ?? "", PASSWORD: PASSWORD ?? "" };
+    assertEquals(await run(script, { env }), "200 0\n");
+    assertMatch(await Deno.readTextFile(ownFile), /^REFRESH_TOKEN=/m);
+    assertEquals(namesIn(work), []);
+    const flag = `--allow-read=.,${ownFile.slice(0, -5)}`;
+    const doctor = `import { doctor } from ${JSON.stringify(MOD_PATH)};
+      console.log((await doctor()).checks.map(({ message }) => message).join("\\n"));`;
+    const found = await run(doctor);
+    assert(found.includes(`${flag} `), found);
+    assertMatch(found, /\.env, your own file for all folders, exists.*\n/);
+    assertMatch(found, /\(set in your own \.env\)/);
+  });
+});
+
+Deno.test("a script that may not read the user's own file works as if there were none", () =>
+  atHome(OWN, async ({ run, work }) => {
+    const script = `const looked = [];
+      const { statSync } = Deno;
+      Deno.statSync = (path) => {
+        looked.push(path);
+        return statSync(path);
+      };
+      const { status } = await import(${JSON.stringify(MOD_PATH)});
+      const { envFile } = status();
+      console.log(JSON.stringify([envFile, looked.some((path) => path.includes("config"))]));`;
+    const code = MOD_PATH.replace("mod.ts", "");
+    for (const flags of [["--allow-env", `--allow-read=.,${code}`], ["--allow-read"]]) {
+      // A look would be a prompt where prompts are possible.
+      const expected = [normalize(`${work}/.env`), false];
+      assertEquals(JSON.parse(await run(script, { flags })), expected);
+    }
+  }));
+
+Deno.test("a process that found no .env uses the user's own file once it exists", () =>
+  atHome(OWN, async ({ ownFile, run, work }) => {
+    const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
+      const file = ${JSON.stringify(ownFile)};
+      Deno.renameSync(file, file + "2");
+      const before = status().envFile;
+      Deno.renameSync(file + "2", file);
+      await login({ strategy: "environment" }).catch(() => {});
+      console.log(JSON.stringify([before, status().envFile, status().clientId]));`;
+    const expected = [normalize(`${work}/.env`), ownFile, OWN.APP_CLIENT_ID];
+    assertEquals(JSON.parse(await run(script)), expected);
+  }));
+
+Deno.test("a process stays with a .env that it has used, even while that is being replaced", () =>
+  atHome(OWN, async ({ ownFile, run, work }) => {
+    const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
+      const fails = () => login({ strategy: "environment" }).catch(() => {});
+      status();
+      Deno.writeTextFileSync(".env", "APP_CLIENT_ID=from-the-folder\\n");
+      await fails();
+      Deno.renameSync(".env", "backup");
+      Deno.renameSync("own", ${JSON.stringify(ownFile)});
+      await fails();
+      await fails();
+      console.log(status().envFile);`;
+    await Deno.rename(ownFile, `${work}/own`);
+    assertEquals(await run(script), `${normalize(`${work}/.env`)}\n`);
+  }));
+
+subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
+  test("it is ~/.config without XDG_CONFIG_HOME, or if that is a relative path", () =>
+    atHome(OWN, async ({ config, ownFile, run }) => {
+      const home = `${config}/..`;
+      await Deno.rename(config, `${home}/.config`);
+      for (const XDG_CONFIG_HOME of ["", "config"]) {
+        const [envFile] = JSON.parse(await run(STATUS, { env: { HOME: home, XDG_CONFIG_HOME } }));
+        assertEquals(envFile, ownFile.replace("/config/", "/.config/"));
+      }
+    }));
+
+  test(
+    needing(ROOT_ONLY, "a file there that belongs to another user is ignored and reported"),
+    () =>
+      atHome(OWN, async ({ ownFile, run, work }) => {
+        await Deno.chown(ownFile, 12_345, 12_345);
+        const script = `import { status } from ${JSON.stringify(MOD_PATH)};
+        console.log(JSON.stringify([status().envFile, status().warnings.join()]));`;
+        const [envFile, warnings] = JSON.parse(await run(script));
+        assertEquals(envFile, `${work}/.env`);
+        assertMatch(warnings, /config\/platform-auth\/\.env belongs to another user/);
+      }),
+  );
+});

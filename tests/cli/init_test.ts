@@ -4,7 +4,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { repliesWith } from "./replies.ts";
 
@@ -270,6 +270,49 @@ terminalTest("init replaces a value only if the user says so", () =>
       assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
     }
   }));
+
+const CANCELED_AT: [where: string, awaited: string][] = [
+  ["the paste", PASTE],
+  ["the endpoint", "token endpoint"],
+  ["the client id", "App client id:"],
+  ["the secret", "App client secret (hidden"],
+  ["the pool", "User pool id:"],
+  ["the base address", "Base address"],
+];
+for (const [at, [where, awaited]] of CANCELED_AT.entries()) {
+  testNeeding(
+    NO_INTERRUPTS,
+    `Ctrl-C and Ctrl-D at ${where} end init quietly with 130 and write nothing`,
+    () =>
+      atDesk(async (desk) => {
+        const { AUTH_URL = "", APP_CLIENT_ID = "", USER_POOL_ID = "" } = desk.settings;
+        const replies = ["", AUTH_URL, APP_CLIENT_ID, "none", USER_POOL_ID];
+        const before = CANCELED_AT.slice(0, at)
+          .map(([, mark], each): [string, string] => [mark, `${replies[each]}\r`]);
+        for (const key of ["\x03", "\x04"]) {
+          const seen = await type(desk, [...before, [awaited, key]]);
+          assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+          assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
+          assertEquals([...Deno.readDirSync(desk.folder)], []);
+        }
+      }),
+  );
+}
+
+testNeeding(
+  NO_INTERRUPTS,
+  "Ctrl-C and Ctrl-D at the question whether to replace a value leave the .env unchanged",
+  () =>
+    atDesk(async (desk) => {
+      const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
+      await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
+      for (const key of ["\x03", "\x04"]) {
+        const seen = await type(desk, [[PASTE, pasted], ["Replace it?", key]]);
+        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+        assertEquals(settingsIn(desk), { USER_POOL_ID: "old-1_Pool" });
+      }
+    }),
+);
 
 /** Without a wait for the lock. */
 const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };

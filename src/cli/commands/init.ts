@@ -8,6 +8,7 @@ import { doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
+import { readVisible } from "../../platform/terminal.ts";
 import { endpointText } from "../../provider/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { type SettingName, VARIABLES } from "../../settings/options.ts";
@@ -70,7 +71,7 @@ async function writeSettings(
     const before = found.values.get(name) ?? "";
     if (before === value && found.values.has(name)) continue;
     const replaces = before === "" ||
-      (prompts && confirm(`${name} is set in ${displayPath(file)} and differs. Replace it?`));
+      (prompts && agrees(`${name} is set in ${displayPath(file)} and differs. Replace it? [y/N]`));
     if (replaces) changes.set(name, value);
     else kept.push(name);
   }
@@ -139,7 +140,7 @@ async function replyText(
   isComplete: boolean,
 ): Promise<string> {
   const isPasted = from === undefined ? !isComplete : from === "-" && Deno.stdin.isTerminal();
-  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) ?? "" : "";
+  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) : "";
   return from === undefined ? "" : await readInputText("--from", from);
 }
 
@@ -153,6 +154,11 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
     // An explicitly empty secret means a client without a secret.
     return name === "APP_CLIENT_SECRET" ? !values.has(name) : !has(name);
   });
+}
+
+/** Unlike `confirm()`, tells Ctrl-D from "no". */
+function agrees(question: string): boolean {
+  return /^y(es)?$/i.test(readVisible(question).trim());
 }
 
 /**
@@ -171,7 +177,7 @@ async function promptFor(
   const receiver = isSecret && host !== undefined ? `For ${host}:\n` : "";
   for (let wrong = problem;;) {
     const text = wrong === undefined ? question : `This cannot be used: ${wrong}. ${question}`;
-    const value = (isSecret ? await readMasked(receiver + text) : prompt(text))?.trim() ?? "";
+    const value = (isSecret ? await readMasked(receiver + text) : readVisible(text)).trim();
     if (value === "") return undefined;
     if (isSecret && value.toLowerCase() === "none") return "";
     wrong = problemOf(name, value);

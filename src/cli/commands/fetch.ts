@@ -41,7 +41,7 @@ export async function run(
   const method = options.method ?? (body === undefined ? "GET" : "POST");
   const headers = (options.header ?? []).map(splitHeader);
   const init: RequestInit = { method, headers, ...(body !== undefined && { body }) };
-  const saving = { init, ...(ifExists && { ifExists }) };
+  const saving = { init, ifExists: ifExists ?? (list === undefined ? "error" : "keep") };
   if (list !== undefined) {
     const atOnce = wholeNumber("--concurrency", concurrency ?? "4");
     if (atOnce === 0) throw misuse("--concurrency takes a whole number from 1");

@@ -107,7 +107,7 @@ Deno.test("init without a terminal names what the reply lacks, and writes nothin
     const all = await desk.run(["init"]);
     assertMatch(
       all.stderr,
-      /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and/,
+      /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and.* pipe the reply to platform-auth init --from -/,
     );
     assertEquals((await desk.run(["init", "--from", "nowhere.txt"])).code, 1);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
@@ -257,6 +257,22 @@ terminalTest(
         APP_CLIENT_SECRET: "",
         USER_POOL_ID,
       });
+    }),
+);
+
+terminalTest(
+  "init says that a pasted reply has nothing usable, and prompts",
+  () =>
+    atDesk(async (desk) => {
+      const found = "Found nothing usable in the reply; type the values";
+      const seen = await type(desk, [
+        [PASTE, `${PASTE_BEGINS}Dear Ada, we will call.${PASTE_ENDS}\r\r`],
+        [found, ""],
+        ["token endpoint", "\x03"],
+      ]);
+      assertEquals([seen.code, seen.left], [130, 0], seen.screen);
+      const silent = await type(desk, [[PASTE, "\r"], ["token endpoint", "\x03"]]);
+      assertEquals(silent.screen.includes(found), false);
     }),
 );
 

@@ -57,8 +57,13 @@ async function writeSettings(
 
   const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const isComplete = missingIn(found.values).length === 0;
-  const reply = readReply(await replyText(from, prompts, isComplete));
-  if (from !== undefined && reply.values.size + reply.rejected.size === 0) {
+  const text = await replyText(from, prompts, isComplete);
+  const reply = readReply(text);
+  const isUseless = reply.values.size + reply.rejected.size === 0;
+  if (from === undefined && isUseless && text.trim() !== "") {
+    say("Found nothing usable in the reply; type the values");
+  }
+  if (from !== undefined && isUseless) {
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot find a setting in the reply",
@@ -88,7 +93,7 @@ async function writeSettings(
     changes.set(name, value);
     rejected.delete(name);
   }
-  if (!prompts) refuseWithout(missing, rejected, file);
+  if (!prompts) refuseWithout(missing, rejected, file, from);
   const hosts = receivers(new Map([...found.values, ...changes]));
   // The hosts are shown before anything is written, because the author of the reply chose them.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
@@ -189,6 +194,7 @@ function refuseWithout(
   missing: readonly string[],
   rejected: ReadonlyMap<string, string>,
   file: string,
+  from: string | undefined,
 ): void {
   const optional = ACCOUNT_SETTINGS.filter((it) => it.optional).map(({ name }) => name);
   const needed = missing.filter((name) => !optional.includes(name));
@@ -197,6 +203,9 @@ function refuseWithout(
   const problem = `Cannot write ${displayPath(file)}: missing ${needed.join(", ")}, ` +
     `and a prompt is not possible${unused.join("")}`;
   const lines = needed.map((name) => `${name}=…`).join(", ");
-  const fix = `run platform-auth init in a terminal, or add ${lines} to the reply, one per line`;
+  const otherwise = from === undefined
+    ? "pipe the reply to platform-auth init --from -"
+    : `add ${lines} to the reply, one per line`;
+  const fix = `run platform-auth init in a terminal, or ${otherwise}`;
   throw new ConfigError("MISSING_SETTINGS", problem, fix);
 }

@@ -33,7 +33,8 @@ const TERMINAL: FrontEnd = {
  * Runs a command.
  *
  * @param args The arguments after the program name.
- * @returns The exit status: 0 success, 1 failure, 2 wrong usage, 3 login required.
+ * @returns The exit status: 0 success, 1 failure, 2 wrong usage, 3 login required, 130 a prompt
+ * was canceled.
  *
  * @example
  * ```ts

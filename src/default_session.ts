@@ -170,8 +170,8 @@ export function fetchJson<T = any>(
 /**
  * Downloads a file. The file gets its name only once it is complete: its length is checked, and its
  * checksum if the API sends one. To resume an interrupted download, run the same call again, even
- * in a new process or after the token or a presigned address has expired. A notebook or a terminal
- * shows the progress.
+ * in a new process or after the token or a presigned address has expired. An existing file is kept,
+ * unless `ifExists` says otherwise. A notebook or a terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
@@ -181,7 +181,7 @@ export function fetchJson<T = any>(
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
  * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
  * incomplete or does not match its checksum.
- * @throws {ConfigError} `FILE_EXISTS`: the file exists already; `FILE`: it cannot be written.
+ * @throws {ConfigError} `FILE_EXISTS`: the file exists already, with `ifExists: "error"`; `FILE`: it cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example

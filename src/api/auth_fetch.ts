@@ -144,6 +144,7 @@ function prepare(
     ? input instanceof Request ? input : undefined
     : new Request(input instanceof Request ? input : address, init);
   const options = isPlain && init ? init : undefined;
+  checkBody(options?.body);
   const headers = options?.headers ?? request?.headers;
   // The signal is copied to the options, because redirects are followed without the `Request`.
   const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
@@ -156,6 +157,16 @@ function prepare(
     isRepeatable: isRepeatable(options?.body ?? null),
     onSend,
   };
+}
+
+/** @throws {TypeError} For an object, which `fetch` would send as `[object Object]`, or an array. */
+function checkBody(body: unknown): void {
+  const isData = Array.isArray(body) ||
+    (typeof body === "object" && body !== null && isPlainObject(body));
+  if (!isData) return;
+  throw typeError(
+    "A body must be text or bytes, not an object; write body: JSON.stringify(…), and the header content-type",
+  );
 }
 
 /** Whether an object can be spread. The members of a class instance cannot. */

@@ -21,11 +21,11 @@ export interface DownloadOptions {
   /**
    * What to do if the file exists already.
    *
-   * - `error` (default): throw `FILE_EXISTS`; nothing is sent.
-   * - `keep`: keep it and send nothing; the result has `kept: true`.
+   * - `keep` (default): keep it and send nothing; the result has `kept: true`.
+   * - `error`: throw `FILE_EXISTS`; nothing is sent.
    * - `replace`: replace it once the new file is complete.
    */
-  ifExists?: "error" | "keep" | "replace";
+  ifExists?: "keep" | "error" | "replace";
   /**
    * Maximum time without data from the API, in milliseconds, before the rest is requested again.
    * Default 60 000; 0 means no limit.
@@ -77,12 +77,12 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   return path;
 }
 
-const IF_EXISTS: readonly unknown[] = ["error", "keep", "replace"] satisfies IfExists[];
+const IF_EXISTS: readonly unknown[] = ["keep", "error", "replace"] satisfies IfExists[];
 
-/** @throws {TypeError} If the value is not `error`, `keep` or `replace`. */
+/** @throws {TypeError} If the value is not `keep`, `error` or `replace`. */
 export function checkIfExists(ifExists: unknown): void {
   if (ifExists === undefined || IF_EXISTS.includes(ifExists)) return;
-  throw typeError('ifExists must be "error", "keep" or "replace"');
+  throw typeError('ifExists must be "keep", "error" or "replace"');
 }
 
 /** @throws {TypeError} For a request whose response is not a whole file. */
@@ -168,7 +168,7 @@ export async function downloadUnlessBusy(
 ): Promise<Download | "busy"> {
   const { monotonic } = account.world;
   const started = monotonic();
-  const { ifExists = "error", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
+  const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
   const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
   checkRequest(call.method, call.headers);
   const canResume = resume && call.method === "GET";

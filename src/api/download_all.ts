@@ -120,12 +120,12 @@ export async function downloadItems(
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
-  const { concurrency = DEFAULT_CONCURRENCY, ifExists = "keep" } = options;
+  const { concurrency = DEFAULT_CONCURRENCY } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw typeError("concurrency must be a whole number from 1");
   }
   idleTimeout(options.idleTimeoutMs);
-  checkIfExists(ifExists);
+  checkIfExists(options.ifExists);
   const { method = "GET", headers, body } = options.init ?? {};
   checkRequest(method.toUpperCase(), checkedHeaders(headers));
   if (body instanceof ReadableStream) {
@@ -171,7 +171,7 @@ export async function downloadItems(
       : end.signal;
     try {
       either.throwIfAborted();
-      const given = { ...options, ifExists, onPiece };
+      const given = { ...options, onPiece };
       const done = await downloadUnlessBusy(account, input, path, given, either, group);
       if (done === "busy") return done;
       (done.kept ? kept : saved).push(done);

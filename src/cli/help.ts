@@ -13,7 +13,7 @@ export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
     "Options of all commands:",
     ...columns(Object.entries(GLOBAL).map(optionRow), 3),
     "",
-    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 login required.",
+    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 login required,\n130 prompt canceled.",
     "Settings come from the .env, which platform-auth init writes, and from the",
     "environment.",
   ].join("\n");

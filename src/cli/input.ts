@@ -2,6 +2,12 @@ import { UsageError } from "./output.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
+ * Other names are not shown, because the user may have passed a secret instead of a name, such as the
+ * content of the file.
+ */
+const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;
+
+/**
  * Reads a file that is named on the command line. The name `-` is standard input.
  *
  * @throws {ConfigError} `FILE` if it cannot be read.
@@ -14,9 +20,10 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    // The name is not shown, because the user may have passed a secret instead of a name, such as
-    // the content of the file.
-    throw new ConfigError("FILE", `Cannot read the file of ${option}`, "check the path", error);
+    const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
+    const cause = error instanceof Deno.errors.NotFound ? " because it does not exist" : "";
+    const problem = `Cannot read the file${shown} of ${option}${cause}`;
+    throw new ConfigError("FILE", problem, "check the path", error);
   }
 }
 

@@ -8,6 +8,8 @@ import { wrapped } from "../errors/lines.ts";
 /** Exit statuses. */
 export const FAILED = 1;
 const USAGE = 2;
+/** The status of a program that Ctrl-C ends. */
+const CANCELED = 130;
 export const LOGIN_NEEDED = 3;
 
 /** Wrong arguments. */
@@ -80,6 +82,8 @@ export function say(sentence: string): void {
 export function report(error: unknown, json: boolean): number {
   // Any other error is a bug, and its stack says where.
   if (!(error instanceof AuthError || error instanceof UsageError || isMisuse(error))) throw error;
+  // The user canceled a prompt and knows it.
+  if (error instanceof AuthError && error.code === "INTERRUPTED") return CANCELED;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
   if (!("code" in error)) return USAGE;

@@ -18,14 +18,17 @@ interface Finding {
 
 /**
  * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
- * lines such as `Client id: …`, or JSON, and may be quoted with `>` as in an e-mail. Sentences are
- * ignored, because a guess must not decide which host receives a password.
+ * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON, and may be
+ * quoted with `>` as in an e-mail. Addresses in sentences are ignored, because a guess must not decide
+ * which host receives a password.
  */
 export function readReply(reply: string): Reply {
   const env = withoutEnvLines(plainText(reply));
   const json = withoutJson(env.rest);
-  const pairs = [...json.pairs, ...linesOf(json.rest)];
-  const findings = [...env.findings, ...pairs.flatMap(findingOf)];
+  const pairs = [...json.pairs, ...linesOf(json.rest), ...rowsOf(json.rest)];
+  const inSentences = sentencesOf(json.rest).flatMap(findingOf)
+    .filter(({ name }) => !name.endsWith("_URL"));
+  const findings = [...env.findings, ...pairs.flatMap(findingOf), ...inSentences];
   const values = new Map<string, string>();
   const rejected = new Map<string, string>();
   for (const [name, all] of Map.groupBy(findings, ({ name }) => name)) {
@@ -41,7 +44,7 @@ export function readReply(reply: string): Reply {
 interface Pair {
   readonly label: string;
   readonly text: string;
-  /** Whether the text is the next line, which may not belong to the label. */
+  /** Whether the text may not belong to the label, such as the next line. */
   readonly isGuess?: boolean;
 }
 
@@ -113,17 +116,46 @@ function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
 }
 
 /**
- * Finds lines that consist of a label and a value, separated by a colon or an equals sign. Mail
- * programs may put the value on the next line.
+ * Finds lines that consist of a label and a value, separated by a colon or an equals sign. The value
+ * may be on the next line, and the label needs no colon then.
  */
 function linesOf(text: string): Pair[] {
-  const lines = text.split("\n");
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.flatMap((line, at): Pair[] => {
-    const [, label = "", rest = ""] = /^([^:=|]+)[:=](.*)$/.exec(line) ?? [];
+    const [, label = "", rest = ""] = /^([^:=|]+)(?:[:=](.*))?$/.exec(line) ?? [];
     if (label === "") return [];
     const isGuess = rest.trim() === "";
     return [{ label, text: isGuess ? lines[at + 1] ?? "" : rest, isGuess }];
   });
+}
+
+/**
+ * Finds labels and values in the tables of Markdown. A label is either the first cell of a row, or
+ * the head of a column.
+ */
+function rowsOf(text: string): Pair[] {
+  const rows = text.split("\n").filter((line) => line.includes("|"))
+    .map((line) => line.trim().replace(/^\||\|$/g, "").split("|"));
+  return rows.flatMap((row, at): Pair[] => {
+    const [label = "", value = ""] = row;
+    const isHead = rows[at + 1]?.every((cell) => /^\s*:?-+:?\s*$/.test(cell));
+    const below = isHead ? rows[at + 2] ?? [] : [];
+    return [
+      { label, text: value, isGuess: isHead === true },
+      ...below.map((cell, column) => ({ label: row[column] ?? "", text: cell })),
+    ];
+  });
+}
+
+/** Matches "the client id is …" at the beginning of a clause. */
+const CLAUSE =
+  /(?<=^|[.,;]\s(?:and\s)?|\sis\s\S{1,200}\sand\s)(?:the|your|our)?\s*(?=([a-z][a-z\s]{0,60}?)\s+is\s+(\S+?)(?:[.,;!]*$|[.,;!]+\s|\sand\s))/gim;
+
+/** Finds the labels and values in sentences. */
+function sentencesOf(text: string): Pair[] {
+  return [...text.matchAll(CLAUSE)].map(([, label = "", value = ""]) => (
+    { label, text: value, isGuess: true }
+  ));
 }
 
 /**

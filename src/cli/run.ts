@@ -6,6 +6,15 @@ import { closest } from "../errors/closest.ts";
 import { setLogLevel } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
+/** What does here what these commands of other programs do. */
+const HABITS: Readonly<Record<string, string>> = {
+  whoami: "platform-auth status says who is signed in",
+  version: "use platform-auth --version",
+  config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
+  configure: "platform-auth init writes the settings",
+  download: "use platform-auth fetch <path> --output <file>",
+};
+
 /**
  * Runs a command line.
  *
@@ -23,6 +32,8 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   if (name === "help") return await answerTo([...rest, "--help"], entry);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
+    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
+    if (instead !== undefined) throw new UsageError(noSuch("command", name, undefined), instead);
     const meant = closest(name, [...Object.keys(COMMANDS), "help"]);
     throw new UsageError(noSuch("command", name, meant), "see: platform-auth --help");
   }

@@ -115,7 +115,8 @@ export type SessionExpiredErrorCode =
 /**
  * All codes of an {@linkcode AuthError}. The type of each subclass describes its codes.
  *
- * - `INTERRUPTED`: Stop was pressed in a notebook. The class of this error is `AuthError` itself.
+ * - `INTERRUPTED`: Stop was pressed in a notebook, or a prompt was canceled in a terminal. The class
+ *   of this error is `AuthError` itself.
  * - `API_UNREACHABLE`: there is no connection to the API. The class of this error is `TypeError`, as
  *   from `fetch`; `instanceof AuthError` is true, too.
  */

@@ -1,6 +1,6 @@
 import { ConfigError } from "../errors/errors.ts";
 import { cleanUpAtExit } from "./signals.ts";
-import { isDumbTerminal } from "./terminal.ts";
+import { isDumbTerminal, promptCanceled } from "./terminal.ts";
 
 /** The terminal puts these sequences around pasted text if bracketed paste is enabled. */
 const PASTE_BEGINS = "\u001b[200~";
@@ -24,7 +24,8 @@ const MAX_STARS = 24;
  *
  * @param options.lines Whether the secret may have several lines. If so, an empty line ends the
  * input. Default `false`.
- * @returns `null` if the user ended the input with Ctrl-D or Esc.
+ * @throws {AuthError} `INTERRUPTED` if the user canceled the prompt with Ctrl-D or Esc. Ctrl-C ends
+ * the script.
  * @throws {ConfigError} `PROMPT_UNAVAILABLE` if the terminal does not send UTF-8. A Windows console
  * sends letters such as ä in its own encoding, and the provider would reject the damaged password
  * and count a failed attempt.
@@ -32,7 +33,7 @@ const MAX_STARS = 24;
 export async function readMasked(
   message: string,
   { lines = false }: { lines?: boolean } = {},
-): Promise<string | null> {
+): Promise<string> {
   using _ = cleanUpAtExit(restore);
   // Raw mode precedes the prompt, so that text typed in advance is not echoed.
   Deno.stdin.setRaw(true);
@@ -43,7 +44,8 @@ export async function readMasked(
   } finally {
     restore();
   }
-  if (!text?.includes(BROKEN)) return text;
+  if (text === null) throw promptCanceled();
+  if (!text.includes(BROKEN)) return text;
   throw new ConfigError(
     "PROMPT_UNAVAILABLE",
     "Cannot read the answer: the terminal does not send UTF-8, so letters such as ä are lost",
@@ -51,7 +53,10 @@ export async function readMasked(
   );
 }
 
-/** Reads without blocking the thread, because a blocked thread does not handle signals. */
+/**
+ * Reads the text; `null` if the user canceled. Does not block the thread, because a blocked
+ * thread does not handle signals.
+ */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);

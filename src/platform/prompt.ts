@@ -3,6 +3,7 @@ import type { Fix } from "../errors/advice.ts";
 import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
+import { readVisible } from "./terminal.ts";
 import type { World } from "./world.ts";
 
 /** A time within which even a busy machine delivers a pending signal. */
@@ -53,7 +54,8 @@ export class Questions {
    * before it returns the answer.
    *
    * @param options.notes Lines to show with the prompt.
-   * @returns `null` if no prompt is possible, or if the user canceled it.
+   * @returns `null` if no prompt is possible, or if it was canceled without a terminal.
+   * @throws {AuthError} `INTERRUPTED` if the user canceled it in a terminal.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
   async ask(message: string, { secret, signal, notes = [] }: AskOptions): Promise<string | null> {
@@ -113,7 +115,7 @@ export class Questions {
     // The lines go to standard output, like the prompt, because standard error may be a file.
     const before = lines.map((line) => `${line}\n`).join("");
     if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
-    return prompt(question);
+    return readVisible(question);
   }
 }
 

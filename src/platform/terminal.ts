@@ -1,3 +1,4 @@
+import { AuthError } from "../errors/errors.ts";
 import { environment } from "./environment.ts";
 
 /** Whether the terminal shows escape sequences as text, like the one in Emacs. */
@@ -13,4 +14,23 @@ export function terminalColumns(): number {
   } catch {
     return Infinity;
   }
+}
+
+/**
+ * Prompts in the terminal, with visible input.
+ * @throws {AuthError} `INTERRUPTED` after Ctrl-C or Ctrl-D, for which `prompt()` returns `null`.
+ */
+export function readVisible(question: string): string {
+  const answer = prompt(question);
+  if (answer === null) throw promptCanceled();
+  return answer;
+}
+
+/** The error for a prompt that the user canceled in the terminal. */
+export function promptCanceled(): AuthError {
+  return new AuthError(
+    "INTERRUPTED",
+    "Stopped: the prompt was canceled, so nothing more is sent or written",
+    "run it again",
+  );
 }

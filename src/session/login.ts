@@ -124,7 +124,11 @@ export async function obtainTokens(
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    const answer = await questions.ask(FIRST_QUESTION, hidden);
+    let answer = await questions.ask(FIRST_QUESTION, hidden);
+    // Many users type their user name here.
+    for (let tries = 1; answer?.trim() && !isPortalString(answer) && tries < MAX_TRIES; tries++) {
+      answer = await questions.ask(`${NOT_A_PORTAL_STRING}\n${FIRST_QUESTION}`, hidden);
+    }
     if (answer !== null && answer.trim() !== "") return fromPortal(pastedToken(answer));
     // If no prompt is possible after all, the error lists everything that is missing.
     mayAsk = answer !== null;
@@ -138,6 +142,9 @@ export async function obtainTokens(
 /** The input is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
+const NOT_A_PORTAL_STRING = 'This is not a portal string, which begins with "bearer eyJ".';
+/** Maximum number of texts at the first prompt that are not a portal string. */
+const MAX_TRIES = 3;
 
 /** Lines to show with a prompt for the portal string: where it comes from, and where it goes. */
 function portalNotes(settings: Settings): string[] {
@@ -157,7 +164,7 @@ function portalNotes(settings: Settings): string[] {
  * password, which must not be saved as a token.
  */
 function pastedToken(answer: string): string {
-  if (/\bbearer\b|eyJ/i.test(answer)) return answer;
+  if (isPortalString(answer)) return answer;
   throw new ConfigError(
     "INVALID_PORTAL_TOKEN",
     'Cannot log in: this is not a portal string, which begins with "bearer eyJ"',
@@ -168,6 +175,10 @@ function pastedToken(answer: string): string {
       "for user name and password",
     ],
   );
+}
+
+function isPortalString(text: string): boolean {
+  return /\bbearer\b|eyJ/i.test(text);
 }
 
 /** Logs in with user name and password. Prompts for whatever is missing. */

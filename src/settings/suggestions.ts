@@ -24,6 +24,7 @@ export function suggestionsOn(settings: Settings): Suggestion[] {
     ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf)]),
     ...cutValues(settings),
     ...nearNames(settings),
+    ...colonLines(settings),
     ...(unfound === undefined ? [] : [unfound]),
   ];
 }
@@ -75,6 +76,32 @@ function cutValues(settings: Settings): Suggestion[] {
   return [...found.values()];
 }
 
+/** Names that other tools use, reduced as by `plainName()`. They are looked for only in the `.env`. */
+const LIKELY: Readonly<Record<string, SettingName>> = {
+  CLIENTID: "clientId",
+  CLIENTSECRET: "clientSecret",
+  POOLID: "userPoolId",
+  APIURL: "apiBaseUrl",
+  BASEURL: "apiBaseUrl",
+};
+
+/** Matches a line of YAML, which is not an assignment in a `.env`. */
+const COLON_LINE = /^[ \t]*([A-Za-z_]\w*)[ \t]*:[ \t]*\S/;
+
+function colonLines(settings: Settings): Suggestion[] {
+  const lines = (settings.file.text ?? "").split("\n");
+  return lines.flatMap((line, at): Suggestion[] => {
+    const key = COLON_LINE.exec(line)?.[1] ?? "";
+    const about = SETTING_NAMES.find((name) => VARIABLES[name] === key) ?? LIKELY[plainName(key)];
+    if (about === undefined || settings.origin(about) !== undefined) return [];
+    return [{
+      about,
+      problem: `line ${at + 1} of the .env has a colon after ${key}, so it is not used`,
+      fix: `write ${VARIABLES[about]}=…`,
+    }];
+  });
+}
+
 /**
  * Finds names that resemble the name of an unset setting. Underscores and case are ignored. In the
  * `.env`, up to two letters may differ; in the environment, which has many other names, all letters
@@ -94,7 +121,8 @@ function nearNames(settings: Settings): Suggestion[] {
       if (known.includes(given)) continue;
       const plain = plainName(given);
       const about = unset.find((each) =>
-        plain === each.plain || (most > 0 && editsBetween(plain, each.plain) <= most)
+        plain === each.plain ||
+        (most > 0 && (LIKELY[plain] === each.name || editsBetween(plain, each.plain) <= most))
       )?.name;
       if (about === undefined || found.has(about)) continue;
       found.set(about, {

@@ -21,7 +21,9 @@ function downloadView(download: Download): View {
   return {
     tone: "good",
     title: displayPath(file),
-    note: kept ? `kept, ${bytesText(bytes)}` : `saved, ${sizeText(bytes, milliseconds)}`,
+    note: kept
+      ? `kept: it existed already, ${bytesText(bytes)}`
+      : `saved, ${sizeText(bytes, milliseconds)}`,
     rows: [
       ...(contentType === undefined ? [] : [{ name: "type", value: contentType }]),
       ...(resumedFrom === 0

@@ -601,7 +601,7 @@ test("wrong arguments are told before anything is sent", text, async (world) => 
     [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*; ~ works only in a shell/],
     [[[item], { concurrency: 0 }], /concurrency must be a whole number from 1/],
     [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
-    [[[item], { ifExists: "skip" }], /ifExists must be "error", "keep" or "replace"/],
+    [[[item], { ifExists: "skip" }], /ifExists must be "keep", "error" or "replace"/],
     [
       [[item], { init: { method: "POST", body: new Response("rows").body } }],
       /The body is sent with each item; pass text or bytes, not a stream/,

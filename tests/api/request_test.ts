@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
 
@@ -163,4 +163,17 @@ Deno.test("a long stream in a Request is not held in memory while it is sent", a
     assert(grown < 24 * MIB, `${grown / MIB} MiB held`);
     assert(ahead <= 66 * MIB, `${ahead / MIB} MiB read ahead`);
   });
+});
+
+Deno.test("an object as a body is a TypeError that says JSON.stringify, and nothing is sent", async () => {
+  await using world = portless();
+  await world.session.login();
+  for (const body of [{ text: "calm" }, [1, 2]] as unknown as BodyInit[]) {
+    for (const call of ["authFetch", "fetchJson"] as const) {
+      const before = world.called.length;
+      const error = await rejection(world.session[call]("/v1/notes", { method: "POST", body }));
+      assertEquals([error.name, world.called.length], ["TypeError", before]);
+      assertMatch(error.message, /body: JSON\.stringify/);
+    }
+  }
 });

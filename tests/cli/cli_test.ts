@@ -54,7 +54,10 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     assertEquals(sandbox.requests.at(-1)?.authFlow, "REFRESH_TOKEN_AUTH");
     assert(linesOf(envFile).ACCESS_TOKEN !== first);
     assertEquals((await jsonOf("doctor")).ok, true);
-    assertMatch((await step("logout")).stdout, /^○ Not signed in.*; also at the provider$/ms);
+    assertMatch(
+      (await step("logout")).stdout,
+      /^Signed out\n○ Not signed in.*; also at the provider$/ms,
+    );
     assertEquals(linesOf(envFile), world.variables);
     assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0, 0, 0]);
   }));

@@ -40,6 +40,7 @@ const offers: [line: string[], offered: string[]][] = [
   [["fetch", "-o", ""], []],
   [["fetch", "--output", "log"], []],
   [["completion", "z"], ["zsh"]],
+  [["explain", "NO_S"], ["NO_SESSION"]],
   [["help", "sand"], ["sandbox"]],
   [["sandbox", "--wr"], ["--write-env"]],
   [["sandbox", "--words", "v"], ["vendor"]],

@@ -115,7 +115,11 @@ Deno.test("--output leaves an existing file alone, and sends nothing, unless --i
     assertMatch(kept.stderr, /data\.csv already exists and was kept/);
     assertEquals([await Deno.readTextFile(`${folder}/data.csv`), asked], ["of yesterday", 0]);
     const replaced = await save("--if-exists", "replace");
-    assertEquals(replaced, { code: 0, stdout: "", stderr: "" });
+    assertEquals(replaced, {
+      code: 0,
+      stdout: "",
+      stderr: "platform-auth: saved data.csv, 8 bytes\n",
+    });
     assertEquals([await Deno.readTextFile(`${folder}/data.csv`), asked], ["of today", 1]);
   });
 });
@@ -157,7 +161,12 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
         assertEquals(filesIn(folder), [part.replace(/part$/, "note"), part]);
         const { size } = await Deno.stat(`${folder}/${part}`);
         server.options.dropAfter = Infinity;
-        assertEquals(await world.run(fetch, given), { code: 0, stdout: "", stderr: "" });
+        const again = await world.run(fetch, given);
+        assertEquals([again.code, again.stdout], [0, ""]);
+        assertMatch(
+          again.stderr,
+          /^platform-auth: saved data\.csv, 200\.0 kB, resumed at [\d.]+ kB\n$/,
+        );
         assertEquals(server.asked.map(({ range }) => range), [undefined, `bytes=${size}-`]);
         assertEquals((await Deno.readFile(`${folder}/data.csv`)).length, 200_000);
         assertEquals(filesIn(folder), ["data.csv"]);
@@ -266,7 +275,11 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
         reaching(world, gone),
       ],
       [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
-      [["/x", "-d", "@nothing.json"], 1, /Cannot read the file of --data; check the path/],
+      [
+        ["/x", "-d", "@nothing.json"],
+        1,
+        /Cannot read the file nothing\.json of --data because it does not exist; check the path/,
+      ],
       [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; name a file/],
       [
         [CSV, "-o", "x.csv"],

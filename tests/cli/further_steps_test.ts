@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { testNeeding } from "../support/needs.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { type Answer, inTerminal, terminalTest } from "../support/terminal.ts";
+import { type Answer, inTerminal, NO_INTERRUPTS, terminalTest } from "../support/terminal.ts";
 import {
   CHALLENGE_CASES,
   type ChallengeCase,
@@ -106,5 +107,23 @@ terminalTest(
       });
       assertMatch(seen.screen, /and no answer was given; run platform-auth login again \(help/);
       assertEquals([seen.code, seen.sane], [3, true]);
+    }),
+);
+
+testNeeding(
+  NO_INTERRUPTS,
+  "Ctrl-C and Ctrl-D at a further step end the login quietly with 130",
+  () =>
+    inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
+      for (const key of ["\x03", "\x04"]) {
+        const seen = await inTerminal(
+          world.commandLine(["login"]),
+          [["Code that was sent", key]],
+          { cwd: world.folder, env: childEnvironment() },
+        );
+        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+        assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
+        assertEquals([...Deno.readDirSync(world.folder)].map(({ name }) => name), [".env"]);
+      }
     }),
 );

@@ -5,7 +5,7 @@ import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { repliesWith } from "./replies.ts";
 
@@ -155,9 +155,11 @@ Deno.test("init without a terminal names what the reply lacks, and writes nothin
     const all = await desk.run(["init"]);
     assertMatch(
       all.stderr,
-      /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and/,
+      /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and.* pipe the reply to platform-auth init --from -/,
     );
-    assertEquals((await desk.run(["init", "--from", "nowhere.txt"])).code, 1);
+    const nowhere = await desk.run(["init", "--from", "nowhere.txt"]);
+    assertEquals(nowhere.code, 1);
+    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt of --from because it does not/);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
@@ -222,7 +224,10 @@ Deno.test("init quotes neither a reply nor an address that is given as its file"
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(stderr, /Cannot read the file of --from; check the path/);
+      assertMatch(
+        stderr,
+        /Cannot read the file of --from( because it does not exist)?; check the path/,
+      );
     }
   }));
 
@@ -308,6 +313,22 @@ terminalTest(
     }),
 );
 
+terminalTest(
+  "init says that a pasted reply has nothing usable, and prompts",
+  () =>
+    atDesk(async (desk) => {
+      const found = "Found nothing usable in the reply; type the values";
+      const seen = await type(desk, [
+        [PASTE, `${PASTE_BEGINS}Dear Ada, we will call.${PASTE_ENDS}\r\r`],
+        [found, ""],
+        ["token endpoint", "\x03"],
+      ]);
+      assertEquals([seen.code, seen.left], [130, 0], seen.screen);
+      const silent = await type(desk, [[PASTE, "\r"], ["token endpoint", "\x03"]]);
+      assertEquals(silent.screen.includes(found), false);
+    }),
+);
+
 terminalTest("init replaces a value only if the user says so", () =>
   atDesk(async (desk) => {
     const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
@@ -318,6 +339,49 @@ terminalTest("init replaces a value only if the user says so", () =>
       assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
     }
   }));
+
+const CANCELED_AT: [where: string, awaited: string][] = [
+  ["the paste", PASTE],
+  ["the endpoint", "token endpoint"],
+  ["the client id", "App client id:"],
+  ["the secret", "App client secret (hidden"],
+  ["the pool", "User pool id:"],
+  ["the base address", "Base address"],
+];
+for (const [at, [where, awaited]] of CANCELED_AT.entries()) {
+  testNeeding(
+    NO_INTERRUPTS,
+    `Ctrl-C and Ctrl-D at ${where} end init quietly with 130 and write nothing`,
+    () =>
+      atDesk(async (desk) => {
+        const { AUTH_URL = "", APP_CLIENT_ID = "", USER_POOL_ID = "" } = desk.settings;
+        const replies = ["", AUTH_URL, APP_CLIENT_ID, "none", USER_POOL_ID];
+        const before = CANCELED_AT.slice(0, at)
+          .map(([, mark], each): [string, string] => [mark, `${replies[each]}\r`]);
+        for (const key of ["\x03", "\x04"]) {
+          const seen = await type(desk, [...before, [awaited, key]]);
+          assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+          assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
+          assertEquals([...Deno.readDirSync(desk.folder)], []);
+        }
+      }),
+  );
+}
+
+testNeeding(
+  NO_INTERRUPTS,
+  "Ctrl-C and Ctrl-D at the question whether to replace a value leave the .env unchanged",
+  () =>
+    atDesk(async (desk) => {
+      const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
+      await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
+      for (const key of ["\x03", "\x04"]) {
+        const seen = await type(desk, [[PASTE, pasted], ["Replace it?", key]]);
+        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+        assertEquals(settingsIn(desk), { USER_POOL_ID: "old-1_Pool" });
+      }
+    }),
+);
 
 /** Without a wait for the lock. */
 const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };

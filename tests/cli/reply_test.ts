@@ -46,7 +46,7 @@ function variables(
 
 for (const [who, settings] of Object.entries({ AWS, VENDOR })) {
   for (const [form, reply] of Object.entries(repliesWith(settings))) {
-    if (form === "prose") continue;
+    if (form === "prose") continue; // its addresses are not taken
     Deno.test(`readReply() finds the settings in ${form} (${who})`, () => {
       assertEquals(valuesIn(reply), variables(settings, !form.includes("without")));
     });
@@ -82,7 +82,34 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
   ],
   // A prompt is better than a wrong setting.
   ["a word for a secret that comes later", "Client secret: follows-by-text-message", {}],
-  ["sentences", repliesWith(AWS)["prose"] ?? "", {}],
+  ["sentences, but not the addresses in them", repliesWith(AWS)["prose"] ?? "", {
+    APP_CLIENT_SECRET: SECRET,
+  }],
+  [
+    "two settings in one sentence",
+    `Hi Ada\nThe client ID is ${ID}, the secret is ${SECRET}.\nBest`,
+    { APP_CLIENT_ID: ID, APP_CLIENT_SECRET: SECRET },
+  ],
+  [
+    "sentences joined by and",
+    `Your client id is "${ID}" and the user pool\nis my-pool_1. The secret is confidential.`,
+    { APP_CLIENT_ID: ID, USER_POOL_ID: "my-pool_1" },
+  ],
+  [
+    "a table with a setting in each row",
+    `| Setting | Value |\n|---|:--|\n| Client ID | \`${ID}\` |\n| **Token endpoint** | ${AWS.authUrl} |\n`,
+    { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
+  ],
+  [
+    "a table with a setting in each column",
+    `Client ID | Secret | Pool\n--- | --- | ---\n${ID} | ${SECRET} | my-pool_1\n`,
+    { APP_CLIENT_ID: ID, APP_CLIENT_SECRET: SECRET, USER_POOL_ID: "my-pool_1" },
+  ],
+  [
+    "labels above their values",
+    `Client ID\n${ID}\n\n## Token endpoint\n\n<${AWS.authUrl}>\n\nClient secret\nfollows\n`,
+    { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
+  ],
   [
     "an address in a sentence",
     `Our API: see https://a.example, and the token endpoint: ${API}`,

@@ -225,7 +225,19 @@ Deno.test("times are computed after the prompt, which blocks the clock's timers"
   assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
 });
 
-Deno.test("what is no portal string is told as such at the first question", async () => {
+Deno.test("a user name at the first prompt is not used, and the prompt comes again", async () => {
+  await using world = portless();
+  const byName = answering("student", "", "student", world.options.password ?? "");
+  assertEquals((await asking(world, byName.prompt).login()).username, "student");
+  assertEquals(byName.asked.map(({ secret }) => secret), [true, true, false, true]);
+  assertMatch(byName.asked[1]?.message ?? "", /not a portal string[^]*Enter for user name/);
+  assertEquals(byName.asked.some(({ message }) => message.includes("student\n")), false);
+  const pasted = answering("student", await world.sandbox.portalToken());
+  const status = await asking(world, pasted.prompt).login({ force: true });
+  assertEquals([status.source, pasted.asked.length], ["portal", 2]);
+});
+
+Deno.test("a third text that is not a portal string ends the login", async () => {
   await using world = portless();
   const cases = [
     ["https://portal.sandbox.example/#token", /Copy Token/],
@@ -234,9 +246,9 @@ Deno.test("what is no portal string is told as such at the first question", asyn
     ["a-long-password-without-blanks-1", /press Enter at the first prompt/],
   ] as const;
   for (const [answer, said] of cases) {
-    const { prompt } = answering(answer);
+    const { prompt, asked } = answering(answer, answer, answer);
     const error = await rejection(asking(world, prompt).login());
-    assertEquals(error.code, "INVALID_PORTAL_TOKEN");
+    assertEquals([error.code, asked.length], ["INVALID_PORTAL_TOKEN", 3]);
     assertMatch(error.message, said);
     assertEquals(/student|a-long/.test(error.message), false);
     assertEquals(world.sent.length + world.called.length, 0);

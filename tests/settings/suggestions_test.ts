@@ -41,6 +41,11 @@ const near: [right: string, given: string][] = [
   ["APP_CLIENT_SECRET", "APP_CLIENT_SECRT"],
   ["AUTH_URL", "auth_url"],
   ["APP_CLIENT_ID", "APPCLIENTID"],
+  ["APP_CLIENT_ID", "CLIENT_ID"],
+  ["APP_CLIENT_SECRET", "CLIENT_SECRET"],
+  ["USER_POOL_ID", "POOL_ID"],
+  ["API_BASE_URL", "API_URL"],
+  ["API_BASE_URL", "BASE_URL"],
 ];
 /** The warnings of the doctor that name this setting. */
 async function warnings(session: Session, name: string): Promise<string[]> {
@@ -48,6 +53,28 @@ async function warnings(session: Session, name: string): Promise<string[]> {
   return checks.filter(({ level, message }) => level === "warn" && message.includes(name))
     .map(({ message, fix }) => `${message}; ${fix}`);
 }
+
+Deno.test("a line KEY: value in the .env is reported with its number", async () => {
+  await using world = portless({ file: true });
+  await withEnvironment(UNSET, async () => {
+    const { API_BASE_URL, USER_POOL_ID, ...others } = variablesOf(world.sandbox.settings);
+    const { session } = sessionWith(world, others);
+    const count = Object.keys(others).length;
+    Deno.writeTextFileSync(
+      world.envFile,
+      `API_BASE_URL: ${API_BASE_URL}\nPOOL_ID : ${USER_POOL_ID}\n`,
+      { append: true },
+    );
+    const [api = ""] = await warnings(session, "API_BASE_URL");
+    assertMatch(api, new RegExp(`line ${count + 1} of the \\.env .*; write API_BASE_URL=…`));
+    const error = await rejection(session.login({ strategy: "environment" }));
+    assertMatch(
+      error.message,
+      new RegExp(`line ${count + 2} of the \\.env .*write USER_POOL_ID=…`),
+    );
+    assertEquals(error.message.includes(USER_POOL_ID ?? "-"), false);
+  });
+});
 
 for (const [right, given] of near) {
   Deno.test(`${given} in the .env: did you mean ${right}?`, async () => {
@@ -60,7 +87,7 @@ for (const [right, given] of near) {
       const meant = `the .env has ${given}, which is not a setting (did you mean ${right}?)`;
       if (right === "API_BASE_URL") {
         // A login does not need it.
-        assertEquals(await warnings(session, given), [`${meant}; correct the name`]);
+        assertEquals(await warnings(session, ` ${given},`), [`${meant}; correct the name`]);
         assertEquals((await session.login()).warnings, []);
         return;
       }

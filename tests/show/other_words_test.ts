@@ -28,7 +28,8 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
       await session.login({ portalToken: "bearer opaque-token" });
       const after = { fixes: await fixes() };
       const refused = await session.fetchJson("/v1/x").catch(({ problem, fix }) => ({ problem, fix }));
-      const there = await session.download("/v1/x", Deno.args[0]).catch(({ fix }) => fix);
+      const there = await session.download("/v1/x", Deno.args[0], { ifExists: "error" })
+        .catch(({ fix }) => fix);
       const { message } = checks.find(({ name }) => name === "runtime");
       const { fix } = checks.find(({ name }) => name === "API");
       console.log(JSON.stringify({ before, after, refused, there, message, fix }));`;

@@ -1,4 +1,6 @@
 import { type Answer, type Command, type Given, GLOBAL } from "../command.ts";
+import { CODES } from "../../errors/errors.ts";
+import { NOTICES } from "../../session/notices.ts";
 
 /** Prints the completion script of a shell. */
 export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
@@ -8,6 +10,7 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
     [":--env-file", []],
     [":*", [...names, "help", ...flags(Object.keys(GLOBAL))]],
     ["help:*", names],
+    ["explain:explain", [...Object.keys(CODES), ...Object.keys(NOTICES)]],
     ...Object.entries(COMMANDS).flatMap(offersOf),
   ];
   const text = scriptFor(shell, names, offers);

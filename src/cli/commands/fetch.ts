@@ -8,6 +8,7 @@ import type { DownloadOptions } from "../../api/download.ts";
 import type { DownloadAllOptions, DownloadItem } from "../../api/download_all.ts";
 import { discardUseless, type IfExists } from "../../api/part.ts";
 import { checkedFetch, download, downloadAll, status } from "../../default_session.ts";
+import { bytesText } from "../../errors/amounts.ts";
 import { jsonText } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
@@ -41,7 +42,7 @@ export async function run(
   const method = options.method ?? (body === undefined ? "GET" : "POST");
   const headers = (options.header ?? []).map(splitHeader);
   const init: RequestInit = { method, headers, ...(body !== undefined && { body }) };
-  const saving = { init, ...(ifExists && { ifExists }) };
+  const saving = { init, ifExists: ifExists ?? (list === undefined ? "error" : "keep") };
   if (list !== undefined) {
     const atOnce = wholeNumber("--concurrency", concurrency ?? "4");
     if (atOnce === 0) throw misuse("--concurrency takes a whole number from 1");
@@ -141,9 +142,14 @@ function parsed(text: string | undefined): unknown {
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
-  const { kept } = await download(target, output, options);
+  const { kept, bytes, resumedFrom } = await download(target, output, options);
   warn(status());
-  if (kept) say(`${output} already exists and was kept`);
+  const resumed = resumedFrom === 0 ? "" : `, resumed at ${bytesText(resumedFrom)}`;
+  say(
+    kept
+      ? `${output} already exists and was kept`
+      : `saved ${output}, ${bytesText(bytes)}${resumed}`,
+  );
   return {};
 }
 

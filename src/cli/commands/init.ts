@@ -9,6 +9,7 @@ import { ConfigError } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
+import { readVisible } from "../../platform/terminal.ts";
 import { endpointText } from "../../provider/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
@@ -62,8 +63,13 @@ async function writeSettings(
 
   const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const isComplete = missingIn(found.values).length === 0;
-  const reply = readReply(await replyText(from, prompts, isComplete));
-  if (from !== undefined && reply.values.size + reply.rejected.size === 0) {
+  const text = await replyText(from, prompts, isComplete);
+  const reply = readReply(text);
+  const isUseless = reply.values.size + reply.rejected.size === 0;
+  if (from === undefined && isUseless && text.trim() !== "") {
+    say("Found nothing usable in the reply; type the values");
+  }
+  if (from !== undefined && isUseless) {
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot find a setting in the reply",
@@ -76,7 +82,7 @@ async function writeSettings(
     const before = found.values.get(name) ?? "";
     if (before === value && found.values.has(name)) continue;
     const replaces = before === "" ||
-      (prompts && confirm(`${name} is set in ${displayPath(file)} and differs. Replace it?`));
+      (prompts && agrees(`${name} is set in ${displayPath(file)} and differs. Replace it? [y/N]`));
     if (replaces) changes.set(name, value);
     else kept.push(name);
   }
@@ -93,7 +99,7 @@ async function writeSettings(
     changes.set(name, value);
     rejected.delete(name);
   }
-  if (!prompts) refuseWithout(missing, rejected, file);
+  if (!prompts) refuseWithout(missing, rejected, file, from);
   const hosts = receivers(new Map([...found.values, ...changes]));
   // The hosts are shown before anything is written, because the author of the reply chose them.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
@@ -169,7 +175,7 @@ async function replyText(
   isComplete: boolean,
 ): Promise<string> {
   const isPasted = from === undefined ? !isComplete : from === "-" && Deno.stdin.isTerminal();
-  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) ?? "" : "";
+  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) : "";
   return from === undefined ? "" : await readInputText("--from", from);
 }
 
@@ -183,6 +189,11 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
     // An explicitly empty secret means a client without a secret.
     return name === "APP_CLIENT_SECRET" ? !values.has(name) : !has(name);
   });
+}
+
+/** Unlike `confirm()`, tells Ctrl-D from "no". */
+function agrees(question: string): boolean {
+  return /^y(es)?$/i.test(readVisible(question).trim());
 }
 
 /**
@@ -201,7 +212,7 @@ async function promptFor(
   const receiver = isSecret && host !== undefined ? `For ${host}:\n` : "";
   for (let wrong = problem;;) {
     const text = wrong === undefined ? question : `This cannot be used: ${wrong}. ${question}`;
-    const value = (isSecret ? await readMasked(receiver + text) : prompt(text))?.trim() ?? "";
+    const value = (isSecret ? await readMasked(receiver + text) : readVisible(text)).trim();
     if (value === "") return undefined;
     if (isSecret && value.toLowerCase() === "none") return "";
     wrong = problemOf(name, value);
@@ -213,6 +224,7 @@ function refuseWithout(
   missing: readonly string[],
   rejected: ReadonlyMap<string, string>,
   file: string,
+  from: string | undefined,
 ): void {
   const optional = ACCOUNT_SETTINGS.filter((it) => it.optional).map(({ name }) => name);
   const needed = missing.filter((name) => !optional.includes(name));
@@ -221,6 +233,9 @@ function refuseWithout(
   const problem = `Cannot write ${displayPath(file)}: missing ${needed.join(", ")}, ` +
     `and a prompt is not possible${unused.join("")}`;
   const lines = needed.map((name) => `${name}=…`).join(", ");
-  const fix = `run platform-auth init in a terminal, or add ${lines} to the reply, one per line`;
+  const otherwise = from === undefined
+    ? "pipe the reply to platform-auth init --from -"
+    : `add ${lines} to the reply, one per line`;
+  const fix = `run platform-auth init in a terminal, or ${otherwise}`;
   throw new ConfigError("MISSING_SETTINGS", problem, fix);
 }

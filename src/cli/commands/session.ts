@@ -51,7 +51,8 @@ export async function runLogout(
 ): Promise<Answer> {
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
   const found = await logout({ everywhere, revoke: !keepRemote });
-  return { ...statusAnswer(found), status: 0 };
+  const { value, text } = statusAnswer(found);
+  return { value, text: `Signed out\n${text}` };
 }
 
 export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {

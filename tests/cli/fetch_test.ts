@@ -100,6 +100,15 @@ Deno.test("fetch prints each part of the response as soon as it arrives", () => 
   });
 });
 
+Deno.test("--include prints the status and the headers before the body, even of a 404", () => {
+  const body = () => new Response("gone", { status: 404, headers: { "x-mine": "1" } });
+  return inFetchWorld(body, async ({ run, origin, given }) => {
+    const { code, stdout } = await run(["fetch", origin, "--include"], given);
+    assertEquals(code, 1);
+    assertMatch(stdout, /^HTTP 404 Not Found\n(.+\n)*x-mine: 1\n(.+\n)*\ngone\n$/);
+  });
+});
+
 Deno.test("--output leaves an existing file alone, and sends nothing, unless --if-exists says so", () => {
   let asked = 0;
   const body = () => (asked++, new Response("of today"));

@@ -71,6 +71,7 @@ const misuse: [args: string, message: RegExp | string][] = [
     "sandbox --port x",
     /option "port" must be 0 to 65533, got NaN; see: platform-auth sandbox --help/,
   ],
+  ["fetch /v1/a --include -o a", /either --include or --output/],
   ["whoami", /no command whoami; platform-auth status/],
   ["version", /no command version; use platform-auth --version/],
   ["config", /no command config; .* platform-auth init/],

@@ -9,7 +9,7 @@ import type { DownloadAllOptions, DownloadItem } from "../../api/download_all.ts
 import { discardUseless, type IfExists } from "../../api/part.ts";
 import { checkedFetch, download, downloadAll, status } from "../../default_session.ts";
 import { bytesText } from "../../errors/amounts.ts";
-import { jsonText } from "../../errors/escape.ts";
+import { jsonText, printable } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
 
@@ -17,6 +17,7 @@ interface FetchOptions {
   readonly method: string;
   readonly header: readonly string[];
   readonly data: string;
+  readonly include: boolean;
   readonly output: string;
   readonly "if-exists": IfExists;
   readonly list: string;
@@ -52,7 +53,7 @@ export async function run(
   }
   await logInUnasked(envFile);
   return output === undefined
-    ? await show(target ?? "", init, json)
+    ? await show(target ?? "", init, json, options.include ?? false)
     : await save(target ?? "", output, saving);
 }
 
@@ -61,13 +62,23 @@ function misuse(problem: string): UsageError {
 }
 
 /** Prints the response unchanged, except that JSON is indented in a terminal. */
-async function show(target: string, init: RequestInit, json: boolean): Promise<Answer> {
+async function show(
+  target: string,
+  init: RequestInit,
+  json: boolean,
+  include: boolean,
+): Promise<Answer> {
   const { response, error, brokenOff, undecodable } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
   const pieces = piecesOf(response, brokenOff);
+  if (include) {
+    const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
+    const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
+    await print([line, ...headers, ""].join("\n"));
+  }
   if (json) {
     const bytes = await together(pieces);
     const text = strictText(bytes, response.headers);

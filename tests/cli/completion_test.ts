@@ -40,7 +40,7 @@ const offers: [line: string[], offered: string[]][] = [
   [["fetch", "-o", ""], []],
   [["fetch", "--output", "log"], []],
   [["completion", "z"], ["zsh"]],
-  [["explain", "NO_S"], ["NO_SESSION"]],
+  [["explain", "NO_S"], ["NO_SESSION", "NO_SETTINGS"]],
   [["help", "sand"], ["sandbox"]],
   [["sandbox", "--wr"], ["--write-env"]],
   [["sandbox", "--words", "v"], ["vendor"]],

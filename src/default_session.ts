@@ -181,7 +181,8 @@ export function fetchJson<T = any>(
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
  * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
  * incomplete or does not match its checksum.
- * @throws {ConfigError} `FILE_EXISTS`: the file exists already, with `ifExists: "error"`; `FILE`: it cannot be written.
+ * @throws {ConfigError} `FILE_EXISTS`: the file exists already, with `ifExists: "error"`; `FILE`:
+ * it cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example

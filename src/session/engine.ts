@@ -265,8 +265,11 @@ export class Engine implements StoredSession {
   ): Promise<SignOutResult["ended"]> {
     const known = this.loggingOut?.isOpen ? this.loggingOut : undefined;
     const logout = known ?? new Logout();
-    logout.ask(remote, this.begin(), signal);
-    const ended = logout.join(signal, onApplied);
+    const order = this.begin();
+    const ended = logout.join(signal, () => {
+      logout.ask(remote, order);
+      onApplied();
+    });
     if (known === undefined) logout.settle(this.#logOut(logout));
     return await ended;
   }

@@ -39,24 +39,11 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
   remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
   order = 0;
-  private readonly requests: {
-    readonly remote: RemoteLogout;
-    readonly order: number;
-    readonly signal: AbortSignal | undefined;
-  }[] = [];
 
-  ask(remote: RemoteLogout, order: number, signal: AbortSignal | undefined): void {
-    this.requests.push({ remote, order, signal });
-  }
-
-  override commit(): void {
-    // A caller that gave up asks for nothing any more.
-    for (const { remote, order, signal } of this.requests) {
-      if (signal?.aborted) continue;
-      if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
-      this.order = order;
-    }
-    super.commit();
+  /** Takes in what a caller asks for. */
+  ask(remote: RemoteLogout, order: number): void {
+    if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
+    this.order = order;
   }
 }
 

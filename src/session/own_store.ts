@@ -1,7 +1,7 @@
 import { ConfigError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { Secret } from "../platform/secret.ts";
-import { makeTokens, type Tokens } from "../provider/tokens.ts";
+import { makeTokens } from "../provider/tokens.ts";
 import type { SessionRecord, SessionStore } from "../settings/session_store.ts";
 import {
   type Change,
@@ -9,13 +9,14 @@ import {
   lockBusy,
   NOTHING,
   OWN_PLACE,
+  PROBE_SHARE,
   type Stored,
   type StoredSession,
   type TokenStore,
   type Updated,
   type WaitOptions,
 } from "./store.ts";
-import { linesOf, readStored, TOKEN_KEYS } from "./stored_tokens.ts";
+import { readStored, recordOf, TOKEN_KEYS } from "./stored_tokens.ts";
 
 /** Time limit of a read if the token is still valid. */
 const BRIEF_MS = 1_000;
@@ -47,8 +48,8 @@ export class OwnStore implements TokenStore {
   }
 
   /**
-   * The program calls a function when it has the lock, and stores what the function returns. So that
-   * function waits for the answer, which is known once the change is decided.
+   * The program calls this store's function once it has the lock, and stores the result. The function
+   * therefore waits until the change is decided.
    */
   async update({ ms, signal }: WaitOptions, change: Change): Promise<Updated> {
     signal?.throwIfAborted();
@@ -98,7 +99,7 @@ export class OwnStore implements TokenStore {
 
   /** Reads the record, then updates it without a change. */
   async probe(signal: AbortSignal | undefined): Promise<void> {
-    const ms = this.session.configuration.settings.timeoutMs / 4;
+    const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     const wait = { ms, isNeeded: true, signal };
     await this.look(wait);
     const { problem } = await this.update(wait, () => Promise.resolve(undefined));
@@ -153,13 +154,6 @@ function failed(method: "read" | "update", cause: unknown): ConfigError {
     `Cannot use the session in ${OWN_PLACE.store}: ${method}() failed or took too long`,
     "check the object in the option store (checkStore() of the sandbox tests it), and try again",
     cause,
-  );
-}
-
-/** A logout stores a record without members. */
-function recordOf(tokens: Tokens | undefined): SessionRecord {
-  return Object.fromEntries(
-    [...linesOf(tokens)].flatMap(([key, value]) => value === undefined ? [] : [[key, value]]),
   );
 }
 

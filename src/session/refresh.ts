@@ -10,7 +10,6 @@ import type { Keeper } from "./keeper.ts";
 import { EARLY_DEADLINE_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
 import { SharedWork } from "./shared_work.ts";
 import { isOver, sameRefresh, tokensOf } from "./state.ts";
-import type { Lock } from "./store.ts";
 
 /**
  * The reason for a refresh: the token expired (`due`) or is about to expire (`early`), the user
@@ -83,7 +82,12 @@ async function renewInTurn(
   await keeper.changeNow(wait, async (lock) => {
     if (isServed()) return undefined;
     let held = renewable(keeper);
-    if (lock.problem) goWithout(lock, lock.problem, held);
+    if (lock.problem) {
+      if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
+      // Another process may never release the lock.
+      const text = "another process held the lock for too long";
+      notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
+    }
     // A process that was suspended while it waited still gets a quarter of the time. If it gave up
     // before the response arrived, the new refresh token would be lost. The holder of the lock stops
     // after half the time, so that other processes get their turn.
@@ -127,13 +131,6 @@ async function renewInTurn(
   const tokens = tokensOf(now);
   if (tokens === undefined) throw keeper.whyNot();
   return tokens;
-
-  /** Continues without the lock if possible, because another process may never release it. */
-  function goWithout({ isOptional }: Lock, problem: AuthError, held: Tokens): void {
-    if (!isOptional || isGoodFor(held, world, 0)) throw problem;
-    const text = "another process held the lock for too long";
-    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
-  }
 }
 
 /** Returns the tokens of the session if they can be refreshed. */

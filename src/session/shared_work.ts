@@ -2,7 +2,7 @@ import { onAbort } from "../platform/abort.ts";
 
 interface Caller {
   readonly signal: AbortSignal | undefined;
-  /** Called when the work takes effect. */
+  /** Called when the work takes effect, unless the caller has given up. */
   readonly onCommitted: (() => void) | undefined;
 }
 
@@ -46,7 +46,9 @@ export class SharedWork<Result> {
   /** Notes that the work takes effect. From then on, callers who give up do not cancel it. */
   commit(): void {
     this.isCommitted = true;
-    for (const { onCommitted } of this.callers) onCommitted?.();
+    for (const { signal, onCommitted } of this.callers) {
+      if (signal?.aborted !== true) onCommitted?.();
+    }
   }
 
   cancel(reason: unknown): void {

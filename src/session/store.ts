@@ -104,6 +104,9 @@ export interface TokenStore {
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
 
+/** The share of a call's time limit that each step of a probe may use. */
+export const PROBE_SHARE = 0.25;
+
 /**
  * Makes the error for a busy lock. Because a lock in a store expires by itself, a busy lock is
  * still in use. A refresh without the lock would end the session for all processes if refresh

@@ -28,6 +28,13 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
   ]);
 }
 
+/** The same lines as a record, which has no members without a session. */
+export function recordOf(tokens: Tokens | undefined): Record<string, string> {
+  return Object.fromEntries(
+    [...linesOf(tokens)].flatMap(([key, value]) => value === undefined ? [] : [[key, value]]),
+  );
+}
+
 /** The app client and the provider that issue a session's tokens, as far as they are known. */
 export interface Issuer {
   readonly clientId: string | undefined;

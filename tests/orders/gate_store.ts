@@ -8,7 +8,7 @@ import type {
   WaitOptions,
   Write as Wanted,
 } from "../../src/session/store.ts";
-import { linesOf, readStored } from "../../src/session/stored_tokens.ts";
+import { readStored, recordOf } from "../../src/session/stored_tokens.ts";
 import { makeTokens, type Tokens } from "../../src/provider/tokens.ts";
 import type { Gates } from "./gates.ts";
 import { type Provider, tokenName, withoutTimes } from "./provider.ts";
@@ -179,8 +179,7 @@ const BUSY = {
 };
 
 function textOf(tokens: Tokens | undefined): string {
-  const lines = [...linesOf(tokens)].filter(([, value]) => value !== undefined);
-  return JSON.stringify(Object.fromEntries(lines));
+  return JSON.stringify(recordOf(tokens));
 }
 
 function tokensIn(text: string, world: World): Tokens | undefined {

@@ -106,8 +106,8 @@ export class Connection {
 interface KnownError {
   readonly pattern: RegExp;
   readonly problem: string;
-  /** May contain `KEYS`, which the names of the keys replace. */
-  readonly fix: string;
+  /** What to do, or how to say that for the names of the session's keys. */
+  readonly fix: string | ((keys: readonly string[]) => string);
   readonly isPermanent?: true;
 }
 
@@ -135,7 +135,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /WRONGTYPE/,
     problem: "a key of this session belongs to another program",
-    fix: "delete KEYS on the server, then log in again",
+    fix: (keys) => `delete ${keys.join(" and ")} on the server, then log in again`,
     isPermanent: true,
   },
   {
@@ -171,8 +171,9 @@ function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   }
   const known = KNOWN.find(({ pattern }) => pattern.test(message));
   if (known) {
-    const fix = known.fix.replace("KEYS", keys.join(" and "));
-    return new Unreachable(known.problem, { ...known, fix });
+    const { fix } = known;
+    const details = { ...known, fix: typeof fix === "function" ? fix(keys) : fix };
+    return new Unreachable(known.problem, details);
   }
   return new Unreachable(`it returned the error ${name}`, { fix: CHECK_SERVER });
 }

@@ -1,7 +1,7 @@
 import { ConfigError } from "../../errors/errors.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
-import { linesOf, readStored } from "../stored_tokens.ts";
+import { readStored, recordOf } from "../stored_tokens.ts";
 import { accountOf } from "../../platform/claims.ts";
 import { makeTokens, type Tokens } from "../../provider/tokens.ts";
 import { Seal } from "../sealing.ts";
@@ -10,6 +10,7 @@ import {
   type Lock,
   lockBusy,
   NOTHING,
+  PROBE_SHARE,
   type Stored,
   type StoredSession,
   type TokenStore,
@@ -43,8 +44,6 @@ const BRIEF_MS = 250;
  */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** The share of a call's time limit that a probe may use. */
-const PROBE_SHARE = 0.25;
 
 /** A request without the lock. */
 const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
@@ -342,7 +341,7 @@ export class RedisStore implements TokenStore {
 
 /** Returns tokens as JSON. Its members are the lines that a `.env` would contain. */
 function serialized(tokens: Tokens): Secret {
-  return new Secret(JSON.stringify(Object.fromEntries(linesOf(tokens))));
+  return new Secret(JSON.stringify(recordOf(tokens)));
 }
 
 /** Reads such JSON. Returns `undefined` for any other text. */

@@ -50,7 +50,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   url.hash = "";
   const parts = [URL.parse(endpoint ?? "")?.host, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
-  // The number is that of the format. The braces make Redis keep all keys of a session on one node of a cluster.
+  // The number is that of the format. The braces make Redis keep all keys of a session on one node
+  // of a cluster.
   return { url, host, name: `platform-auth:2:{${name}}`, account, key, isOpen };
 }
 

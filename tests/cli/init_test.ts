@@ -313,7 +313,8 @@ terminalTest(
     }),
 );
 
-terminalTest(
+testNeeding(
+  NO_INTERRUPTS,
   "init says that a pasted reply has nothing usable, and prompts",
   () =>
     atDesk(async (desk) => {

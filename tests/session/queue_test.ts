@@ -311,18 +311,21 @@ for (const file of [true, false]) {
   });
 }
 
-Deno.test("of two logouts at once, one that is aborted leaves the other", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const abort = new AbortController();
-  const gone = rejection(world.session.logout({ signal: abort.signal }));
-  const stays = world.session.logout();
-  abort.abort(new Error("not now"));
-  assertEquals((await gone).message, "not now");
-  release();
-  await call;
-  assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
-});
+for (const [what, isBefore] of [["at once with", true], ["after", false]] as const) {
+  Deno.test(`logout() ${what} an aborted logout ends the session`, async () => {
+    await using world = portless({ file: true });
+    const { call, release } = await refreshing(world);
+    const abort = new AbortController();
+    const gone = rejection(world.session.logout({ signal: abort.signal }));
+    if (!isBefore) abort.abort(new Error("not now"));
+    const stays = world.session.logout();
+    if (isBefore) abort.abort(new Error("not now"));
+    assertEquals((await gone).message, "not now");
+    release();
+    await call;
+    assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
+  });
+}
 
 Deno.test("an aborted logout that had joined another asks for nothing", async () => {
   await using world = portless({ file: true });
@@ -340,19 +343,6 @@ Deno.test("an aborted logout that had joined another asks for nothing", async ()
   assertEquals((await stays).ended, "here");
   assertEquals(told(world), []);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "after-the-logout");
-});
-
-Deno.test("logout() after an aborted logout begins anew", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const abort = new AbortController();
-  const gone = rejection(world.session.logout({ signal: abort.signal }));
-  abort.abort(new Error("not now"));
-  const stays = world.session.logout();
-  assertEquals((await gone).message, "not now");
-  release();
-  await call;
-  assertEquals([(await stays).ended, linesOf(world.envFile)], ["provider", {}]);
 });
 
 Deno.test("a login between two logouts is discarded", async () => {

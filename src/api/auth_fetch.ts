@@ -371,7 +371,8 @@ function explained(
   if (error instanceof Deno.errors.NotCapable) {
     const { configuration, settings } = call.account;
     const command = scriptCommand(settings, endpointText(configuration.options, settings));
-    return missingPermission(`reach the API at ${url.host}`, `run: ${command}`);
+    const flag = `--allow-net=${url.host}`;
+    return missingPermission(`reach the API at ${url.host}`, flag, `run: ${command}`);
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";

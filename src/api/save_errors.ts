@@ -1,8 +1,9 @@
 /** Explains why a file cannot be saved, and what to do about it. */
 import { throwIfBug } from "../errors/bug.ts";
-import { AuthError, ConfigError, missingPermission } from "../errors/errors.ts";
+import { AuthError, ConfigError } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
+import { missingFolderPermission } from "../platform/file_info.ts";
 
 /** Makes the error for a file that cannot be saved. */
 export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
@@ -51,8 +52,7 @@ export function explained(path: string, error: unknown): unknown {
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
     const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
-    const flags = `--allow-read=${folder} --allow-write=${folder}`;
-    return missingPermission(`save ${path}`, `run with ${flags}`);
+    return missingFolderPermission(`save ${path}`, folder);
   }
   const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
   const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??

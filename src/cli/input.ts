@@ -1,4 +1,5 @@
 import { UsageError } from "./output.ts";
+import { systemWords } from "../errors/cause.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
@@ -21,10 +22,14 @@ export async function readInput(
     return await Deno.readFile(name);
   } catch (error) {
     const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
-    const cause = error instanceof Deno.errors.NotFound ? " because it does not exist" : "";
-    const problem = `Cannot read the file${shown} of ${option}${cause}`;
+    const problem = `Cannot read the file${shown} of ${option}: ${reasonOf(error)}`;
     throw new ConfigError("FILE", problem, "check the path", error);
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "it does not exist";
+  return systemWords(error) ?? "the system refused it";
 }
 
 /** Reads such a file and decodes it as text. */

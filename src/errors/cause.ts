@@ -22,6 +22,11 @@ export function causeOf(error: unknown): ErrorCause | undefined {
   return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
 }
 
+/** Returns the operating system's own words, such as "Is a directory (os error 21)". */
+export function systemWords(error: unknown): string | undefined {
+  return error instanceof Error ? /^[^:]+\(os error \d+\)/.exec(error.message)?.[0] : undefined;
+}
+
 function classOf(error: Error): string {
   const { name } = error.constructor;
   return /^\w{1,60}$/.test(name) ? name : "Error";

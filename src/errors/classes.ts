@@ -41,10 +41,17 @@ export class AuthError extends Error {
   declare readonly cause?: ErrorCause;
 
   /** Protected, because only this module creates its errors. */
-  protected constructor(code: AuthErrorCode, problem: string, fix: string, cause?: unknown) {
-    super(messageOf({ code, problem, fix }));
+  protected constructor(
+    code: AuthErrorCode,
+    problem: string,
+    fix: string,
+    cause?: unknown,
+    topic?: string,
+  ) {
+    const parts = { code, problem, fix, topic };
+    super(messageOf(parts));
     this.code = code;
-    addParts(this, { code, problem, fix }, cause);
+    addParts(this, parts, cause);
     hideOwnFrames(this);
   }
 
@@ -148,7 +155,8 @@ export class ApiError extends AuthError {
 
   private constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
     const { cause, body, ...fields } = details;
-    super(code, problem, fixText(fix), cause);
+    const topic = code === "API_STATUS" ? `${fields.status}` : undefined;
+    super(code, problem, fixText(fix), cause, topic);
     Object.assign(this, fields);
     if (body !== undefined) Object.defineProperty(this, "body", { value: body });
   }

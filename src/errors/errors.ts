@@ -87,7 +87,10 @@ export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param action What was tried, such as "save data.csv". */
-export function missingPermission(action: string, fix: string): ConfigError {
-  return new ConfigError("PERMISSION", `Cannot ${action}: the permission is missing`, fix);
+/**
+ * @param action What was tried, such as "save data.csv".
+ * @param flag The flag that grants the permission, such as `--allow-net=api.example.com`.
+ */
+export function missingPermission(action: string, flag: string, fix: string): ConfigError {
+  return new ConfigError("PERMISSION", `Cannot ${action}: ${flag} is missing`, fix);
 }

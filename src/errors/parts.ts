@@ -8,11 +8,13 @@ export interface Parts {
   readonly code: AuthErrorCode;
   readonly problem: string;
   readonly fix: string;
+  /** Another entry of `platform-auth explain` than the code: the status of the API's response. */
+  readonly topic?: string | undefined;
 }
 
 /** Returns the message of an error: problem, fix, and where to read more. */
-export function messageOf({ code, problem, fix }: Parts): string {
-  return printable(`${sentenceOf({ problem, fix })} (${helpOn(code)})`);
+export function messageOf(parts: Parts): string {
+  return printable(`${sentenceOf(parts)} (${helpOn(parts)})`);
 }
 
 /** Joins the problem and the fix of an error or a notice. */
@@ -22,19 +24,21 @@ export function sentenceOf(
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Says where to read more. The command works offline and in any folder, but not in a notebook. */
-export function helpOn(code: AuthErrorCode): string {
-  return `help: ${
-    inKernel() ? `${code} in docs/troubleshooting.md` : `platform-auth explain ${code}`
-  }`;
+/** Names the command that tells more. It works offline and in any folder, but not in a notebook. */
+export function helpOn({ code, topic = code }: Pick<Parts, "code" | "topic">): string {
+  return `help: platform-auth explain ${topic}${inKernel() ? ", in a terminal" : ""}`;
 }
 
 /**
  * Adds name, problem, fix and cause. They are not enumerable, because name and message already show
  * them.
  */
-export function addParts(error: Error, { code, problem, fix }: Parts, cause: unknown): void {
-  const parts = { name: CODES[code], problem: printable(problem), fix: printable(fix) };
+export function addParts(
+  error: Error,
+  { code, problem, fix, topic }: Parts,
+  cause: unknown,
+): void {
+  const parts = { name: CODES[code], problem: printable(problem), fix: printable(fix), topic };
   for (const [name, value] of Object.entries({ ...parts, cause: causeOf(cause) })) {
     if (value !== undefined) Object.defineProperty(error, name, { value });
   }

@@ -44,9 +44,9 @@ export function showCaller(error: Error, site: Error = callSite()): void {
  * Wraps the message, because a notebook shows only the stack and breaks long lines within words.
  */
 function headOf(error: Error & Partial<Parts>): string {
-  const { name, message, code, problem = message, fix = "" } = error;
+  const { name, message, code, problem = message, fix = "", topic } = error;
   if (!inKernel()) return `${name}: ${message}`;
-  return errorLines(name, { problem, fix, ...(code && { help: helpOn(code) }) });
+  return errorLines(name, { problem, fix, ...(code && { help: helpOn({ code, topic }) }) });
 }
 
 /** Returns problem, fix and help on separate lines. */

@@ -52,8 +52,8 @@ export async function display(bundle: Bundle): Promise<void> {
 function textOf(value: unknown): string {
   if (typeof value === "string") return fitted(value);
   if (!(value instanceof Error)) return Deno.inspect(value, { breakLength: COLUMNS });
-  const { name, message, code, problem = message, fix = "" }: Error & Partial<Parts> = value;
-  const help = code && fix ? { help: helpOn(code) } : {};
+  const { name, message, code, problem = message, fix = "", topic }: Error & Partial<Parts> = value;
+  const help = code && fix ? { help: helpOn({ code, topic }) } : {};
   return errorLines(code ? `${name} ${code}` : name, { problem, fix, ...help });
 }
 

@@ -1,5 +1,6 @@
 import { throwIfBug } from "../errors/bug.ts";
-import { filePath, fileUrl, folderOf, isAbsolute } from "./paths.ts";
+import { type ConfigError, missingPermission } from "../errors/errors.ts";
+import { filePath, fileUrl, folderOf, isAbsolute, shortPath } from "./paths.ts";
 
 /**
  * Returns information about a file; `undefined` if the file does not exist or is not accessible.
@@ -50,4 +51,18 @@ export function unlessMissing<T>(call: () => T): T | undefined {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+/**
+ * Makes the error for a file that cannot be saved in a folder because Deno does not allow it.
+ * Saving also reads the folder.
+ */
+export function missingFolderPermission(action: string, folder: string): ConfigError {
+  const path = shortPath(folder);
+  const flagOf = (name: "read" | "write") => `--allow-${name}=${path}`;
+  const isMissing = (name: "read" | "write") =>
+    Deno.permissions.querySync({ name, path: folder }).state !== "granted";
+  const missing = (["read", "write"] as const).filter(isMissing).map(flagOf);
+  const needed = `${flagOf("read")} ${flagOf("write")}`;
+  return missingPermission(action, missing.join(" "), `run with ${needed}`);
 }

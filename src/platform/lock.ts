@@ -27,12 +27,14 @@ export type LockWorld = Pick<World, "monotonic" | "sleep"> & Partial<Pick<World,
  * @param target The file, with links resolved.
  * @param waitMs Maximum time to wait for another holder, in milliseconds.
  * @param signal Ends the wait. The reason of the signal is thrown.
+ * @param mayCreate Whether to create the lock file.
  */
 export async function lockBeside(
   target: string,
   waitMs: number,
   world: LockWorld,
   signal?: AbortSignal,
+  mayCreate = true,
 ): Promise<FileLock> {
   const { log, monotonic, random = Math.random } = world;
   const started = monotonic();
@@ -43,7 +45,7 @@ export async function lockBeside(
     const opened = file = Deno.openSync(`${target}.lock`, {
       read: true,
       write: true,
-      create: true,
+      create: mayCreate,
       mode: 0o600,
     });
     // The lock is polled, because a pending `lock()` cannot be canceled. The calls are synchronous,

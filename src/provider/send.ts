@@ -219,7 +219,8 @@ async function sendOnce(
 
 function notPermitted(request: ProviderRequest): ConfigError {
   const action = `reach the identity provider at ${request.url.host}`;
-  return missingPermission(action, `run: ${request.command()}`);
+  const flag = `--allow-net=${request.url.host}`;
+  return missingPermission(action, flag, `run: ${request.command()}`);
 }
 
 /**

@@ -278,7 +278,8 @@ export class Engine implements StoredSession {
     const { configuration, notices, settings: { timeoutMs } } = this;
     let tokens: readonly (Tokens | undefined)[] = [];
     this.loggingOut = logout;
-    const wait = { ms: timeoutMs / 2, isNeeded: true, signal: logout.signal };
+    const { signal } = logout;
+    const wait = { ms: timeoutMs / 2, isNeeded: true, signal, onlyRemoves: true };
     const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
       // Another process may have logged in, so there may be two sessions to end.
       tokens = [before, tokensOf(this.current)];

@@ -51,7 +51,8 @@ export class EnvStore implements TokenStore {
 
   async update(wait: WaitOptions, change: Change): Promise<Updated> {
     const { world } = this.session.configuration;
-    const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal);
+    const mayCreate = !wait.onlyRemoves || readEnvFile(this.path).exists;
+    const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal, mayCreate);
     let isSaved = false;
     try {
       const before = await readSettledEnvFile(this.path);

@@ -64,6 +64,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether the lock is no longer needed, because other work has made the change superfluous. */
   isServed?(): boolean;
+  /** Whether the change can only remove tokens, so that an empty folder is left as it is. */
+  readonly onlyRemoves?: boolean;
 }
 
 /** The location of the store, for the status and for messages. */

@@ -114,7 +114,8 @@ async function run(
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     const script = scriptCommand(settings, endpointText(options, settings));
-    throw missingPermission(`get a token from ${program}`, `run: ${script}`);
+    const flag = `--allow-run=${program}`;
+    throw missingPermission(`get a token from ${program}`, flag, `run: ${script}`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { throwIfBug } from "../errors/bug.ts";
+import { systemWords } from "../errors/cause.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
-import { realPath, unlessMissing } from "../platform/file_info.ts";
+import { missingFolderPermission, realPath, unlessMissing } from "../platform/file_info.ts";
 import { folderOf, shortPath } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
@@ -84,6 +85,7 @@ function targetOf(path: string): string {
  *
  * @param waitMs Maximum time to wait for another holder, in milliseconds.
  * @param signal Ends the wait. The reason of the signal is thrown.
+ * @param mayCreate Whether to create the lock file. Without it, there may be no lock.
  * @returns The file and the lock. A file that cannot be written has no lock.
  */
 export async function lockEnvFile(
@@ -91,6 +93,7 @@ export async function lockEnvFile(
   waitMs: number,
   world: LockWorld,
   signal?: AbortSignal,
+  mayCreate = true,
 ): Promise<{ readonly file: EnvFile; readonly lock: FileLock }> {
   let target: string;
   try {
@@ -99,7 +102,7 @@ export async function lockEnvFile(
     throwIfBug(error);
     return { file: { path }, lock: { state: "none", release() {} } };
   }
-  const lock = await lockBeside(target, waitMs, world, signal);
+  const lock = await lockBeside(target, waitMs, world, signal, mayCreate);
   if (lock.state === "held") remove(`${target}.tmp`);
   return { file: { path, target }, lock };
 }
@@ -197,10 +200,11 @@ export function missingFilePermission(
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (isReadable && state === "granted") return undefined;
-  const run = command ? `run: ${command()}` : `run with --allow-write=${shortPath(folder)}`;
+  const flag = `--allow-${isReadable ? "write" : "read"}=${shortPath(folder)}`;
+  const run = command ? `run: ${command()}` : `run with ${flag}`;
   const otherwise =
     "or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
-  return missingPermission(`keep the session in ${path}`, `${run}; ${otherwise}`);
+  return missingPermission(`keep the session in ${path}`, flag, `${run}; ${otherwise}`);
 }
 
 /**
@@ -261,12 +265,10 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   if (error instanceof ConfigError) return error;
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
-    const folder = shortPath(folderOf(path));
-    // A write also reads the file.
-    const flags = verb === "read"
-      ? `--allow-read=${shortPath(path)}`
-      : `--allow-read=${folder} --allow-write=${folder}`;
-    return missingPermission(`${verb} ${path}`, `run with ${flags}`);
+    const flag = `--allow-read=${shortPath(path)}`;
+    return verb === "read"
+      ? missingPermission(`read ${path}`, flag, `run with ${flag}`)
+      : missingFolderPermission(`write ${path}`, folderOf(path));
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
@@ -285,10 +287,8 @@ function systemFault(error: unknown): { reason: string; fix: string } {
       fix: "create that folder, or name another file",
     };
   }
-  // This finds the system's message, such as "No space left on device (os error 28)".
-  const words = error instanceof Error ? error.message : String(error);
   const reason = error instanceof Deno.errors.PermissionDenied
     ? "the system denies access"
-    : /^[^:]+\(os error \d+\)/.exec(words)?.[0] ?? "the system refused it";
+    : systemWords(error) ?? "the system refused it";
   return { reason, fix: "check the path and its owner, or name another file in AUTH_ENV_FILE" };
 }

@@ -8,6 +8,8 @@ import { printable } from "../errors/escape.ts";
 /** A download that takes less time shows no progress line in a notebook. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
+/** A log, such as that of cron, gets a line this often. */
+const LOGGED_EVERY_MS = 60_000;
 
 /** A line that shows the progress of a call. */
 export interface ProgressLine<Progress> {
@@ -50,6 +52,28 @@ export function progressLine<Progress>(
     end() {
       if (isShown) line.remove();
     },
+  };
+}
+
+/**
+ * Returns what writes the progress of a long call to a log, a line each minute.
+ *
+ * @param monotonic Returns the time of a monotonic clock, in milliseconds.
+ */
+export function progressLog<Progress>(
+  write: (line: string) => void,
+  monotonic: () => number,
+  text: ProgressText<Progress>,
+): (progress: Progress) => void {
+  const started = monotonic();
+  let first: Progress | undefined;
+  let dueMs = LOGGED_EVERY_MS;
+  return (progress) => {
+    first ??= progress;
+    const passedMs = monotonic() - started;
+    if (passedMs < dueMs) return;
+    dueMs = passedMs + LOGGED_EVERY_MS;
+    write(text(progress, passedMs, first));
   };
 }
 

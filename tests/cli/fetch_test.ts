@@ -247,7 +247,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assert(missing.stdout.endsWith("}\n"));
     assertMatch(
       missing.stderr,
-      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API answered 404 \(.+\); check the path \(help: platform-auth explain API_STATUS\)\n$/,
+      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API answered 404 \(.+\); check the path \(help: platform-auth explain 404\)\n$/,
     );
     const inJson = await run(["fetch", "/v1/nothing?a=secret-word", "--json"]);
     assertEquals([inJson.code, JSON.parse(inJson.stdout).status], [1, 404]);
@@ -260,7 +260,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assertEquals(forbidden.code, 1);
     assertMatch(
       forbidden.stderr,
-      /answered 403 .*; your account does not have this permission.*API_STATUS\)\n$/,
+      /answered 403 .*; your account does not have this permission.*explain 403\)\n$/,
     );
     assertEquals(filesIn(folder), []);
     sandbox.expireAccessTokens();
@@ -287,7 +287,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
       [
         ["/x", "-d", "@nothing.json"],
         1,
-        /Cannot read the file nothing\.json of --data because it does not exist; check the path/,
+        /Cannot read the file nothing\.json of --data: it does not exist; check the path/,
       ],
       [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; name a file/],
       [

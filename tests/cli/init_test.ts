@@ -159,7 +159,7 @@ Deno.test("init without a terminal names what the reply lacks, and writes nothin
     );
     const nowhere = await desk.run(["init", "--from", "nowhere.txt"]);
     assertEquals(nowhere.code, 1);
-    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt of --from because it does not/);
+    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt of --from: it does not/);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
@@ -224,10 +224,7 @@ Deno.test("init quotes neither a reply nor an address that is given as its file"
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(
-        stderr,
-        /Cannot read the file of --from( because it does not exist)?; check the path/,
-      );
+      assertMatch(stderr, /Cannot read the file of --from: .*; check the path/);
     }
   }));
 

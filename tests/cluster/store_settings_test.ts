@@ -42,7 +42,7 @@ const cases: [string, SessionOptions, string, RegExp][] = [
     "a host that is not permitted",
     { store: "rediss://store.example" },
     "PERMISSION",
-    /store.example:6379: the permission is missing; run: deno run .*store.example/,
+    /: --allow-net=store.example:6379 is missing; run: deno run .*store.example/,
   ],
 ];
 for (const [what, options, code, message] of cases) {

@@ -51,7 +51,8 @@ for (const [error, name, fields] of ERRORS) {
     assertEquals(error.name, name);
     assertInstanceOf(error, Reflect.get({ ...mod, TypeError }, name));
     assert(error instanceof mod.AuthError);
-    assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${code})`);
+    const topic = "status" in fields && code === "API_STATUS" ? fields.status : code;
+    assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${topic})`);
     assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
     assertEquals(error.cause, "cause" in fields ? fields.cause : undefined);
     // A log of the error names its parts once.

@@ -36,12 +36,12 @@ Deno.test("a cell that fails shows name, code and sentence, and the cell's own l
     assertEquals(noSession.ename, "SessionExpiredError");
     assertMatch(
       noSession.evalue ?? "",
-      /^There is no session; run login\(\) first \(help: NO_SESSION in docs\/troubleshooting\.md\)$/,
+      /^There is no session; run login\(\) first \(help: platform-auth explain NO_SESSION, in a terminal\)$/,
     );
     assertEquals(linesOf(noSession).slice(0, -1), [
       "SessionExpiredError: There is no session",
       "→ run login() first",
-      "  (help: NO_SESSION in docs/troubleshooting.md)",
+      "  (help: platform-auth explain NO_SESSION, in a terminal)",
     ]);
     assertEquals(framesOf(noSession).length, 1);
 
@@ -51,7 +51,10 @@ Deno.test("a cell that fails shows name, code and sentence, and the cell's own l
         return await refresh();
       }
       const rows = await load().then((status) => status.state);`);
-    assertMatch(refused.evalue ?? "", /^Cannot refresh .*help: REFRESH_REJECTED in docs/);
+    assertMatch(
+      refused.evalue ?? "",
+      /^Cannot refresh .*help: platform-auth explain REFRESH_REJECTED/,
+    );
     const [line] = framesOf(refused);
     assertMatch(line ?? "", /at (async )?load \(/);
     assertEquals(sandbox.failures.length, 1, "it was refused by the sandbox");

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Download } from "../../mod.ts";
 import { displayableDownload } from "../../src/show/download_view.ts";
-import { downloadsText, downloadText } from "../../src/show/progress.ts";
+import { downloadsText, downloadText, progressLog } from "../../src/show/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
@@ -45,6 +45,14 @@ Deno.test("progress of many files is files, failures, bytes, a rate and the time
     "████████████████████ 100 %  200 of 200 files, 3 failed  60.0 MB  6.0 MB/s  0 s left",
   );
   assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
+});
+
+Deno.test("a log gets a line of progress each minute, and none for a short download", () => {
+  const lines: string[] = [];
+  let now = 5_000;
+  const log = progressLog<{ bytes: number }>((line) => lines.push(line), () => now, downloadText);
+  for (let bytes = 0; bytes <= 150 * MB; bytes += MB, now += 1_000) log({ bytes });
+  assertEquals(lines, ["60.0 MB  1.0 MB/s", "120.0 MB  1.0 MB/s"]);
 });
 
 Deno.test("a saved file shows how much of it an earlier call had saved", async () => {

@@ -12,6 +12,12 @@ import { bytesText } from "../../errors/amounts.ts";
 import { jsonText, printable } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
+import {
+  downloadsText,
+  downloadText,
+  progressLog,
+  type ProgressText,
+} from "../../show/progress.ts";
 
 interface FetchOptions {
   readonly method: string;
@@ -153,7 +159,10 @@ function parsed(text: string | undefined): unknown {
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
-  const { kept, bytes, resumedFrom } = await download(target, output, options);
+  const { kept, bytes, resumedFrom } = await download(target, output, {
+    ...options,
+    ...loggedUnlessShown(output, downloadText),
+  });
   warn(status());
   const resumed = resumedFrom === 0 ? "" : `, resumed at ${bytesText(resumedFrom)}`;
   say(
@@ -162,6 +171,13 @@ async function save(target: string, output: string, options: DownloadOptions): P
       : `saved ${output}, ${bytesText(bytes)}${resumed}`,
   );
   return {};
+}
+
+/** Without a terminal, such as in cron, no line can be replaced, so the progress goes to the log. */
+function loggedUnlessShown<Progress>(name: string, text: ProgressText<Progress>) {
+  if (liveLine() !== undefined) return {};
+  const write = (line: string) => say(`${name}: ${line}`);
+  return { onProgress: progressLog(write, () => performance.now(), text) };
 }
 
 /** Stops downloads after a signal. After Ctrl-C, the message starts on a new line. */
@@ -174,7 +190,10 @@ function stop(): void {
 
 async function saveAll(items: DownloadItem[], options: DownloadAllOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
-  const found = await downloadAll(items, options);
+  const found = await downloadAll(items, {
+    ...options,
+    ...loggedUnlessShown("files", downloadsText),
+  });
   warn(status());
   const failed = found.failed.map(({ error, ...each }) => ({ ...each, error: asJson(error) }));
   return {

@@ -44,7 +44,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   const endpoint = endpointText(options, settings);
   if (!mayReach(url)) {
     const command = scriptCommand(settings, endpoint);
-    throw missingPermission(`use AUTH_STORE (store) at ${host}`, `run: ${command}`);
+    const flag = `--allow-net=${host}`;
+    throw missingPermission(`use AUTH_STORE (store) at ${host}`, flag, `run: ${command}`);
   }
   const account = decodeURIComponent(url.hash.slice(1)) || settings.text("username");
   url.hash = "";

@@ -1,6 +1,7 @@
 /** What a logout tells the provider, and what becomes of it. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
+import { folderOf } from "../../../src/platform/paths.ts";
 import { lockEnvFile } from "../../../src/settings/env_file.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
@@ -45,6 +46,12 @@ function noteOf(status: SessionStatus): string {
   assertEquals(status.state, "none");
   return notesOf(status).join("\n").replace(/^signed out here: .*? no tokens any more/, "");
 }
+
+Deno.test("logout() without a session leaves an empty folder empty", async () => {
+  await using at = world(done);
+  await at.session.logout();
+  assertEquals([...Deno.readDirSync(folderOf(at.envFile))], []);
+});
 
 Deno.test("logout() revokes the refresh token, after it was forgotten here", async () => {
   for (const clientSecret of [undefined, ""]) {

@@ -318,10 +318,10 @@ testNeeding(
       const found = "Found nothing usable in the reply; type the values";
       const seen = await type(desk, [
         [PASTE, `${PASTE_BEGINS}Dear Ada, we will call.${PASTE_ENDS}\r\r`],
-        [found, ""],
         ["token endpoint", "\x03"],
       ]);
       assertEquals([seen.code, seen.left], [130, 0], seen.screen);
+      assertEquals(seen.screen.includes(found), true, seen.screen);
       const silent = await type(desk, [[PASTE, "\r"], ["token endpoint", "\x03"]]);
       assertEquals(silent.screen.includes(found), false);
     }),

@@ -11,6 +11,7 @@ import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 /** The toolkit for notebooks, wherever the snippet runs. */
 const TOOLKIT = import.meta.resolve("../../src/notebook/mod.ts");
+const SANDBOX = import.meta.resolve("../../src/sandbox/mod.ts");
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Snippet {
@@ -34,7 +35,8 @@ function inSandbox(text: string, sandbox: Sandbox): string {
   return (filledIn([text], hosts)[0] ?? "")
     .replaceAll("https://api.example.com", sandbox.apiUrl)
     .replaceAll(/"(\.\.\/|\.\/)mod\.ts"/g, JSON.stringify(MOD_PATH))
-    .replaceAll('"../src/notebook/mod.ts"', JSON.stringify(TOOLKIT));
+    .replaceAll('"../src/notebook/mod.ts"', JSON.stringify(TOOLKIT))
+    .replaceAll('"../src/sandbox/mod.ts"', JSON.stringify(SANDBOX));
 }
 
 /** Runs a snippet in a folder like that of a reader, with a session, and returns what it printed. */

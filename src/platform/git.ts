@@ -48,20 +48,6 @@ export async function gitTracking(path: string): Promise<GitTracking> {
   return tracked === "" ? "untracked" : "tracked";
 }
 
-/** Paths that git did not track when this process saved a file there. */
-const untracked = new Set<string>();
-
-/**
- * Whether git tracks a `.env` that was just saved. If not, this process does not ask git again
- * about the same path.
- */
-export async function isTrackedAtSave(path: string): Promise<boolean> {
-  if (untracked.has(path)) return false;
-  const isTracked = await gitTracking(path) === "tracked";
-  if (!isTracked) untracked.add(path);
-  return isTracked;
-}
-
 /**
  * Whether git ignores a `.env` and the temporary file next to it; `undefined` if git cannot tell,
  * or the permission to run git is missing.

@@ -53,7 +53,6 @@ export class EnvStore implements TokenStore {
     const { world } = this.session.configuration;
     const mayCreate = !wait.onlyRemoves || readEnvFile(this.path).exists;
     const { file, lock } = await lockEnvFile(this.path, wait.ms, world, wait.signal, mayCreate);
-    let isSaved = false;
     try {
       const before = await readSettledEnvFile(this.path);
       const now = this.#take(before);
@@ -61,14 +60,10 @@ export class EnvStore implements TokenStore {
       // The change may have adopted later content.
       const adopted = this.#last ?? now;
       if (write === undefined) return { stored: adopted };
-      const updated = await this.#write(file, before, adopted, write, lock.state === "held");
-      isSaved = write.tokens !== undefined && updated.problem === undefined;
-      return updated;
+      return await this.#write(file, before, adopted, write, lock.state === "held");
     } finally {
       lock.release();
       this.#outdateSettings();
-      // Git runs after the lock is released, because it may take some time.
-      if (isSaved) await this.#reportGit();
     }
   }
 
@@ -159,16 +154,6 @@ export class EnvStore implements TokenStore {
       "FILE_WAS_OPEN",
       `${this.path} could be read by other users of this computer`,
       "the file is private now",
-    );
-  }
-
-  async #reportGit(): Promise<void> {
-    const { ignoreAdvice, isTrackedAtSave, untrackCommand } = await import("../platform/git.ts");
-    if (!await isTrackedAtSave(this.path)) return this.session.notices.clear("FILE_IN_GIT");
-    this.session.notices.set(
-      "FILE_IN_GIT",
-      `git tracks ${this.path}, so the next commit would publish your tokens`,
-      `run: ${untrackCommand(this.path)}; and ${ignoreAdvice(this.path)}`,
     );
   }
 }

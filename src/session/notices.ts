@@ -13,7 +13,6 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * - `FILE_UNREADABLE`: The .env exists but cannot be read, so its settings and tokens are not used.
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
- * - `FILE_IN_GIT`: Git tracks the .env, so the next commit would publish your tokens.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
  *   lock.
  * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that is
@@ -47,7 +46,6 @@ export type NoticeCode =
   | "NOT_SAVED"
   | "FILE_UNREADABLE"
   | "FILE_WAS_OPEN"
-  | "FILE_IN_GIT"
   | "LOCK_BUSY"
   | "STORED_IGNORED"
   | "ENVIRONMENT_IGNORED"
@@ -73,7 +71,6 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_UNREADABLE: "The .env exists but cannot be read, so its settings and tokens are not used.",
   FILE_WAS_OPEN:
     "Other users of this computer could read the .env until this save made it private.",
-  FILE_IN_GIT: "Git tracks the .env, so the next commit would publish your tokens.",
   LOCK_BUSY:
     "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:

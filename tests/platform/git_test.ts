@@ -163,18 +163,12 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test("a process asks git at its first save only", async () => {
-    await withPlantedGit(`echo "$@" >> "$RAN_IN/log"`, async (folder) => {
-      const envFile = `${folder}/.env`;
-      const runs = () => Deno.readTextFileSync(`${folder}/log`).trim().split("\n").length;
-      await using world = portless({ session: { envFile } });
+  test("login() and refresh() do not run git", async () => {
+    await withPlantedGit(`touch "$RAN_IN/ran"`, async (folder) => {
+      await using world = portless({ session: { envFile: `${folder}/.env` } });
       await world.session.login();
-      assertEquals(runs(), 1);
-      for (let count = 0; count < 3; count++) await world.session.refresh();
-      await world.another({ envFile }).refresh();
-      assertEquals([world.refreshes(), runs()], [4, 1]);
-      await world.session.login({ force: true });
-      assertEquals(runs(), 1);
+      await world.session.refresh();
+      assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === "ran"), false);
     });
   });
 });
@@ -277,26 +271,3 @@ Deno.test(needing(noGit, "git that cannot read its index says unknown"), async (
     assertEquals(await gitTracking(`${root}/.env`), "unknown");
   });
 });
-
-Deno.test(
-  needing(
-    noGit,
-    "a .env that git tracks is a warning, until a save finds it fixed",
-  ),
-  async () => {
-    await withRepository(async (root) => {
-      const envFile = `${root}/.env`;
-      await Deno.writeTextFile(envFile, "A=1\n", { mode: 0o600 });
-      await git(root, "add", ".env");
-      await git(root, "commit", "-q", "-m", "all");
-      await using world = portless({ session: { envFile } });
-      await world.session.login();
-      await world.session.refresh();
-      const { warnings } = world.session.status();
-      assertEquals(warnings.length, 1);
-      assertMatch(warnings[0] ?? "", /git tracks .*[\\/]\.env, .* git rm --cached .*\.gitignore/);
-      assertEquals(await git(root, "rm", "--cached", envFile), true);
-      assertEquals((await world.session.login({ force: true })).warnings, []);
-    });
-  },
-);

@@ -1,0 +1,515 @@
+/**
+ * Sessions that share a place, in every mix of events. The sessions are real, and so are the `.env` and
+ * the provider of the sandbox. A request that arrives, its response, the end of a pause, a write and an
+ * abort wait until the test lets them happen, one at a time, in orders that its seeds choose.
+ */
+import { assertEquals } from "@std/assert";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "node:timers";
+import type { Session, SessionRecord, SessionStore } from "../../mod.ts";
+import { jsonAnswer } from "../support/answers.ts";
+import { linesOf, type Portless, portless } from "../support/portless.ts";
+import { randomFrom } from "../support/random.ts";
+
+const CALLS = ["login", "join", "refresh", "token", "fetch", "logout", "everywhere"] as const;
+
+/** A call of one session, or an event that concerns all of them. */
+interface Op {
+  readonly by: number;
+  /** `expiry`: the access token expires; `rejection`: the API rejects the current access tokens. */
+  readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection";
+  /** Calls with the same name end with one abort, at any time. */
+  readonly signal?: string;
+  /** The index of the call that has to begin first. */
+  readonly after?: number;
+}
+
+interface Scenario {
+  readonly ops: readonly Op[];
+  /** Default 2. */
+  readonly sessions?: number;
+  /** Whether each refresh replaces the refresh token. Default true. */
+  readonly rotates?: boolean;
+  /** Default: with a session that all know, whose access token is valid. */
+  readonly begins?: "due" | "rejected";
+  /** The number of requests that the provider answers with 503. */
+  readonly refusals?: number;
+  /** The number of responses of the provider that never arrive. */
+  readonly losses?: number;
+  /** Whether a login or a logout may stop waiting for a refresh. */
+  readonly impatient?: boolean;
+  /** Whether calls to the API take time. */
+  readonly slowApi?: boolean;
+}
+
+type Place = "file" | "store";
+
+/** Something that may happen next. */
+interface Gate {
+  readonly name: string;
+  open(): void;
+}
+
+/** A call that has begun, and its result. */
+interface Outcome {
+  readonly op: Op;
+  readonly label: string;
+  readonly signal: AbortSignal | undefined;
+  state: "in progress" | "resolved" | "rejected";
+  value?: unknown;
+  error?: unknown;
+}
+
+const AN_HOUR_S = 3_600;
+const PATIENCE_MS = 3_000;
+const FIRST_LOGIN = "the first login";
+
+/** The call on whose behalf something happens. */
+const caller = new AsyncLocalStorage<string>();
+/** The world whose files are written: only one exists at a time. */
+let current: World | undefined;
+
+const realSync = Deno.FsFile.prototype.sync;
+Deno.FsFile.prototype.sync = async function () {
+  if (current === undefined) return await realSync.call(this);
+  await current.pass("write");
+};
+
+/** One run of a scenario. */
+class World implements AsyncDisposable {
+  readonly trace: string[] = [];
+  readonly outcomes: Outcome[] = [];
+  /** The login whose tokens the place contained, after each change; `undefined`: none. */
+  readonly history: (string | undefined)[] = [undefined];
+  /** All access tokens that the place contained. */
+  readonly saved = new Set<unknown>();
+  readonly problems: string[] = [];
+  readonly sessions: Session[] = [];
+  /** While it is open, nothing waits. */
+  isOpen = true;
+  wasLost = false;
+  readonly #portless: Portless;
+  readonly #aborts = new Map<string, AbortController>();
+  /** The login of each token, and the refresh tokens that were replaced. */
+  readonly #loginOf = new Map<string, string>();
+  readonly #replaced = new Set<string>();
+  #gates: Gate[] = [];
+  #record: SessionRecord | undefined;
+  #lastUpdate: Promise<unknown> = Promise.resolve();
+  /** Grows with everything that happens. */
+  #activity = 0;
+  #requestsInProgress = 0;
+  #refusals: number;
+  #losses: number;
+
+  constructor(readonly scenario: Scenario, readonly place: Place, readonly random: () => number) {
+    this.#refusals = scenario.refusals ?? 0;
+    this.#losses = scenario.losses ?? 0;
+    this.#portless = portless({
+      file: true,
+      sandbox: { clientSecret: false, rotateRefreshTokens: scenario.rotates ?? true },
+    });
+    current = this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    current = undefined;
+    await this.#portless[Symbol.asyncDispose]();
+  }
+
+  get clock() {
+    return this.#portless.clock;
+  }
+
+  /** Waits until the test lets an event happen. */
+  async pass(event: string, signal?: AbortSignal | null): Promise<void> {
+    this.#activity++;
+    if (this.isOpen) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const gate = { name: `${caller.getStore()}: ${event}`, open: resolve };
+    this.#gates.push(gate);
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    await promise.finally(() => {
+      this.#activity++;
+      this.#gates = this.#gates.filter((each) => each !== gate);
+      signal?.removeEventListener("abort", abort);
+    });
+  }
+
+  addSession(): Session {
+    const { envFile } = this.#portless;
+    const session = this.#portless.another({
+      ...(this.place === "file" ? { envFile } : { envFile: false, store: this.#store() }),
+      exportEnv: "none",
+      prompt: () => null,
+      random: () => 0.5,
+      fetch: (input, init) => this.#fetch(new Request(input, init), init?.signal),
+      sleep: async (ms, signal) => {
+        await this.pass("pause ends", signal).catch(() => {});
+        this.clock.advance(ms / 1_000);
+      },
+      timeout: (ms) => {
+        const abort = new AbortController();
+        if (ms === PATIENCE_MS && this.scenario.impatient && !this.isOpen) {
+          this.pass("three seconds are over").then(() => {
+            if (this.isOpen) return;
+            this.wasLost = true;
+            this.clock.advance(3);
+            abort.abort();
+          });
+        }
+        return abort.signal;
+      },
+    });
+    this.sessions.push(session);
+    return session;
+  }
+
+  /** A store of the program: a record, and updates one after another. */
+  #store(): SessionStore {
+    return {
+      read: () => Promise.resolve(this.#record),
+      update: async (change) => {
+        const mine = this.#lastUpdate.then(async () => {
+          await this.pass("lock");
+          const next = await change(this.#record);
+          if (next === undefined) return;
+          await this.pass("write");
+          this.#record = next;
+          await this.pass("written");
+        });
+        this.#lastUpdate = mine.catch(() => {});
+        await mine;
+      },
+    };
+  }
+
+  /** Sends a request, which an abort does not call back. */
+  async #fetch(request: Request, signal: AbortSignal | null | undefined): Promise<Response> {
+    signal?.throwIfAborted();
+    const served = request.url.startsWith(this.#portless.sandbox.authUrl)
+      ? this.#askProvider(request)
+      : this.#askApi(request);
+    served.catch(() => {});
+    const aborted = Promise.withResolvers<never>();
+    signal?.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+    return await Promise.race([served, aborted.promise]);
+  }
+
+  async #askProvider(request: Request): Promise<Response> {
+    const { AuthFlow = "sign-out", AuthParameters } = await request.clone().json();
+    await this.pass(`${AuthFlow} arrives`);
+    if (this.#refusals > 0 && !this.isOpen && this.random() < 0.5) {
+      this.#refusals--;
+      return jsonAnswer({ message: "busy" }, 503);
+    }
+    const sent = AuthParameters?.REFRESH_TOKEN;
+    const login = this.#loginOf.get(sent) ?? caller.getStore() ?? "";
+    if (this.#replaced.has(sent) && this.#isWanted(login)) {
+      this.problems.push("a replaced refresh token is sent again");
+    }
+    const response = await this.#answer(request);
+    const { AuthenticationResult: tokens } = await response.clone().json().catch(() => ({}));
+    for (const token of [tokens?.AccessToken, tokens?.RefreshToken]) {
+      if (token !== undefined) this.#loginOf.set(token, login);
+    }
+    if (sent && tokens?.RefreshToken) this.#replaced.add(sent);
+    await this.pass(`${AuthFlow} is answered`);
+    if (this.#losses > 0 && !this.isOpen && this.random() < 0.5) {
+      this.#losses--;
+      this.wasLost = true;
+      throw new TypeError("error sending request", { cause: new Error("connection reset") });
+    }
+    return response;
+  }
+
+  /** A login that is over may be ended at the provider with any of its refresh tokens. */
+  #isWanted(login: string): boolean {
+    const signsOut = this.outcomes.some(({ op }) => op.do === "everywhere");
+    return !this.wasLost && (this.history.at(-1) === login || !signsOut);
+  }
+
+  async #askApi(request: Request): Promise<Response> {
+    if (this.scenario.slowApi) await this.pass("call arrives");
+    const response = await this.#answer(request);
+    if (this.scenario.slowApi) await this.pass("call is answered");
+    return response;
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    this.#requestsInProgress++;
+    try {
+      return await this.#portless.options.fetch?.(request) ?? jsonAnswer({}, 500);
+    } finally {
+      this.#requestsInProgress--;
+      this.#activity++;
+    }
+  }
+
+  /** Waits until nothing happens any more unless a gate opens, and notes a change of the place. */
+  async rest(): Promise<void> {
+    for (let quiet = 0, seen = -1; quiet < 3; quiet++) {
+      await new Promise<void>((resolve) => setImmediate(() => resolve()));
+      if (this.#requestsInProgress > 0 || this.#activity !== seen) quiet = 0;
+      seen = this.#activity;
+    }
+    const lines = this.place === "store" ? this.#record : linesOf(this.#portless.envFile);
+    const token = lines?.ACCESS_TOKEN?.replaceAll(/["']/g, "");
+    if (token !== undefined) this.saved.add(token);
+    const login = this.#loginOf.get(token ?? "");
+    if (login !== this.history.at(-1)) this.history.push(login);
+  }
+
+  /** Starts a call. */
+  start(op: Op, label: string): Outcome {
+    const session = this.sessions[op.by] as Session;
+    const { promise, outcome } = this.#call(op, label, session);
+    this.outcomes.push(outcome);
+    promise.then(
+      (value) => Object.assign(outcome, { state: "resolved", value }),
+      (error) => Object.assign(outcome, { state: "rejected", error }),
+    ).finally(() => this.#activity++);
+    return outcome;
+  }
+
+  #call(op: Op, label: string, session: Session) {
+    const abort = op.signal === undefined
+      ? undefined
+      : this.#aborts.getOrInsertComputed(op.signal, () => new AbortController());
+    const signal = abort?.signal;
+    const options = signal ? { signal } : {};
+    const calls: Record<Op["do"], () => unknown> = {
+      login: () => session.login({ ...options, force: true }),
+      join: () => session.login(options),
+      refresh: () => session.refresh(options),
+      token: () => session.accessToken(options),
+      "long-token": () => session.accessToken({ ...options, minValidSeconds: 1_700 }),
+      fetch: async () => {
+        const { status, body } = await session.authFetch("/v1/whoami", options);
+        await body?.cancel();
+        return status;
+      },
+      logout: () => session.logout(options),
+      everywhere: () => session.logout({ ...options, everywhere: true }),
+      expiry: () => this.clock.advance(AN_HOUR_S),
+      rejection: () => this.#portless.sandbox.expireAccessTokens(),
+    };
+    const promise = caller.run(label, async () => await calls[op.do]());
+    return { promise, outcome: { op, label, signal, state: "in progress" } as Outcome };
+  }
+
+  /** Lists what may happen next. */
+  choices(): Gate[] {
+    const { ops } = this.scenario;
+    const begun = this.outcomes.map(({ op }) => op);
+    const calls = ops.map((op, at) => ({ op, label: `${"ABC"[op.by]} ${op.do} (${at})` }))
+      .filter(({ op: { after = -1 }, op }) =>
+        !begun.includes(op) && (after < 0 || begun.includes(ops[after] as Op))
+      )
+      .map(({ op, label }) => ({ name: label, open: () => void this.start(op, label) }));
+    const abortable = this.outcomes.filter(({ state, signal }) =>
+      state === "in progress" && signal?.aborted === false
+    );
+    const aborts = [...new Set(abortable.map(({ op }) => op.signal ?? ""))].map((name) => ({
+      name: `abort ${name}`,
+      open: () => this.#aborts.get(name)?.abort(new DOMException("The user left", "AbortError")),
+    }));
+    return [...this.#gates, ...calls, ...aborts];
+  }
+
+  /** Lets everything happen, in an order by chance. */
+  async run(): Promise<void> {
+    const { begins, sessions = 2 } = this.scenario;
+    this.addSession();
+    await this.settled(this.start({ by: 0, do: "login" }, FIRST_LOGIN));
+    while (this.sessions.length < sessions) this.addSession();
+    for (const by of this.sessions.keys()) {
+      await this.settled(this.start({ by, do: "token" }, "it begins"));
+    }
+    if (begins === "due") this.clock.advance(AN_HOUR_S);
+    if (begins === "rejected") this.#portless.sandbox.expireAccessTokens();
+    this.outcomes.length = 0;
+    this.isOpen = false;
+    for (;;) {
+      await this.rest();
+      const choices = this.choices();
+      const next = choices[Math.floor(this.random() * choices.length)];
+      if (next === undefined) break;
+      this.trace.push(next.name);
+      // No two events are at the same moment.
+      this.clock.advance(0.007);
+      next.open();
+    }
+    this.isOpen = true;
+    await Promise.all(this.outcomes.map((outcome) => this.settled(outcome)));
+  }
+
+  /** Waits for a call. A slow machine may rest too early, but nothing that works takes so long. */
+  async settled(outcome: Outcome): Promise<Outcome> {
+    for (let waits = 0; outcome.state === "in progress" && waits < 500; waits++) {
+      await this.rest();
+      if (waits > 50) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    if (outcome.state === "in progress") this.problems.push(`${outcome.label} never ends`);
+    return outcome;
+  }
+}
+
+/** Checks what must be true after any order. */
+async function check(world: World): Promise<void> {
+  const { outcomes, problems, history, scenario } = world;
+  const calls = [...outcomes];
+  const isEnd = ({ op }: Outcome) => op.do === "logout" || op.do === "everywhere";
+  // A lost response may have contained the only refresh token that works.
+  const mayHaveLost = world.wasLost && scenario.rotates !== false;
+
+  const over = new Set<string>();
+  for (const [at, login] of history.entries()) {
+    const before = history[at - 1];
+    if (before !== undefined && before !== login) over.add(before);
+    if (login !== undefined && over.has(login)) problems.push(`${login} was over, and came back`);
+  }
+  for (const { op, label, state, error, signal } of calls) {
+    const isAborted = signal?.aborted === true && error === signal.reason;
+    if (op.do === "login" && state === "rejected" && history.includes(label)) {
+      problems.push(`${label} failed, and was saved`);
+    }
+    if (op.do === "login" && state === "rejected" && !isAborted && !world.wasLost) {
+      if (!scenario.refusals) problems.push(`${label} failed: ${error}`);
+    }
+    if (op.do === "fetch" && state === "rejected" && !isAborted && !calls.some(isEnd)) {
+      if (!world.wasLost && !scenario.refusals) problems.push(`${label} failed: ${error}`);
+    }
+  }
+
+  const isSignedIn = history.at(-1) !== undefined;
+  const mustWork = isSignedIn && !mayHaveLost && !calls.some(({ op }) => op.do === "everywhere");
+  for (const when of ["now", "an hour later"]) {
+    if (when !== "now") world.addSession();
+    const tokens: unknown[] = [];
+    const statuses: unknown[] = [];
+    for (const by of world.sessions.keys()) {
+      tokens.push((await world.settled(world.start({ by, do: "token" }, "a look"))).value);
+      statuses.push((await world.settled(world.start({ by, do: "fetch" }, "a call"))).value);
+    }
+    if (!tokens.every((token) => token === undefined || world.saved.has(token))) {
+      problems.push(`${when}, a session has a token that was never saved`);
+    }
+    if (mustWork && !statuses.every((status) => status === 200)) {
+      problems.push(`${when}, a session does not work`);
+    }
+    // A valid token is used until it expires, even if the place contains another one.
+    const isSame = new Set(statuses).size === 1 && new Set(tokens).size === 1;
+    if (when !== "now" && !mayHaveLost && !isSame) {
+      problems.push("an hour later, the sessions differ");
+    }
+    world.clock.advance(AN_HOUR_S);
+  }
+}
+
+async function assertHolds(scenario: Scenario, random: () => number, runs: number): Promise<void> {
+  for (const place of ["file", "store"] as const) {
+    for (let run = 0; run < runs; run++) {
+      await using world = new World(scenario, place, random);
+      await world.run();
+      await check(world);
+      assertEquals(world.problems, [], `${place}: ${world.trace.join("; ")}`);
+    }
+  }
+}
+
+function op(by: number, what: Op["do"], more: Partial<Op> = {}): Op {
+  return { by, do: what, ...more };
+}
+
+/** What was wrong once. */
+const REGRESSIONS: Readonly<Record<string, Scenario>> = {
+  "a refresh uses the refresh token that another process has saved": {
+    ops: [
+      op(0, "refresh"),
+      op(0, "login", { after: 0 }),
+      op(1, "refresh", { after: 1 }),
+      op(0, "refresh", { after: 2 }),
+    ],
+  },
+  "a login survives a logout elsewhere that began earlier, or is ended by it": {
+    ops: [op(0, "logout"), op(1, "login"), op(1, "refresh")],
+    rotates: false,
+  },
+  "a newer refresh token is never overwritten by an older one": {
+    ops: [
+      op(0, "refresh"),
+      op(1, "login"),
+      op(1, "refresh", { after: 1 }),
+      op(0, "refresh", { after: 2 }),
+    ],
+  },
+  "a call that wants a longer token keeps a login": {
+    ops: [op(0, "refresh"), op(1, "login"), op(1, "long-token")],
+    rotates: false,
+  },
+  "an aborted logout does everything or nothing": {
+    ops: [op(0, "logout", { signal: "x" }), op(1, "refresh"), op(0, "fetch")],
+    rotates: false,
+    refusals: 2,
+  },
+  "a login after an aborted logout is the session": {
+    ops: [op(0, "logout", { signal: "x" }), op(1, "refresh"), op(0, "refresh"), op(0, "login")],
+  },
+  "a call that got a 401 finds a token that the API accepts": {
+    ops: [op(0, "fetch"), op(1, "fetch"), op(1, "login"), op(0, "rejection")],
+    slowApi: true,
+  },
+  "a logout everywhere sends the newest refresh token": {
+    ops: [op(0, "everywhere"), op(1, "refresh"), op(0, "refresh")],
+    begins: "due",
+  },
+  "an aborted login keeps a refresh that the provider has made": {
+    ops: [op(0, "login", { signal: "x" }), op(0, "refresh")],
+    sessions: 1,
+  },
+  "two logins that one signal aborts leave a session": {
+    ops: [op(0, "login", { signal: "x" }), op(0, "login", { signal: "x" })],
+    sessions: 1,
+  },
+  "an aborted login keeps the session of all": {
+    ops: [op(0, "login", { signal: "x" }), op(0, "refresh"), op(1, "refresh")],
+  },
+  "a call is served although two others that waited with it gave up": {
+    ops: [op(0, "fetch", { signal: "x" }), op(0, "fetch", { signal: "x" }), op(0, "fetch")],
+    sessions: 1,
+    begins: "rejected",
+  },
+  "a call is served after a refresh that another one began and left": {
+    ops: [op(0, "fetch", { signal: "x" }), op(0, "fetch")],
+    sessions: 1,
+    begins: "rejected",
+    refusals: 1,
+  },
+};
+
+for (const [name, scenario] of Object.entries(REGRESSIONS)) {
+  Deno.test(`in any order, ${name}`, () => assertHolds(scenario, randomFrom(1), 12));
+}
+
+Deno.test("in any order, six calls with faults leave all sessions with the same tokens", async () => {
+  const random = randomFrom(2);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  for (let count = 0; count < 40; count++) {
+    const ops = Array.from({ length: 6 }, (): Op => ({
+      by: pick([0, 1]),
+      do: pick([...CALLS, "refresh", "fetch", "long-token", "expiry"]),
+      ...(random() < 0.25 && { signal: pick(["x", "y"]) }),
+    }));
+    const scenario = {
+      ops,
+      rotates: random() < 0.5,
+      slowApi: random() < 0.5,
+      ...pick([{}, { begins: "due" }, { begins: "rejected" }] as const),
+      ...pick([{}, { losses: 1 }, { refusals: 3 }, { impatient: true }]),
+    };
+    await assertHolds(scenario, random, 3);
+  }
+});

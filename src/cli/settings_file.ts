@@ -35,7 +35,7 @@ export async function saveSettings(
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // Each setting gets an empty line below its comment, which the edit then fills without moving it.
+  // Each changed setting is uncommented to `KEY=`, so that the edit fills it in place.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,

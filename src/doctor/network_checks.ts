@@ -170,9 +170,9 @@ export function apiAddress(settings: Settings): URL | AuthError | undefined {
 }
 
 const SET_API_BASE_URL: Fix = [
-  "set it, so that ",
+  "set it to the API's base address; ",
   { inProgram: "authFetch()", inTerminal: "platform-auth fetch" },
-  " accepts paths and may send the token there",
+  " then accepts paths and sends the token to that address",
 ];
 
 /** Calls the API with the token, if there is a valid one and the API can be reached. */

@@ -169,7 +169,7 @@ export const REFUSALS: readonly Refusal[] = [
     says: /\bdevice does not exist/i,
     code: "REFRESH_REJECTED",
     isFinal: true,
-    advice: { problem: "the device of this login was removed at the provider" },
+    advice: { problem: "the device registered at this login was removed at the provider" },
   },
   // If refresh tokens rotate, this flow is disabled, and GetTokensFromRefreshToken replaces it.
   { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
@@ -254,7 +254,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   REJECTED: {
     problem: "the provider rejected the request",
-    fix: "compare your settings with those of your subscription",
+    fix: "compare your settings with the support channel's reply",
   },
   UNEXPECTED_RESPONSE: {
     problem: "the response did not come from the token endpoint",

@@ -15,7 +15,7 @@ import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
-// Exported from this file so that both are loaded before anything is sent.
+// Re-exported: this file is imported on demand, and both must be loaded before anything is sent.
 export { refusalError } from "./refusal_error.ts";
 export { resolveProvider } from "./provider_settings.ts";
 

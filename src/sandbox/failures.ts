@@ -127,7 +127,7 @@ export function checkFailure(failure: Failure): Failure {
   const fields: Record<string, unknown> = { ...failure };
   const known = Object.keys(FIELDS);
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown !== undefined) fail(`unknown field "${unknown}"; known are ${known.join(", ")}`);
+  if (unknown !== undefined) fail(`unknown field "${unknown}"; use one of ${known.join(", ")}`);
   for (const [name, [accepts, must]] of Object.entries(FIELDS)) {
     const value = fields[name];
     if ((value !== undefined || name === "at") && !accepts(value)) {

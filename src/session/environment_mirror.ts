@@ -62,8 +62,8 @@ export class EnvironmentMirror {
 
 /**
  * Returns the tokens at first use: those of the store, or those in the environment if they are
- * newer and belong to the same client and account. The claim `iat` shows which tokens are newer,
- * because the environment may contain an outdated copy of the `.env`.
+ * newer and belong to the same client and account. The environment may contain an outdated copy of
+ * the `.env`, so the claim `iat` decides which is newer.
  */
 export function firstTokens(
   configuration: Configuration,

@@ -23,7 +23,7 @@ export const EARLY_DEADLINE_MS = 10_000;
  */
 export const LOCK_WAIT_SHARE = 0.75;
 
-/** Pause after a refresh that failed or did not help. */
+/** Pause after an early refresh that failed, or after a refresh caused by a 401. */
 const COOLDOWN_MS = 30_000;
 
 /**

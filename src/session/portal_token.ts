@@ -58,7 +58,7 @@ export function readPortalToken(text: string, address?: string): string {
   if (token === "") throw refusal("the text is empty");
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
-    throw refusal(`character ${strange + 1} of ${token.length} is one that no token contains`);
+    throw refusal(`character ${strange + 1} of ${token.length} cannot occur in a token`);
   }
   // An encrypted token, such as a refresh token, has five parts.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {

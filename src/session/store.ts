@@ -108,9 +108,8 @@ export interface TokenStore {
 export const PROBE_SHARE = 0.25;
 
 /**
- * Makes the error for a busy lock. Because a lock in a store expires by itself, a busy lock is
- * still in use. A refresh without the lock would end the session for all processes if refresh
- * tokens rotate.
+ * Makes the error for a lock that stays busy. The call fails rather than refresh without the lock,
+ * which would end the session for all processes if refresh tokens rotate.
  */
 export function lockBusy(place: "store" | ".env"): ProviderError {
   return new ProviderError(

@@ -29,7 +29,7 @@ export async function tokensByCommand(
   if (command === undefined) {
     throw new ConfigError(
       "INVALID_SETTING",
-      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or the program is missing",
+      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or no program is named",
       "correct it and try again",
     );
   }

@@ -15,7 +15,7 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream 
   }, { highWaterMark: 0 });
 }
 
-/** Saves an answer, and gives what was saved or why not. */
+/** Saves a response; returns the saved text, or why it was not saved. */
 async function saveAsCsv(
   text: string,
   type: string,

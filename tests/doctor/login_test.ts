@@ -101,7 +101,7 @@ const PROVIDERS: [
     () => errorAnswer("LimitExceededException", "too often"),
     [
       ["refresh", "fail", /too many requests/, /wait, then try again/],
-      ["logout", "ok", /ended this login again/],
+      ["logout", "ok", /ended the test login/],
     ],
   ],
   [
@@ -115,7 +115,7 @@ const PROVIDERS: [
         /issued no refresh token for this login, so it lasts 30 min$/,
         /to allow refresh tokens for the app client/,
       ],
-      ["logout", "ok", /an access token is valid until it expires/],
+      ["logout", "ok", /the access token cannot be revoked and stays valid until it expires/],
     ],
   ],
 ];

@@ -48,5 +48,5 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
     );
     assertEquals(there, "use --if-exists replace, or name another file");
     assertMatch(message, /: <login> can/);
-    assertMatch(fix, /^set it, so that platform-auth fetch accepts paths/);
+    assertMatch(fix, /^set it to the API's base address; platform-auth fetch then accepts paths/);
   }));

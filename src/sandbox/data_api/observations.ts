@@ -67,7 +67,7 @@ export const PARAMETERS = {
 function readQuery<T>(query: URLSearchParams, known: readonly string[], read: () => T): T {
   for (const name of new Set(query.keys())) {
     if (!known.includes(name)) {
-      throw new QueryError(`Unknown parameter "${name}"; known are ${known.join(", ")}.`);
+      throw new QueryError(`Unknown parameter "${name}"; use one of ${known.join(", ")}.`);
     }
   }
   try {
@@ -76,7 +76,7 @@ function readQuery<T>(query: URLSearchParams, known: readonly string[], read: ()
     return read();
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
-    throw new QueryError(`${error.message} Known parameters are ${known.join(", ")}.`);
+    throw new QueryError(`${error.message} The parameters are ${known.join(", ")}.`);
   }
 }
 
